@@ -93,15 +93,16 @@ void tip5(benchmark::State& state) {
   constexpr int kCalls = 200;
   std::vector<std::function<void()>> contestants;
   std::vector<std::string> names;
-  for (const field::Level level : field::kLevels) {
-    if (!field::available(level)) continue;
-    names.emplace_back(field::name_of(level));
-    contestants.emplace_back([level] {
+  for (const os::SimdLevel level : os::kSimdLevels) {
+    const field::Kernels* const kernels = field::kernels_of(level);
+    if (kernels == nullptr) continue;
+    names.emplace_back(name_of(level));
+    contestants.emplace_back([kernels] {
       struct alignas(64) State {
         std::uint64_t word[field::kTip5Width] = {};
       } s;
       field::Tip5Lookups lookups;
-      for (int i = 0; i < kCalls; ++i) field::kernels(level).tip5(s.word, lookups);
+      for (int i = 0; i < kCalls; ++i) kernels->tip5(s.word, lookups);
       benchmark::DoNotOptimize(s);
     });
   }

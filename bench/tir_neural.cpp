@@ -29,7 +29,7 @@ struct Written {
   bool operator==(const Written& other) const { return tokens == other.tokens; }
 };
 
-Written write(const Weights& weights, std::span<const Original> originals, tensor::Level level) {
+Written write(const Weights& weights, std::span<const Original> originals, os::SimdLevel level) {
   Network network(weights, level);
   Written written;
   for (const Draft& draft : decode_greedily(network, originals, kOptions)) written.tokens.push_back(draft.tokens());
@@ -55,8 +55,8 @@ void generations(benchmark::State& state) {
   const std::vector<Original> originals = blocks();
   std::vector<Weights> population;
   for (std::size_t i = 0; i < kPopulation; ++i) population.push_back(initial_weights(i + 1));
-  const Written plain = write(population[0], originals, tensor::Level::portable);
-  for (const tensor::Level level : {tensor::Level::avx2, tensor::Level::avx512})
+  const Written plain = write(population[0], originals, os::SimdLevel::portable);
+  for (const os::SimdLevel level : {os::SimdLevel::avx2, os::SimdLevel::avx512})
     if (arithmetic_of(level) != nullptr) CHECK(write(population[0], originals, level) == plain);
   std::uint64_t multiply_adds = 0;
   const Rounds rounds = run_rounds(state, {[&] { multiply_adds = generation(population, originals); }});

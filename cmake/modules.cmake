@@ -1,4 +1,4 @@
-# One static library per module, one test executable per module: the build repeats the layers of tests/tidy/layers.txt.
+# One static library per module, one test executable per module: the layers are those of tests/tidy/layers.txt.
 
 add_library(trident_flags INTERFACE)
 target_compile_options(trident_flags INTERFACE
@@ -20,10 +20,28 @@ if(TRIDENT_FUZZ)
   target_compile_options(trident_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# trident_module(jit/kir DEPS runtime/base jit/ir LIBS ...): the *.cpp of the folder (tests and main.cpp excluded) as library
-# trident_jit_kir; its *_test.cpp as one GoogleTest executable jit_kir_test, registered test by test.
+# trident_layer(jit/kir deps): sets `deps` to the modules that jit/kir includes, its row of tests/tidy/layers.txt.
+file(STRINGS ${CMAKE_SOURCE_DIR}/tests/tidy/layers.txt TRIDENT_LAYERS REGEX "^[a-z]")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tidy/layers.txt)
+function(trident_layer module out)
+  foreach(row ${TRIDENT_LAYERS})
+    if(row MATCHES "^${module}:(.*)$")
+      separate_arguments(deps UNIX_COMMAND "${CMAKE_MATCH_1}")
+      set(${out} ${deps} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "tests/tidy/layers.txt has no row for ${module}")
+endfunction()
+
+# trident_module(jit/kir LIBS ... TEST_DEPS module... TEST_LIBS ...): the *.cpp of the folder (tests and main.cpp excluded) as
+# library trident_jit_kir, linked to the modules of its layer; its *_test.cpp as one GoogleTest executable jit_kir_test.
 function(trident_module path)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "trident_module(${path} ${ARG_UNPARSED_ARGUMENTS}): dependencies stand in tests/tidy/layers.txt")
+  endif()
+  trident_layer(${path} deps)
   string(REPLACE "/" "_" name ${path})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
   set(tests ${sources})
@@ -38,7 +56,7 @@ function(trident_module path)
     set(scope INTERFACE)
   endif()
   target_link_libraries(trident_${name} ${scope} trident_flags)
-  foreach(dep ${ARG_DEPS})
+  foreach(dep ${deps})
     string(REPLACE "/" "_" dep_name ${dep})
     target_link_libraries(trident_${name} ${scope} trident_${dep_name})
   endforeach()

@@ -18,8 +18,9 @@
 #include <map>
 
 #include "jit/cost/cost.h"
-#include "jit/cost/shipped_texts.h"
+#include "jit/cost/shipped_tables.h"
 #include "runtime/base/check.h"
+#include "runtime/base/embedded_file.h"
 
 namespace trident::cost {
 namespace {
@@ -179,8 +180,8 @@ std::string print(const Table& table) {
 const Table& shipped(std::string_view isa, std::string_view cpu) {
   static const std::vector<Table> kTables = [] {
     std::vector<Table> tables;
-    for (const ShippedText& shipped : kShippedTexts) {
-      Result<Table> table = parse(shipped.text, std::string(shipped.file));
+    for (const EmbeddedFile& shipped : kShippedTables) {
+      Result<Table> table = parse(shipped.text, std::string(shipped.name));
       CHECK(table.ok());
       tables.push_back(std::move(table).value());
     }

@@ -1,4 +1,4 @@
-// Compiled three times on x86-64 (see jit/CMakeLists.txt): portable (SSE2), -DTRIDENT_LEVEL_AVX2 and
+// Compiled three times on x86-64 (see cmake/levels.cmake): portable (SSE2), -DTRIDENT_LEVEL_AVX2 and
 // -DTRIDENT_LEVEL_AVX512 with the flags of these sets; once elsewhere (NEON on AArch64). Everything here has internal
 // linkage, and xsimd's namespace is renamed per level, so that no inline function compiled for one level can be linked
 // into another.

@@ -32,12 +32,12 @@ using BlockFn = void (*)(const BlockArgs&);
 /// Returns the function for an op of signature Same, Compare, Select, Convert or Read, for Index, for Lookup (b is the
 /// table, b_mask its size less one) and for reductions (d holds the kBlockGranule partial results, read and written; a
 /// the elements: exactly n of them are used).
-using FindBlockFn = BlockFn (*)(Op op, Type result, Type operand);
+using FindBlockFn = BlockFn(Op op, Type result, Type operand);
 
-BlockFn find_block_fn_portable(Op op, Type result, Type operand);
+/// Variants of block_ops.cpp, one per level.
+FindBlockFn find_block_fn_portable;
 #ifdef __x86_64__
-BlockFn find_block_fn_avx2(Op op, Type result, Type operand);
-BlockFn find_block_fn_avx512(Op op, Type result, Type operand);
+FindBlockFn find_block_fn_avx2, find_block_fn_avx512;
 #endif
 
 }  // namespace trident::kir

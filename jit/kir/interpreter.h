@@ -8,15 +8,14 @@
 #include <memory>
 
 #include "jit/kir/kir.h"
+#include "runtime/os/simd_level.h"
 
 namespace trident::kir {
 
-/// Instruction-set levels of the interpreter. `portable` is the baseline of the architecture (SSE2 or NEON).
-enum class Level : std::uint8_t { portable, avx2, avx512 };
-/// Returns whether this machine can run `level`.
-bool is_available(Level level);
-/// Returns the highest level of this machine.
-Level best_level();
+/// Returns whether the interpreter has `level` and this machine can run it.
+bool is_available(os::SimdLevel level);
+/// Returns the interpreter's highest level on this machine.
+os::SimdLevel best_level();
 
 struct PlanState;
 
@@ -25,7 +24,7 @@ struct PlanState;
 class Plan {
  public:
   /// `kernel` must have passed check(); `level` must be available. Allocates.
-  static Plan prepare(const Kernel& kernel, Level level = best_level());
+  static Plan prepare(const Kernel& kernel, os::SimdLevel level = best_level());
 
   /// Runs over `n` elements. `in[i]` and `out[i]` point to arrays of the declared types (n elements; one for a scalar
   /// output); an output may be the same array as an input of the same type, but may not overlap one partly. `params[i]`

@@ -121,15 +121,15 @@ class Array {
   std::vector<std::uint8_t> bytes_;
 };
 
-std::vector<Level> levels() {
-  std::vector<Level> out;
-  for (const Level level : {Level::portable, Level::avx2, Level::avx512})
+std::vector<os::SimdLevel> levels() {
+  std::vector<os::SimdLevel> out;
+  for (const os::SimdLevel level : os::kSimdLevels)
     if (is_available(level)) out.push_back(level);
   return out;
 }
 
 /// Runs `kernel` at `level`; outputs named in `in_place` (output -> input) share the input's array.
-std::vector<Lanes> run(const Kernel& kernel, Level level, std::size_t n, const std::vector<Lanes>& in,
+std::vector<Lanes> run(const Kernel& kernel, os::SimdLevel level, std::size_t n, const std::vector<Lanes>& in,
                        const Lanes& params, const std::vector<std::pair<std::size_t, std::size_t>>& in_place = {}) {
   std::vector<Array> inputs, outputs;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -182,10 +182,9 @@ Lanes random_params(const Kernel& kernel, const std::vector<Lanes>& in, Random& 
 }
 
 /// Every op of one operand type at every level: all pairs of corners, then random bits.
-class EveryOp : public ::testing::TestWithParam<Level> {};
-INSTANTIATE_TEST_SUITE_P(Levels, EveryOp, ::testing::ValuesIn(levels()), [](const auto& p) {
-  return std::string(p.param == Level::portable ? "portable" : p.param == Level::avx2 ? "avx2" : "avx512");
-});
+class EveryOp : public ::testing::TestWithParam<os::SimdLevel> {};
+INSTANTIATE_TEST_SUITE_P(Levels, EveryOp, ::testing::ValuesIn(levels()),
+                         [](const auto& p) { return std::string(name_of(p.param)); });
 
 TEST_P(EveryOp, GivesTheBitsOfOneLane) {
   for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64}) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "jit/kir/interpreter.h"
+#include "runtime/os/level_variants.h"
 
 namespace trident::kir {
 
@@ -13,20 +14,20 @@ namespace {
 constexpr std::size_t kComfortableBytes = 24 * 1024;
 constexpr std::size_t kBlockMax = 1024;
 
-BlockFn find_block_fn(Level level, Op op, Type result, Type operand) {
-  BlockFn fn = nullptr;
+using os::SimdLevel;
+
+constexpr os::LevelVariant<FindBlockFn> kVariants[] = {
+    {SimdLevel::portable, &find_block_fn_portable},
 #ifdef __x86_64__
-  if (level == Level::avx512) fn = find_block_fn_avx512(op, result, operand);
-  if (level == Level::avx2) fn = find_block_fn_avx2(op, result, operand);
+    {SimdLevel::avx2, &find_block_fn_avx2},
+    {SimdLevel::avx512, &find_block_fn_avx512},
 #endif
-  if (level == Level::portable) fn = find_block_fn_portable(op, result, operand);
-  CHECK(fn != nullptr);
-  return fn;
-}
+};
 
 class Planner {
  public:
-  Planner(const Kernel& kernel, Level level) : kernel_(kernel), level_(level), plan_(std::make_shared<PlanState>()) {}
+  Planner(const Kernel& kernel, FindBlockFn& find)
+      : kernel_(kernel), find_(find), plan_(std::make_shared<PlanState>()) {}
 
   std::shared_ptr<PlanState> run() {
     resolve_bitcasts();
@@ -62,6 +63,12 @@ class Planner {
   void resolve_bitcasts() {
     roots_.resize(count());
     for (std::uint32_t i = 0; i < count(); ++i) roots_[i] = inst(i).op == Op::Bitcast ? root(inst(i).a) : i;
+  }
+
+  [[nodiscard]] BlockFn block_fn(Op op, Type result, Type operand) const {
+    const BlockFn fn = find_(op, result, operand);
+    CHECK(fn != nullptr);
+    return fn;
   }
 
   void find_live() {
@@ -256,7 +263,7 @@ class Planner {
     const Inst& x = inst(i);
     const Value typed = info(x.op).signature == Signature::Select ? x.b : x.a;
     const Type operand = typed.valid() ? kernel_.type_of(typed) : x.type;
-    Step step{.function = find_block_fn(level_, x.op, x.type, operand), .d = places_[i], .is_reduction = reduces(x)};
+    Step step{.function = block_fn(x.op, x.type, operand), .d = places_[i], .is_reduction = reduces(x)};
     if (x.a.valid()) step.a = places_[root(x.a)];
     if (x.b.valid()) step.b = places_[root(x.b)];
     if (x.c.valid()) step.c = places_[root(x.c)];
@@ -287,7 +294,7 @@ class Planner {
       const std::uint32_t input = root(kernel_.outputs[copied_outputs_[k]].value);
       const Type type = inst(input).type;
       plan_->body_steps.push_back(
-          {.function = find_block_fn(level_, Op::Bitcast, type, type), .d = copy_slots_[k], .a = places_[input]});
+          {.function = block_fn(Op::Bitcast, type, type), .d = copy_slots_[k], .a = places_[input]});
     }
   }
 
@@ -311,7 +318,7 @@ class Planner {
   }
 
   const Kernel& kernel_;
-  const Level level_;
+  FindBlockFn& find_;
   std::shared_ptr<PlanState> plan_;
   std::vector<std::uint32_t> roots_;
   std::vector<std::uint8_t> live_;
@@ -331,25 +338,17 @@ class Planner {
 
 }  // namespace
 
-bool is_available(Level level) {
-#ifdef __x86_64__
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (level == Level::avx2) return avx2;
-  if (level == Level::avx512)
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512cd");
-#endif
-  return level == Level::portable;
+bool is_available(SimdLevel level) {
+  return os::variant_at(kVariants, level) != nullptr;
 }
 
-Level best_level() {
-  return is_available(Level::avx512) ? Level::avx512 : is_available(Level::avx2) ? Level::avx2 : Level::portable;
+SimdLevel best_level() {
+  return os::best_variant(kVariants).level;
 }
 
-Plan Plan::prepare(const Kernel& kernel, Level level) {
+Plan Plan::prepare(const Kernel& kernel, SimdLevel level) {
   CHECK(is_available(level));
-  return Plan(Planner(kernel, level).run());
+  return Plan(Planner(kernel, *os::variant_at(kVariants, level)).run());
 }
 
 }  // namespace trident::kir

@@ -1,4 +1,4 @@
-// Compiled three times on x86-64 (see runtime/CMakeLists.txt): as it is, with -DTRIDENT_LEVEL_AVX2 and with
+// Compiled three times on x86-64 (see cmake/levels.cmake): as it is, with -DTRIDENT_LEVEL_AVX2 and with
 // -DTRIDENT_LEVEL_AVX512 and the flags of these sets; once elsewhere. All but the table of functions has internal
 // linkage, and no header with inline functions is included, so that nothing compiled for one level is linked into
 // another.
@@ -7,8 +7,6 @@
 // this p), and may be any of the one or two integers below 2^64 that stand for an element; the table and the result
 // want the one below p.
 #include "runtime/field/kernels.h"
-
-#include "runtime/field/levels.h"
 
 #if defined(TRIDENT_LEVEL_AVX2) || defined(TRIDENT_LEVEL_AVX512)
 #include <immintrin.h>

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/field/tip5_constants.h"
+#include "runtime/os/simd_level.h"
 
 namespace trident::field {
 
@@ -24,15 +25,15 @@ struct Kernels {
   void (*tip5)(std::uint64_t* state, Tip5Lookups& lookups);
 };
 
-enum class Level : std::uint8_t { portable, avx2, avx512 };
-inline constexpr Level kLevels[] = {Level::portable, Level::avx2, Level::avx512};
-const char* name_of(Level level);
-
-/// Returns true when this processor and this build have the level.
-bool available(Level level);
-/// Returns the kernels of an available level.
-const Kernels& kernels(Level level);
-/// Returns the kernels of the best available level, which is found once.
+/// Returns the kernels of a level; null where this build or machine has none.
+const Kernels* kernels_of(os::SimdLevel level);
+/// Returns the kernels of the best level, which is found once.
 const Kernels& kernels();
+
+/// Variants of kernels.cpp, one per level.
+extern const Kernels kPortableKernels;
+#ifdef __x86_64__
+extern const Kernels kAvx2Kernels, kAvx512Kernels;
+#endif
 
 }  // namespace trident::field

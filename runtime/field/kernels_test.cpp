@@ -16,10 +16,12 @@
 namespace trident::field {
 namespace {
 
-std::vector<Level> levels() {
-  std::vector<Level> found;
-  for (const Level level : kLevels)
-    if (available(level)) found.push_back(level);
+using os::SimdLevel;
+
+std::vector<SimdLevel> levels() {
+  std::vector<SimdLevel> found;
+  for (const SimdLevel level : os::kSimdLevels)
+    if (kernels_of(level) != nullptr) found.push_back(level);
   return found;
 }
 
@@ -34,8 +36,8 @@ std::uint64_t draw(std::mt19937_64& random) {
 
 TEST(FieldKernels, EveryLevelIsArithmeticModuloP) {
   std::mt19937_64 random(1);
-  for (const Level level : levels()) {
-    const Kernels& k = kernels(level);
+  for (const SimdLevel level : levels()) {
+    const Kernels& k = *kernels_of(level);
     for (std::size_t count = 0; count < 200; ++count) {
       std::vector<std::uint64_t> a(count), b(count), sum(count), difference(count), product(count);
       for (std::size_t i = 0; i < count; ++i) a[i] = draw(random), b[i] = draw(random);
@@ -61,12 +63,12 @@ struct alignas(64) State {
 TEST(FieldKernels, EveryLevelIsTip5) {
   const auto vectors = nlohmann::json::parse(test::unpacked("tests/tir/oracles/data_vectors.json.xz"));
   ASSERT_EQ(vectors["tip5_permutation"].size(), 8u);
-  for (const Level level : levels())
+  for (const SimdLevel level : levels())
     for (const auto& row : vectors["tip5_permutation"]) {
       State s;
       for (unsigned i = 0; i < kTip5Width; ++i) s.word[i] = row["in"][i];
       Tip5Lookups lookups;
-      kernels(level).tip5(s.word, lookups);
+      kernels_of(level)->tip5(s.word, lookups);
       for (unsigned i = 0; i < kTip5Width; ++i) EXPECT_EQ(s.word[i], row["rounds"][kTip5Rounds][i]) << name_of(level);
       for (unsigned round = 0; round < kTip5Rounds; ++round)
         for (unsigned i = 0; i < kTip5LookedUp; ++i) {
@@ -141,10 +143,10 @@ TEST(FieldKernels, LookupsAreBelowP) {
     const std::optional<State> start = before_one_round(forms);
     if (!start) continue;
     ++seen;
-    for (const Level level : levels()) {
+    for (const SimdLevel level : levels()) {
       State s = *start;
       Tip5Lookups lookups;
-      kernels(level).tip5(s.word, lookups);
+      kernels_of(level)->tip5(s.word, lookups);
       for (unsigned w = 0; w < kTip5LookedUp; ++w) ASSERT_EQ(lookups.word[1][w], forms[w].value()) << name_of(level);
     }
   }
@@ -158,11 +160,11 @@ TEST(FieldKernels, LevelsAgreeOnTip5) {
     for (std::uint64_t& w : start.word) w = draw(random);
     State expected = start;
     Tip5Lookups expected_lookups;
-    kernels(Level::portable).tip5(expected.word, expected_lookups);
-    for (const Level level : levels()) {
+    kernels_of(SimdLevel::portable)->tip5(expected.word, expected_lookups);
+    for (const SimdLevel level : levels()) {
       State s = start;
       Tip5Lookups lookups;
-      kernels(level).tip5(s.word, lookups);
+      kernels_of(level)->tip5(s.word, lookups);
       ASSERT_EQ(0, memcmp(&s, &expected, sizeof s)) << name_of(level);
       ASSERT_EQ(0, memcmp(&lookups, &expected_lookups, sizeof lookups)) << name_of(level);
     }

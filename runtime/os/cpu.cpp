@@ -21,6 +21,8 @@ CpuFeatures detect() {
   f.avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   f.avx512 = f.avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  f.avx512cd = f.avx512 && __builtin_cpu_supports("avx512cd");
+  f.avx512vnni = f.avx512cd && __builtin_cpu_supports("avx512vnni");
 #elif defined(__aarch64__)
   f.neon = true;
 #endif

@@ -9,9 +9,11 @@
 namespace trident::os {
 
 struct CpuFeatures {
-  bool avx2_fma = false;  ///< AVX2 and FMA, enabled by the system too
-  bool avx512 = false;    ///< AVX-512 F, VL, DQ and BW, enabled by the system too
-  bool neon = false;      ///< AArch64 Advanced SIMD
+  bool avx2_fma = false;    ///< AVX2 and FMA, enabled by the system too
+  bool avx512 = false;      ///< AVX2, FMA and AVX-512 F, VL, DQ and BW
+  bool avx512cd = false;    ///< these and AVX-512 CD
+  bool avx512vnni = false;  ///< all of these and AVX-512 VNNI
+  bool neon = false;        ///< AArch64 Advanced SIMD
 };
 const CpuFeatures& cpu_features();
 

@@ -1,10 +1,8 @@
-// Compiled three times on x86-64 (see runtime/CMakeLists.txt): as it is, with -DTRIDENT_LEVEL_AVX2 and with
+// Compiled three times on x86-64 (see cmake/levels.cmake): as it is, with -DTRIDENT_LEVEL_AVX2 and with
 // -DTRIDENT_LEVEL_AVX512VNNI and the flags of these sets; once elsewhere. All but the table of functions has internal
 // linkage, and no header with inline functions is included, so that nothing compiled for one level is linked into
 // another.
 #include "runtime/simd/kernels.h"
-
-#include "runtime/simd/levels.h"
 
 #if defined(TRIDENT_LEVEL_AVX2) || defined(TRIDENT_LEVEL_AVX512VNNI)
 #include <immintrin.h>

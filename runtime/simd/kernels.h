@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/os/simd_level.h"
+
 namespace trident::simd {
 
 inline constexpr std::size_t kLanes = 256;   ///< of a row, a node vector, an accumulator
@@ -76,15 +78,15 @@ struct Kernels {
                 std::size_t count);
 };
 
-enum class Level : std::uint8_t { portable, avx2, avx512vnni };
-inline constexpr Level kLevels[] = {Level::portable, Level::avx2, Level::avx512vnni};
-const char* name_of(Level level);
-
-/// Returns true when this processor and this build have the level.
-bool available(Level level);
-/// Returns the kernels of an available level.
-const Kernels& kernels(Level level);
-/// Returns the kernels of the best available level, which is found once.
+/// Returns the kernels of a level; null where this build or machine has none.
+const Kernels* kernels_of(os::SimdLevel level);
+/// Returns the kernels of the best level, which is found once.
 const Kernels& kernels();
+
+/// Variants of kernels.cpp, one per level.
+extern const Kernels kPortableKernels;
+#ifdef __x86_64__
+extern const Kernels kAvx2Kernels, kAvx512VnniKernels;
+#endif
 
 }  // namespace trident::simd

@@ -16,8 +16,8 @@ Activation activation_of(Epilogue epilogue) {
   return cuts_below(epilogue) ? Activation::relu : Activation::none;
 }
 
-std::size_t vector_bytes(Level level) {
-  return level == Level::avx512 ? 64 : 32;
+std::size_t vector_bytes(os::SimdLevel level) {
+  return level == os::SimdLevel::avx512 ? 64 : 32;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void Gemm<Real>::pack(const Real* b) const {
 }
 
 template <class Real>
-GemmCode<Real>::GemmCode(GemmSource source, Level level)
+GemmCode<Real>::GemmCode(GemmSource source, os::SimdLevel level)
     : source_(source), level_(level), kernels_(kernels_of<Real>(level)) {
   CHECK(kernels_ != nullptr);
 }

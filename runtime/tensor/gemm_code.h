@@ -54,7 +54,7 @@ class GemmCode {
   static constexpr std::size_t kShapesMax = 256;
   static constexpr std::size_t kCodeBytesMax = std::size_t{4} << 20;
 
-  explicit GemmCode(GemmSource source = GemmSource::emitted, Level level = best_level());
+  explicit GemmCode(GemmSource source = GemmSource::emitted, os::SimdLevel level = best_level());
   GemmCode(const GemmCode&) = delete;
   GemmCode& operator=(const GemmCode&) = delete;
   // Code and packed operands stay where they are.
@@ -83,7 +83,7 @@ class GemmCode {
   const Entry* entry_of(const GemmShape<Real>& shape);
 
   GemmSource source_;
-  Level level_;
+  os::SimdLevel level_;
   const Kernels<Real>* kernels_;
   Arena arena_;
   std::vector<Entry> entries_;

@@ -51,7 +51,7 @@ class AtTheEnd {
 
 /// C after a product; the operands have exactly the elements that the shape names.
 template <class Real>
-std::vector<Real> run(const GemmShape<Real>& s, Level level, GemmSource source, bool& emitted) {
+std::vector<Real> run(const GemmShape<Real>& s, os::SimdLevel level, GemmSource source, bool& emitted) {
   const auto extent = [](std::size_t rows, std::size_t columns, std::size_t stride) {
     return (rows - 1) * stride + columns;
   };
@@ -68,7 +68,7 @@ std::vector<Real> run(const GemmShape<Real>& s, Level level, GemmSource source, 
 }
 
 template <class Real>
-std::string text(const GemmShape<Real>& s, Level level) {
+std::string text(const GemmShape<Real>& s, os::SimdLevel level) {
   return std::string(name_of(level)) + " m " + std::to_string(s.m) + " n " + std::to_string(s.n) + " k " +
          std::to_string(s.k) + (s.trans_a ? " ta" : "") + (s.trans_b ? " tb" : "") + " alpha " +
          std::to_string(s.alpha) + " beta " + std::to_string(s.beta) + " epilogue " +
@@ -76,7 +76,7 @@ std::string text(const GemmShape<Real>& s, Level level) {
 }
 
 template <class Real>
-void expect_same_bits(const GemmShape<Real>& s, Level level) {
+void expect_same_bits(const GemmShape<Real>& s, os::SimdLevel level) {
   bool emitted = false, compiled = true;
   const auto got = run(s, level, GemmSource::emitted, emitted), want = run(s, level, GemmSource::compiled, compiled);
   ASSERT_TRUE(emitted) << text(s, level);
@@ -95,7 +95,7 @@ TYPED_TEST_SUITE(GemmCodeTest, Reals);
 TYPED_TEST(GemmCodeTest, GivesTheBitsOfTheCompiledKernel) {
   using Real = TypeParam;
   const std::size_t extents[] = {1, 2, 3, 5, 6, 7, 8, 13, 16, 17, 31, 33, 48, 64, 65, 97, 131, 144, 300, 520};
-  for (const Level level : {Level::avx2, Level::avx512}) {
+  for (const os::SimdLevel level : {os::SimdLevel::avx2, os::SimdLevel::avx512}) {
     if (!kernels_of<Real>(level)) continue;
     Generator generator(1);
     for (int round = 0; round < 600; ++round) {
@@ -115,7 +115,7 @@ TYPED_TEST(GemmCodeTest, GivesTheBitsOfTheCompiledKernel) {
 
 TYPED_TEST(GemmCodeTest, GivesTheSameBitsWithoutNumbersAndWithoutC) {
   using Real = TypeParam;
-  for (const Level level : {Level::avx2, Level::avx512}) {
+  for (const os::SimdLevel level : {os::SimdLevel::avx2, os::SimdLevel::avx512}) {
     if (!kernels_of<Real>(level)) continue;
     const std::size_t m = 9, n = 21, k = 5;
     auto a = random_values<Real>(m * k, 1);
@@ -142,7 +142,7 @@ TYPED_TEST(GemmCodeTest, GivesTheSameBitsWithoutNumbersAndWithoutC) {
 }
 
 TEST(GemmCode, SharesTheCodeOfEqualShapesAndRunsTheRestCompiled) {
-  if (best_level() == Level::portable) GTEST_SKIP() << "no code for this level";
+  if (best_level() == os::SimdLevel::portable) GTEST_SKIP() << "no code for this level";
   constexpr std::size_t kMore = GemmCode<float>::kShapesMax + 20;
   GemmCode<float> code;
   std::vector<Gemm<float>> gemms(2 * kMore);
@@ -175,7 +175,7 @@ TEST(GemmCode, MayMoveOnceSealed) {
 }
 
 TEST(GemmCode, EmptyAndUnreachableShapesRunCompiled) {
-  for (const Level level : {Level::portable, best_level()}) {
+  for (const os::SimdLevel level : {os::SimdLevel::portable, best_level()}) {
     GemmCode<float> code(GemmSource::emitted, level);
     Gemm<float> empty, far;
     code.add({.m = 2, .n = 2, .k = 0, .lda = 1, .ldb = 2, .beta = 0.5f, .ldc = 2}, empty);

@@ -289,11 +289,12 @@ class GemmEmitter {
   Label constants_, mask_lanes_;
 };
 
-const Machine* machine_of(Level level) {
+const Machine* machine_of(os::SimdLevel level) {
   switch (level) {
-    case Level::portable: return nullptr;
-    case Level::avx2: return &kAvx2;
-    case Level::avx512: return &kAvx512;
+    case os::SimdLevel::avx2: return &kAvx2;
+    case os::SimdLevel::avx512: return &kAvx512;
+    case os::SimdLevel::portable:
+    case os::SimdLevel::avx512vnni: return nullptr;  // no kernels of the level: kernel_choice.cpp
   }
   return nullptr;
 }
@@ -309,21 +310,21 @@ bool in_reach(const GemmShape<Real>& s) {
 }  // namespace
 
 template <class Real>
-std::vector<Panel> panels_of(const GemmShape<Real>& shape, Level level) {
+std::vector<Panel> panels_of(const GemmShape<Real>& shape, os::SimdLevel level) {
   const Machine* machine = machine_of(level);
   return machine && in_reach(shape) ? GemmEmitter<Real>(shape, *machine).panels() : std::vector<Panel>();
 }
 
 template <class Real>
-std::vector<std::byte> emit_gemm(const GemmShape<Real>& shape, Level level) {
+std::vector<std::byte> emit_gemm(const GemmShape<Real>& shape, os::SimdLevel level) {
   const Machine* machine = machine_of(level);
   if (!machine || !in_reach(shape)) return {};
   return GemmEmitter<Real>(shape, *machine).emit();
 }
 
-template std::vector<Panel> panels_of(const GemmShape<float>&, Level);
-template std::vector<Panel> panels_of(const GemmShape<double>&, Level);
-template std::vector<std::byte> emit_gemm(const GemmShape<float>&, Level);
-template std::vector<std::byte> emit_gemm(const GemmShape<double>&, Level);
+template std::vector<Panel> panels_of(const GemmShape<float>&, os::SimdLevel);
+template std::vector<Panel> panels_of(const GemmShape<double>&, os::SimdLevel);
+template std::vector<std::byte> emit_gemm(const GemmShape<float>&, os::SimdLevel);
+template std::vector<std::byte> emit_gemm(const GemmShape<double>&, os::SimdLevel);
 
 }  // namespace trident::tensor

@@ -26,13 +26,13 @@ struct Panel {
 };
 /// How the code for `shape` divides the columns.
 template <class Real>
-std::vector<Panel> panels_of(const GemmShape<Real>& shape, Level level);
+std::vector<Panel> panels_of(const GemmShape<Real>& shape, os::SimdLevel level);
 
 /// Position-independent code of a function (const Real* a, const Real* b, Real* c, const Real* bias) by the System V
 /// convention. With trans_b, b is packed instead: panel p starts at element k * panels_of()[p].column and has `vectors`
 /// whole vectors a row of B, zero-padded. Empty where `level` has no code or the shape is out of reach (an offset
 /// beyond 31 bits, m, n or k of 0).
 template <class Real>
-std::vector<std::byte> emit_gemm(const GemmShape<Real>& shape, Level level);
+std::vector<std::byte> emit_gemm(const GemmShape<Real>& shape, os::SimdLevel level);
 
 }  // namespace trident::tensor

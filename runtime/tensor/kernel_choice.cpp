@@ -1,68 +1,47 @@
-#include "runtime/os/cpu.h"
-#include "runtime/tensor/kernel_levels.h"
+#include "runtime/os/level_variants.h"
+#include "runtime/tensor/kernels.h"
 
 namespace trident::tensor {
-
-std::string_view name_of(Level level) {
-  switch (level) {
-    case Level::portable: return "portable";
-    case Level::avx2: return "avx2";
-    case Level::avx512: return "avx512";
-  }
-  return "unknown";
-}
-
 namespace {
-bool runs_here(Level level) {
-#if defined(__x86_64__)
-  switch (level) {
-    case Level::portable: return true;
-    case Level::avx2: return os::cpu_features().avx2_fma;
-    case Level::avx512: return os::cpu_features().avx512 && os::cpu_features().avx2_fma;
-  }
-  return false;
-#else
-  return level == Level::portable;
+
+using os::SimdLevel;
+
+constexpr os::LevelVariant<KernelTables> kVariants[] = {
+    {SimdLevel::portable, &kPortableKernels},
+#ifdef __x86_64__
+    {SimdLevel::avx2, &kAvx2Kernels},
+    {SimdLevel::avx512, &kAvx512Kernels},
 #endif
-}
+};
 
 template <class Real>
-const Kernels<Real>& table_of(Level level) {
-  const auto choose = [](const Kernels<float>& f, const Kernels<double>& d) -> const Kernels<Real>& {
-    if constexpr (sizeof(Real) == sizeof(float))
-      return f;
-    else
-      return d;
-  };
-#if defined(__x86_64__)
-  if (level == Level::avx512) return choose(avx512::float_kernels(), avx512::double_kernels());
-  if (level == Level::avx2) return choose(avx2::float_kernels(), avx2::double_kernels());
-#endif
-  (void)level;
-  return choose(portable::float_kernels(), portable::double_kernels());
+const Kernels<Real>& table_in(const KernelTables& tables) {
+  if constexpr (sizeof(Real) == sizeof(float))
+    return tables.floats;
+  else
+    return tables.doubles;
 }
+
 }  // namespace
 
-Level best_level() {
-  for (const Level level : {Level::avx512, Level::avx2}) {
-    if (runs_here(level)) return level;
-  }
-  return Level::portable;
+SimdLevel best_level() {
+  return os::best_variant(kVariants).level;
 }
 
 template <class Real>
-const Kernels<Real>* kernels_of(Level level) {
-  return runs_here(level) ? &table_of<Real>(level) : nullptr;
+const Kernels<Real>* kernels_of(SimdLevel level) {
+  const KernelTables* tables = os::variant_at(kVariants, level);
+  return tables != nullptr ? &table_in<Real>(*tables) : nullptr;
 }
 
 template <class Real>
 const Kernels<Real>& kernels() {
-  static const Kernels<Real>& best = table_of<Real>(best_level());
+  static const Kernels<Real>& best = table_in<Real>(*os::best_variant(kVariants).table);
   return best;
 }
 
-template const Kernels<float>* kernels_of<float>(Level);
-template const Kernels<double>* kernels_of<double>(Level);
+template const Kernels<float>* kernels_of<float>(SimdLevel);
+template const Kernels<double>* kernels_of<double>(SimdLevel);
 template const Kernels<float>& kernels<float>();
 template const Kernels<double>& kernels<double>();
 

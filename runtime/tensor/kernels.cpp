@@ -1,7 +1,6 @@
-// One level's kernels; runtime/CMakeLists.txt compiles this file once per level.
+// One level's kernels; cmake/levels.cmake compiles this file once per level.
 #include "runtime/tensor/kernels.h"
 
-#include "runtime/tensor/kernel_levels.h"
 #include "runtime/tensor/vector_elementwise.h"
 #include "runtime/tensor/vector_gemm.h"
 #include "runtime/tensor/vector_rows.h"
@@ -29,11 +28,16 @@ constexpr Kernels<Real> kTable = {gemm<Real>,
                                   row_adam<Real>,
                                   row_adagrad<Real>};
 
-const Kernels<float>& float_kernels() {
-  return kTable<float>;
-}
-const Kernels<double>& double_kernels() {
-  return kTable<double>;
-}
-
 }  // namespace trident::tensor::TRIDENT_TENSOR_LEVEL
+
+namespace trident::tensor {
+
+#if defined(TRIDENT_LEVEL_AVX512)
+extern const KernelTables kAvx512Kernels = {avx512::kTable<float>, avx512::kTable<double>};
+#elif defined(TRIDENT_LEVEL_AVX2)
+extern const KernelTables kAvx2Kernels = {avx2::kTable<float>, avx2::kTable<double>};
+#else
+extern const KernelTables kPortableKernels = {portable::kTable<float>, portable::kTable<double>};
+#endif
+
+}  // namespace trident::tensor

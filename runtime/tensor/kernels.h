@@ -6,7 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "runtime/os/simd_level.h"
 
 namespace trident::tensor {
 
@@ -74,15 +75,23 @@ struct Kernels {
                       const std::uint32_t* samples, std::size_t count, Real* row, const Real* ahead);
 };
 
-enum class Level : std::uint8_t { portable, avx2, avx512 };
-std::string_view name_of(Level level);
-/// The best level that this machine can run.
-Level best_level();
-/// The kernels of `level`; null where this build or machine has none. Real: float or double.
+/// Returns the best level of these kernels that this machine can run.
+os::SimdLevel best_level();
+/// Returns the kernels of `level`; null where this build or machine has none. Real: float or double.
 template <class Real>
-const Kernels<Real>* kernels_of(Level level);
-/// The kernels of the best level.
+const Kernels<Real>* kernels_of(os::SimdLevel level);
+/// Returns the kernels of the best level.
 template <class Real>
 const Kernels<Real>& kernels();
+
+/// Variants of kernels.cpp, one per level.
+struct KernelTables {
+  Kernels<float> floats;
+  Kernels<double> doubles;
+};
+extern const KernelTables kPortableKernels;
+#ifdef __x86_64__
+extern const KernelTables kAvx2Kernels, kAvx512Kernels;
+#endif
 
 }  // namespace trident::tensor

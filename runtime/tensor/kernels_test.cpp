@@ -25,9 +25,9 @@ std::vector<Real> random_values(std::size_t count, std::uint64_t stream) {
 template <class Real>
 constexpr double kTolerance = sizeof(Real) == 4 ? 2e-5 : 1e-12;
 
-std::vector<Level> levels() {
-  std::vector<Level> all;
-  for (const Level level : {Level::portable, Level::avx2, Level::avx512}) {
+std::vector<os::SimdLevel> levels() {
+  std::vector<os::SimdLevel> all;
+  for (const os::SimdLevel level : os::kSimdLevels) {
     if (kernels_of<float>(level)) all.push_back(level);
   }
   return all;
@@ -39,8 +39,8 @@ using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(KernelTest, Reals);
 
 template <class Real>
-void expect_near(const std::vector<Real>& got, const std::vector<long double>& want, const char* what, Level level,
-                 std::size_t size) {
+void expect_near(const std::vector<Real>& got, const std::vector<long double>& want, const char* what,
+                 os::SimdLevel level, std::size_t size) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double tolerance = kTolerance<Real> * (1 + std::fabs(static_cast<double>(want[i])));
@@ -52,7 +52,7 @@ void expect_near(const std::vector<Real>& got, const std::vector<long double>& w
 TYPED_TEST(KernelTest, GemmOfEveryTailAndTransposition) {
   using Real = TypeParam;
   const std::size_t extents[] = {1, 2, 3, 5, 8, 13, 16, 17, 33, 64, 131, 300};
-  for (const Level level : levels()) {
+  for (const os::SimdLevel level : levels()) {
     const Kernels<Real>& kernels = *kernels_of<Real>(level);
     Generator generator(1);
     for (int round = 0; round < 400; ++round) {
@@ -94,8 +94,8 @@ TYPED_TEST(KernelTest, GemmOfEveryTailAndTransposition) {
 TYPED_TEST(KernelTest, ProductsFuseIntoSumsAboveTheBaseline) {
   using Real = TypeParam;
   const Real e = sizeof(Real) == 4 ? Real(0x1p-12) : Real(0x1p-27);  // (1 + e)^2 is 1 + 2e when it is rounded
-  for (const Level level : levels()) {
-    if (level == Level::portable) continue;
+  for (const os::SimdLevel level : levels()) {
+    if (level == os::SimdLevel::portable) continue;
     const Real a[2] = {-1, 1 + e}, b[2] = {1 + 2 * e, 1 + e};
     Real c = 0;
     kernels_of<Real>(level)->gemm(false, false, 1, 1, 2, 1, a, 2, b, 1, 0, &c, 1);
@@ -105,7 +105,7 @@ TYPED_TEST(KernelTest, ProductsFuseIntoSumsAboveTheBaseline) {
 
 TYPED_TEST(KernelTest, ActivationsAndTheirSlopes) {
   using Real = TypeParam;
-  for (const Level level : levels()) {
+  for (const os::SimdLevel level : levels()) {
     const Kernels<Real>& kernels = *kernels_of<Real>(level);
     for (const std::size_t columns : {1u, 7u, 16u, 67u}) {
       for (const Activation activation :
@@ -140,7 +140,7 @@ TYPED_TEST(KernelTest, ActivationsAndTheirSlopes) {
 
 TYPED_TEST(KernelTest, ReductionsAndArrays) {
   using Real = TypeParam;
-  for (const Level level : levels()) {
+  for (const os::SimdLevel level : levels()) {
     const Kernels<Real>& kernels = *kernels_of<Real>(level);
     for (const std::size_t n : {1u, 5u, 31u, 64u, 65u, 300u, 5000u}) {
       const auto a = random_values<Real>(n, 1), b = random_values<Real>(n, 2);
@@ -180,7 +180,7 @@ TYPED_TEST(KernelTest, ReductionsAndArrays) {
 
 TYPED_TEST(KernelTest, OptimiserSteps) {
   using Real = TypeParam;
-  for (const Level level : levels()) {
+  for (const os::SimdLevel level : levels()) {
     const Kernels<Real>& kernels = *kernels_of<Real>(level);
     for (const std::size_t n : {3u, 16u, 77u}) {
       const auto g = random_values<Real>(n, 1), w0 = random_values<Real>(n, 2), m0 = random_values<Real>(n, 3);
@@ -207,7 +207,7 @@ TYPED_TEST(KernelTest, OptimiserSteps) {
 
 TYPED_TEST(KernelTest, RowsSumAndLearn) {
   using Real = TypeParam;
-  for (const Level level : levels()) {
+  for (const os::SimdLevel level : levels()) {
     const Kernels<Real>& kernels = *kernels_of<Real>(level);
     for (const std::size_t width : {1u, 6u, 64u, 100u, 256u}) {
       const std::size_t rows = 50, stride = width + 3;

@@ -142,7 +142,7 @@ void expect_same_training() {
   std::size_t emitted_bytes = 0, compiled_bytes = 1;
   const auto emitted = trained<Real>(tensor::GemmSource::emitted, emitted_bytes);
   EXPECT_TRUE(same_bits(emitted, trained<Real>(tensor::GemmSource::compiled, compiled_bytes)));
-  EXPECT_EQ(emitted_bytes > 0, tensor::best_level() != tensor::Level::portable);
+  EXPECT_EQ(emitted_bytes > 0, tensor::best_level() != os::SimdLevel::portable);
   EXPECT_EQ(compiled_bytes, 0u);
 }
 

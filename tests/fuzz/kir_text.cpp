@@ -173,7 +173,7 @@ class Model {
   std::vector<std::array<std::uint64_t, 16>> partial_;
 };
 
-void compare(const kir::Kernel& kernel, kir::Level level, const std::vector<std::vector<std::uint64_t>>& wanted) {
+void compare(const kir::Kernel& kernel, os::SimdLevel level, const std::vector<std::vector<std::uint64_t>>& wanted) {
   std::vector<std::vector<std::byte>> inputs(kernel.inputs.size());
   std::vector<std::vector<std::byte>> outputs(kernel.outputs.size(), std::vector<std::byte>(8 * kElements));
   std::vector<const void*> in;
@@ -206,7 +206,7 @@ void run(const kir::Kernel& kernel) {
   if (kernel.insts.size() > kInstsMax) return;
   const auto wanted = Model(kernel).run();
   if (!wanted) return;
-  for (const kir::Level level : {kir::Level::portable, kir::Level::avx2, kir::Level::avx512}) {
+  for (const os::SimdLevel level : os::kSimdLevels) {
     if (kir::is_available(level)) compare(kernel, level, *wanted);
   }
 }

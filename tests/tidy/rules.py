@@ -49,7 +49,7 @@ def module_of(path, allowed):
 
 
 def reachable(module, allowed):
-    """Returns the modules that a module may include: its row, and all that these rows include in public headers."""
+    """Returns the modules that a module includes, and all that these include."""
     seen, stack = set(), list(allowed.get(module, ()))
     while stack:
         target = stack.pop()
@@ -59,7 +59,20 @@ def reachable(module, allowed):
     return seen
 
 
+def arrows(root, path, allowed):
+    """Returns (line, module) of each include of another module in a file."""
+    text, module, found = read(root, path), module_of(path, allowed), []
+    for match in INCLUDE.finditer(text):
+        target = match.group(2)
+        if match.group(1) == '"' and target.split("/")[0] in LAYERS:
+            other = module_of(target, allowed) or os.path.dirname(target)
+            if other != module:
+                found.append((text.count("\n", 0, match.start()) + 1, other))
+    return found
+
+
 def rule_layers(root, files):
+    """A file includes nothing but its own module and those of its row; CMake links the row (cmake/modules.cmake)."""
     allowed = load_layers(root)
     complaints = []
     for module in allowed:
@@ -70,29 +83,25 @@ def rule_layers(root, files):
         if module is None:
             complaints.append(f"{path}:1: belongs to no module of tests/tidy/layers.txt")
             continue
-        may = reachable(module, allowed) | {module}
-        text = read(root, path)
-        for match in INCLUDE.finditer(text):
-            target = match.group(2)
-            if match.group(1) != '"' or target.split("/")[0] not in LAYERS:
-                continue
-            other = module_of(target, allowed) or os.path.dirname(target)
-            if other not in may:
-                line = text.count("\n", 0, match.start()) + 1
-                complaints.append(f"{path}:{line}: {module} may not include {other} (tests/tidy/layers.txt)")
+        complaints += [f"{path}:{line}: {module} may not include {other} (tests/tidy/layers.txt)"
+                       for line, other in arrows(root, path, allowed) if other not in allowed[module]]
     return complaints
 
 
-def rule_reserved_layers(root, files):
-    """A row of a module that is not there says so, and no other does."""
+def rule_unused_layers(root, files):
+    """A row holds what the module's sources include and no more; a row without sources goes."""
+    allowed = load_layers(root)
+    used = {}
+    for path in sources(files):
+        used.setdefault(module_of(path, allowed), set()).update(other for _, other in arrows(root, path, allowed))
     complaints = []
     for number, line in enumerate(read(root, "tests/tidy/layers.txt").splitlines(), 1):
-        row, _, remark = line.partition("#")
-        module = row.partition(":")[0].strip()
-        exists = any(f.startswith(module + "/") or os.path.splitext(f)[0] == module for f in files)
-        if module and exists == (remark.strip() == "reserved"):
-            what = "has files: no longer reserved" if exists else "has no files: mark the row '# reserved' or remove it"
-            complaints.append(f"tests/tidy/layers.txt:{number}: {module} {what}")
+        module = line.split("#")[0].partition(":")[0].strip()
+        if module and module not in used:
+            complaints.append(f"tests/tidy/layers.txt:{number}: {module} has no sources: remove the row")
+        elif module:
+            complaints += [f"tests/tidy/layers.txt:{number}: {module} does not include {other}: remove it from the row"
+                           for other in sorted(allowed[module] - used[module])]
     return complaints
 
 
@@ -104,6 +113,7 @@ CONFINED = [
     (re.compile(r"^(immintrin|x86intrin|arm_neon)\.h|^xsimd/"), ("runtime/simd/", "runtime/field/", "jit/kir/", "bench/", "runtime/os/"),
      "intrinsics stay in the vector code of runtime/simd, runtime/field and jit/kir"),
     (re.compile(r"^mpfr\.h|^gmp"), ("jit/equiv/", "jit/rulecheck/"), "MPFR is the reference, kept out of what it checks"),
+    (re.compile(r"^openssl/"), ("runtime/store/",), "libcrypto stays in runtime/store"),
     (re.compile(r"^mimalloc"), ("daemon/",), "an allocator must never reach the client library"),
 ]
 

@@ -59,16 +59,25 @@ class EachRuleBites(unittest.TestCase):
         tree = {"tests/tidy/layers.txt": "runtime/base:\n", "jit/stray/a.cpp": ""}
         self.assertEqual(1, len(self.complaints(rules.rule_layers, tree)))
 
-    def test_layers_reserved(self):
-        tree = {"tests/tidy/layers.txt": "# rows\nruntime/base:\njit/kir: runtime/base\njit/tir:  # reserved\nruntime/os:  # reserved\n",
-                "runtime/base/a.h": "", "runtime/os/b.h": ""}
-        self.assertEqual(["tests/tidy/layers.txt:3: jit/kir has no files: mark the row '# reserved' or remove it",
-                          "tests/tidy/layers.txt:5: runtime/os has files: no longer reserved"],
-                         self.complaints(rules.rule_reserved_layers, tree))
+    def test_layers_do_not_reach_through_others(self):
+        tree = {"tests/tidy/layers.txt": "runtime/base:\njit/ir: runtime/base\njit/kir: jit/ir\n", "runtime/base/a.h": "",
+                "jit/ir/b.h": '#include "runtime/base/a.h"\n',
+                "jit/kir/c.h": '#include "jit/ir/b.h"\n#include "runtime/base/a.h"\n'}
+        self.assertEqual(["jit/kir/c.h:2: jit/kir may not include runtime/base (tests/tidy/layers.txt)"],
+                         self.complaints(rules.rule_layers, tree))
+
+    def test_unused_layers(self):
+        tree = {"tests/tidy/layers.txt": "# rows\nruntime/base:\njit/ir: runtime/base\njit/kir: runtime/base jit/ir\njit/x:\n",
+                "runtime/base/a.h": "", "jit/ir/b.h": '#include "runtime/base/a.h"\n', "jit/kir/c.h": '#include "jit/ir/b.h"\n',
+                "jit/kir/c_test.cpp": '#include "runtime/base/a.h"\n'}
+        self.assertEqual(["tests/tidy/layers.txt:4: jit/kir does not include runtime/base: remove it from the row",
+                          "tests/tidy/layers.txt:5: jit/x has no sources: remove the row"],
+                         self.complaints(rules.rule_unused_layers, tree))
 
     def test_confined_includes(self):
-        tree = {"jit/expr/a.cpp": "#include <asmjit/asmjit.h>\n#include <sys/mman.h>\n#include <immintrin.h>\n"}
-        self.assertEqual(3, len(self.complaints(rules.rule_confined_includes, tree)))
+        tree = {"jit/expr/a.cpp": "#include <asmjit/asmjit.h>\n#include <sys/mman.h>\n#include <immintrin.h>\n"
+                                  "#include <openssl/evp.h>\n"}
+        self.assertEqual(4, len(self.complaints(rules.rule_confined_includes, tree)))
 
     def test_file_names(self):
         self.assertEqual(2, len(self.complaints(rules.rule_file_names, {"jit/ir/string_utils.h": "", "jit/kir/kir_v2.cpp": ""})))
@@ -84,7 +93,7 @@ class EachRuleBites(unittest.TestCase):
                          self.complaints(rules.rule_type_names, tree))
 
     def test_dead_sources(self):
-        tree = {"jit/CMakeLists.txt": "trident_module(jit/ir DEPS runtime/base)\nadd_executable(x tool/main.cpp)\n",
+        tree = {"jit/CMakeLists.txt": "trident_module(jit/ir LIBS fmt::fmt)\nadd_executable(x tool/main.cpp)\n",
                 "jit/ir/a.cpp": "", "jit/stray/b.cpp": "", "jit/tool/main.cpp": ""}
         self.assertEqual(["jit/stray/b.cpp:1: no build takes it in"], self.complaints(rules.rule_dead_sources, tree))
 

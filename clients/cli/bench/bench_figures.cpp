@@ -75,11 +75,11 @@ bool is_derivative(const std::string& kernel) {
   return kernel.size() >= 2 && kernel[0] == 'd' && kernel[1] >= '0' && kernel[1] <= '9';
 }
 
-kir::Level interpreter_level(codegen::Isa isa) {
+os::SimdLevel interpreter_level(codegen::Isa isa) {
   switch (isa) {
-    case codegen::Isa::avx512: return kir::Level::avx512;
-    case codegen::Isa::avx2: return kir::Level::avx2;
-    case codegen::Isa::neon: return kir::Level::portable;
+    case codegen::Isa::avx512: return os::SimdLevel::avx512;
+    case codegen::Isa::avx2: return os::SimdLevel::avx2;
+    case codegen::Isa::neon: return os::SimdLevel::portable;
   }
   CHECK(false);
 }

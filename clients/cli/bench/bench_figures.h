@@ -24,7 +24,7 @@ bool is_transcendental(const expr::Expr& expr);
 bool is_derivative(const std::string& kernel);
 
 /// The interpreter takes part with the instructions that --isa leaves to all, not with the best of this machine.
-kir::Level interpreter_level(codegen::Isa isa);
+os::SimdLevel interpreter_level(codegen::Isa isa);
 
 /// The bytes that an element of `expr` stores over all outputs that are arrays.
 unsigned stored_bytes(const expr::Expr& expr);

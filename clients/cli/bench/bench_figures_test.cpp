@@ -335,9 +335,9 @@ TEST(BenchFigures, TranscendentalKernels) {
 }
 
 TEST(BenchFigures, TheInterpreterHasNoMoreInstructionsThanTheOthers) {
-  EXPECT_EQ(interpreter_level(codegen::Isa::avx2), kir::Level::avx2);
-  EXPECT_EQ(interpreter_level(codegen::Isa::avx512), kir::Level::avx512);
-  EXPECT_EQ(interpreter_level(codegen::Isa::neon), kir::Level::portable);
+  EXPECT_EQ(interpreter_level(codegen::Isa::avx2), os::SimdLevel::avx2);
+  EXPECT_EQ(interpreter_level(codegen::Isa::avx512), os::SimdLevel::avx512);
+  EXPECT_EQ(interpreter_level(codegen::Isa::neon), os::SimdLevel::portable);
 }
 
 TEST(BenchFigures, StoredBytesLeaveTotalsOut) {

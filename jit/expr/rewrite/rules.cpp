@@ -9,6 +9,7 @@
 #include "jit/expr/rewrite/builtin_rule_ranking.h"
 #include "jit/expr/rewrite/builtin_rule_texts.h"
 #include "jit/expr/rewrite/language.h"
+#include "runtime/base/embedded_file.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -128,8 +129,8 @@ std::string_view meaning_of(Real tag) {
 const RuleSet& builtin_rules() {
   static const RuleSet kSet = [] {
     RuleSet all;
-    for (const BuiltinRuleText& text : kBuiltinRuleTexts) {
-      Result<RuleSet> set = parse_rules(text.text, text.file);
+    for (const EmbeddedFile& file : kBuiltinRuleTexts) {
+      Result<RuleSet> set = parse_rules(file.text, file.name);
       CHECK(set.ok());  // tests/rules parses them all
       std::move(set->rules.begin(), set->rules.end(), std::back_inserter(all.rules));
       std::move(set->tags.begin(), set->tags.end(), std::back_inserter(all.tags));

@@ -1,4 +1,4 @@
-// Compiled three times on x86-64 (see jit/CMakeLists.txt): portable, -DTRIDENT_LEVEL_AVX2 and -DTRIDENT_LEVEL_AVX512
+// Compiled three times on x86-64 (see cmake/levels.cmake): portable, -DTRIDENT_LEVEL_AVX2 and -DTRIDENT_LEVEL_AVX512
 // with the flags of these sets; the compiler makes the loops into vectors. Everything but the table of pointers has
 // internal linkage, and nothing of the standard library is called, so that no function compiled for one level can be
 // linked into another.

@@ -41,8 +41,8 @@ struct Arithmetic {
   void (*softmax)(std::size_t rows, std::size_t columns, const std::uint32_t* mask, std::int64_t scale, double* x);
 };
 
-/// Returns the arithmetic of a level; null if this build or machine lacks it.
-const Arithmetic* arithmetic_of(tensor::Level level);
+/// Returns the arithmetic of a level; null where this build or machine has none.
+const Arithmetic* arithmetic_of(os::SimdLevel level);
 
 /// Variants of arithmetic.cpp, one per level.
 extern const Arithmetic kPortableArithmetic;

@@ -1,14 +1,23 @@
 #include "jit/tir/neural/arithmetic.h"
+#include "runtime/os/level_variants.h"
 
 namespace trident::tir::neural {
+namespace {
 
-const Arithmetic* arithmetic_of(tensor::Level level) {
-  if (tensor::kernels_of<double>(level) == nullptr) return nullptr;
+using os::SimdLevel;
+
+constexpr os::LevelVariant<Arithmetic> kVariants[] = {
+    {SimdLevel::portable, &kPortableArithmetic},
 #ifdef __x86_64__
-  if (level == tensor::Level::avx2) return &kAvx2Arithmetic;
-  if (level == tensor::Level::avx512) return &kAvx512Arithmetic;
+    {SimdLevel::avx2, &kAvx2Arithmetic},
+    {SimdLevel::avx512, &kAvx512Arithmetic},
 #endif
-  return &kPortableArithmetic;
+};
+
+}  // namespace
+
+const Arithmetic* arithmetic_of(SimdLevel level) {
+  return os::variant_at(kVariants, level);
 }
 
 }  // namespace trident::tir::neural

@@ -26,7 +26,7 @@ std::vector<double> raised(std::span<const std::int32_t> weights, std::string_vi
 
 }  // namespace
 
-Network::Network(std::span<const std::int32_t> weights, tensor::Level level)
+Network::Network(std::span<const std::int32_t> weights, os::SimdLevel level)
     : kernels_([level]() -> const tensor::Kernels<double>& {
         const auto* found = tensor::kernels_of<double>(level);
         CHECK(found != nullptr);

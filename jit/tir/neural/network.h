@@ -31,7 +31,7 @@ struct Encoded {
 class Network {
  public:
   /// `level` must be supported by this machine.
-  explicit Network(std::span<const std::int32_t> weights, tensor::Level level = tensor::best_level());
+  explicit Network(std::span<const std::int32_t> weights, os::SimdLevel level = tensor::best_level());
 
   [[nodiscard]] Encoded encode(const Original& original);
   /// A draft and its block, encoded by these weights.

@@ -229,7 +229,7 @@ TEST(Network, EveryLevelGivesTheSameBits) {
     std::vector<std::vector<double>> first_nodes;
     std::vector<std::int32_t> first_scores, scores;
     std::uint64_t first_saturated = 0;
-    for (const tensor::Level level : {tensor::Level::portable, tensor::Level::avx2, tensor::Level::avx512}) {
+    for (const os::SimdLevel level : os::kSimdLevels) {
       if (arithmetic_of(level) == nullptr) continue;
       ++levels;
       Network network(weights, level);
@@ -242,7 +242,7 @@ TEST(Network, EveryLevelGivesTheSameBits) {
       std::vector<Network::Query> queries;
       for (std::size_t i = 0; i < drafts.size(); ++i) queries.push_back({&encoded[i], &drafts[i]});
       network.score(queries, scores);
-      if (level == tensor::Level::portable) {
+      if (level == os::SimdLevel::portable) {
         for (const Encoded& e : encoded) first_nodes.push_back(e.nodes);
         first_scores = scores, first_saturated = network.saturated();
         EXPECT_EQ(first_saturated > 0, spread > 6000);
