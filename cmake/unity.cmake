@@ -9,6 +9,8 @@ set(TRIDENT_ALONE
   clients/c/io_thread.cpp
   clients/cli/bench/bench_text.cpp
   clients/cli/demo/demo_answers_test.cpp
+  clients/cli/search/rewrite_html.cpp
+  clients/cli/triton/run_program.cpp
   daemon/worker/compile.cpp
   jit/calibrate/calibrate.cpp
   jit/codegen/unwind_test.cpp
@@ -63,12 +65,17 @@ set(TRIDENT_ALONE
   runtime/os/memfd.cpp
   runtime/os/socket.cpp
   runtime/os/socket_test.cpp
+  runtime/report/line_plot.cpp
   runtime/tensor/kernels_test.cpp
   runtime/train/replay_ring_test.cpp
   runtime/train/trainer_test.cpp
   tests/chaos/code_mutation_test.cpp
+  tests/daemon/fault_test.cpp
+  tests/daemon/persistence_test.cpp
+  tests/daemon/rules_test.cpp
   tests/differential/expr_extremes_test.cpp
   tests/differential/expr_reference_test.cpp
+  tests/differential/expr_rounding_test.cpp
   tests/differential/expr_special_points_test.cpp
   tests/rules/tags_test.cpp
 )

@@ -25,8 +25,8 @@ constexpr int kLowPriorityNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
 constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
-/// Time for a worker to end a request that nobody waits for.
-constexpr std::uint64_t kCancelMs = 3000;
+/// Time for a worker to end a request that nobody waits for. A busy machine needs seconds for what takes 50 ms alone.
+constexpr std::uint64_t kCancelMs = 10'000;
 
 /// Time for idle workers to end by themselves when the front does; busy ones are killed after it.
 #ifdef __SANITIZE_ADDRESS__  // the search for leaks comes last

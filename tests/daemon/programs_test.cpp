@@ -182,7 +182,7 @@ void wait_for_progress(RawClient& client) {
 }
 
 /// Many times the search of the small program, a small part of the limit of the long one.
-constexpr int kSoonMs = 20'000;
+constexpr int kSoonMs = 60'000;
 
 void expect_squares_soon(RawClient& client, std::uint64_t job = 1) {
   const auto answer = client.next_result(kSoonMs);
