@@ -51,7 +51,6 @@ set(TRIDENT_ALONE
   jit/tir/equiv/programs_test.cpp
   jit/tir/equiv/screen_test.cpp
   jit/tir/lowering/random_program.cpp
-  jit/tir/native/translate.cpp
   jit/tir/neural/encoding_test.cpp
   jit/tir/neural/evolution.cpp
   jit/tir/neural/left_blocks_test.cpp
