@@ -23,8 +23,8 @@ set(TRIDENT_ALONE
   jit/expr/print_plan.cpp
   jit/expr/rewrite/differentiate.cpp
   jit/expr/rewrite/fold_test.cpp
-  jit/expr/rewrite/judge.cpp
-  jit/expr/rewrite/judge_test.cpp
+  jit/expr/rewrite/time_model.cpp
+  jit/expr/rewrite/time_model_test.cpp
   jit/expr/rewrite/language.cpp
   jit/expr/rewrite/polynomial.cpp
   jit/expr/sexpr.cpp

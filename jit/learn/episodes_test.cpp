@@ -11,8 +11,8 @@
 #include <random>
 #include <set>
 
-#include "jit/expr/rewrite/judge.h"
 #include "jit/expr/rewrite/kinds.h"
+#include "jit/expr/rewrite/time_model.h"
 #include "jit/learn/guide_trainer.h"
 #include "tests/support/mpfr_evaluator.h"
 
@@ -161,7 +161,8 @@ TEST(Gains, OfTheJudgeAreItsGuesses) {
     const auto form = expr::parse_infix(text);
     const auto kernel = expr::lower(
         *form, {.policy = {.kind = expr::PolicyKind::fast}, .simplify = false, .accuracy = kir::math::Accuracy::ulp4});
-    return *expr::rewrite::shipped_judge()->log_ns(*form, *kernel, expr::rewrite::default_op_costs("avx512").table());
+    return *expr::rewrite::shipped_time_model()->log_ns(*form, *kernel,
+                                                        expr::rewrite::default_op_costs("avx512").table());
   };
   const GuideSamples samples = watched("exp(x)*exp(y)", Gain::by_judge);
   const double gain = guess("exp(x)*exp(y)") - guess("exp(x + y)");

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jit/expr/rewrite/judge.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/time_model.h"
 
 namespace trident::learn {
 namespace {
@@ -15,7 +15,7 @@ constexpr double kOffset = 4;  // as `trident rewrite` has it: a term may cost n
 constexpr double kGainMost = 2;
 
 std::optional<double> judged(const egraph::Term& term, const expr::Expr& like) {
-  const rw::Judge* judge = rw::shipped_judge();
+  const rw::TimeModel* judge = rw::shipped_time_model();
   // A search that leaves parts of its source as they are has outputs, and variables, for these parts.
   if (judge == nullptr || term.roots.size() != like.outputs.size()) return std::nullopt;
   const rw::OpCosts& costs = rw::default_op_costs("avx512");

@@ -17,7 +17,7 @@
 namespace trident::learn {
 namespace {
 
-using expr::rewrite::JudgeScalar;
+using expr::rewrite::TimeScalar;
 using nn::HeadKind;
 
 constexpr std::size_t kFeaturesMax = 12'000;  // limit per kernel; larger ones are not trained on
@@ -258,19 +258,19 @@ JudgeFigures figures_of(const Network& network, const JudgeSamples& samples, std
   const double margin = network.linear_guess() ? double{network.linear_guess()->margin} : 0;
   for (const double m : {0.0, margin}) out.extraction.push_back(extraction_of(samples, held_out, m, guess));
   out.guesses.push_back(figures_of_guess("network", samples, held_out, guess));
-  if (const expr::rewrite::Judge* shipped = expr::rewrite::shipped_judge())
+  if (const expr::rewrite::TimeModel* shipped = expr::rewrite::shipped_time_model())
     out.guesses.push_back(figures_of_guess("shipped judge", samples, held_out, [&](const JudgeSample& s) {
       return shipped->log_ns(samples.example_of(s).features, s.nodes, s.scalars);
     }));
   std::vector<std::size_t> all(nn::kScalars);
   std::iota(all.begin(), all.end(), std::size_t{0});
-  const auto column = [](JudgeScalar s) { return std::vector<std::size_t>{static_cast<std::size_t>(s)}; };
+  const auto column = [](TimeScalar s) { return std::vector<std::size_t>{static_cast<std::size_t>(s)}; };
   for (const auto& [name, columns] : {std::pair{"ridge regression", all},
-                                      {"analytical model", column(JudgeScalar::static_guess)},
-                                      {"sum of throughputs", column(JudgeScalar::throughput)},
-                                      {"sum of latencies", column(JudgeScalar::latency)},
-                                      {"critical path", column(JudgeScalar::path)},
-                                      {"nodes", column(JudgeScalar::nodes)}})
+                                      {"analytical model", column(TimeScalar::static_guess)},
+                                      {"sum of throughputs", column(TimeScalar::throughput)},
+                                      {"sum of latencies", column(TimeScalar::latency)},
+                                      {"critical path", column(TimeScalar::path)},
+                                      {"nodes", column(TimeScalar::nodes)}})
     out.guesses.push_back(figures_of_guess(name, samples, held_out, Ridge(columns, samples, train)));
   return out;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 #include "jit/learn/network.h"
 #include "jit/learn/timed_kernels.h"
 #include "runtime/train/trainer.h"
@@ -19,7 +19,7 @@ struct JudgeSample {
   std::uint32_t first = 0, end = 0;  ///< in JudgeSamples::features
   std::uint32_t nodes = 1;           ///< nodes of its term
   std::uint32_t family = 0;          ///< number in JudgeSamples::families
-  expr::rewrite::JudgeScalars scalars{};
+  expr::rewrite::TimeScalars scalars{};
   double log_ns = 0;         ///< measured, per element
   double static_log = 0;     ///< the analytical model's
   bool static_best = false;  ///< the choice of a search without a judge in its family

@@ -112,7 +112,7 @@ TEST(JudgeTrainer, LearnsWhatTheModelDoesNotKnow) {
     const auto packed = nn::AccumulatorWeights::copy(
         *block, nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth));
     ASSERT_TRUE(packed.ok());
-    const expr::rewrite::Judge judge(*packed);
+    const expr::rewrite::TimeModel judge(*packed);
     EXPECT_EQ(judge.margin(), double{network.linear_guess()->margin});
     double off = 0;
     int compared = 0;
@@ -144,7 +144,7 @@ struct Choices {
     for (const bool other : {false, true}) {
       JudgeSample s;
       s.family = static_cast<std::uint32_t>(samples.families.size() - 1);
-      s.scalars[static_cast<std::size_t>(expr::rewrite::JudgeScalar::nodes)] =
+      s.scalars[static_cast<std::size_t>(expr::rewrite::TimeScalar::nodes)] =
           expr::rewrite::scalar_of_logarithm(other ? -promised : 0);
       s.log_ns = other ? std::log(other_ns) : 0;
       s.static_best = !other;
@@ -158,7 +158,7 @@ TEST(JudgeTrainer, TheMarginIsTheSmallestThatIsCarefulEnough) {
   Network network({.width = 8, .own_rows = {}}, expr::rewrite::node_kinds().hash, 1);
   network.scale_score(nn::HeadKind::judge, 0);
   nn::LinearGuess base;
-  base.per_scalar[static_cast<std::size_t>(expr::rewrite::JudgeScalar::nodes)] = 1;
+  base.per_scalar[static_cast<std::size_t>(expr::rewrite::TimeScalar::nodes)] = 1;
   network.set_linear_guess(base);
   Choices choices;
   for (int i = 0; i < 90; ++i) choices.add(0.3, 0.8);

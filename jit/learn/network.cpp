@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 #include "jit/nnue/candidates.h"
 #include "runtime/autodiff/ops.h"
 #include "runtime/base/check.h"
@@ -48,7 +48,7 @@ constexpr std::uint64_t scalars_hash() {
     for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100'0000'01B3u;
   };
 #define X(name, meaning) add(#name), add(meaning);
-  TRIDENT_JUDGE_SCALARS(X)
+  TRIDENT_TIME_SCALARS(X)
   TRIDENT_NNUE_SCALARS(X)
 #undef X
   return hash;

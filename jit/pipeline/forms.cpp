@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "jit/equiv/compare.h"
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
 #include "runtime/os/cpu.h"
@@ -61,7 +61,7 @@ struct Guessed {
   std::optional<kir::Kernel> kernel;
   double log_ns = std::numeric_limits<double>::infinity();
 };
-Guessed guess_of(const expr::Expr& found, const expr::rewrite::Judge& judge, const Options& options) {
+Guessed guess_of(const expr::Expr& found, const expr::rewrite::TimeModel& judge, const Options& options) {
   expr::LowerOptions how = lowering_of_found(options.target.policy);
   const expr::Expr simplified = expr::simplify(found, how);
   how.simplify = false;
@@ -117,7 +117,7 @@ Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const 
   expr::rewrite::RewriteOptions how = rewriting(options);
   const SearchWeights* const weights = options.search.weights;
   const bool own = weights != nullptr && weights->judge() != nullptr;
-  const expr::rewrite::Judge* const judge = own ? weights->judge() : expr::rewrite::shipped_judge();
+  const expr::rewrite::TimeModel* const judge = own ? weights->judge() : expr::rewrite::shipped_time_model();
   how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
   Extraction e;
   auto found = searched(submitted, source, how);

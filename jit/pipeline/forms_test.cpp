@@ -7,8 +7,8 @@
 #include <array>
 #include <limits>
 
-#include "jit/expr/rewrite/judge.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/time_model.h"
 
 namespace trident::pipeline {
 namespace {
@@ -24,7 +24,7 @@ TEST(LearnedChoice, IsTheFastestThatIsPromisedMoreThanTheMargin) {
 
 TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
   const Options options{.target = {.isa = codegen::Isa::avx2}};
-  const expr::rewrite::Judge* judge = expr::rewrite::shipped_judge();
+  const expr::rewrite::TimeModel* judge = expr::rewrite::shipped_time_model();
   ASSERT_NE(judge, nullptr);
   std::size_t several = 0;
   for (const char* text : {"x: f64; y: f64; (x*y + x)/(y*x + 1)", "x: f32; x^5 + 3*x^4 + x^3 + x",

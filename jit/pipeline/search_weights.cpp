@@ -23,7 +23,7 @@ Result<SearchWeights> SearchWeights::map(const os::Fd& file, const std::string& 
   if (const auto behind = found.weights_->behind(); !behind.empty()) {
     TRY(nn::AccumulatorWeights judge, expr::rewrite::judge_weights(behind));  // guide_weights() has checked these bytes
     found.judge_weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(judge));
-    found.judge_ = std::make_unique<const expr::rewrite::Judge>(*found.judge_weights_);
+    found.judge_ = std::make_unique<const expr::rewrite::TimeModel>(*found.judge_weights_);
   }
   const store::Digest bytes = store::sha256_of(found.mapping_->bytes());
   std::copy(bytes.begin(), bytes.end(), found.digest_.begin());

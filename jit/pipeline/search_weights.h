@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 #include "jit/image/image.h"
 #include "runtime/base/result.h"
 #include "runtime/nn/accumulator/weights.h"
@@ -23,7 +23,7 @@ class SearchWeights {
 
   [[nodiscard]] const nn::AccumulatorWeights& weights() const { return *weights_; }
   /// Returns the judge of the file, or null if it has none.
-  [[nodiscard]] const expr::rewrite::Judge* judge() const { return judge_.get(); }
+  [[nodiscard]] const expr::rewrite::TimeModel* judge() const { return judge_.get(); }
   /// Returns the digest of the bytes, which distinguishes kernels searched by these weights.
   [[nodiscard]] const image::Key& digest() const { return digest_; }
 
@@ -32,7 +32,7 @@ class SearchWeights {
 
   std::shared_ptr<const os::Mapping> mapping_;
   std::unique_ptr<const nn::AccumulatorWeights> weights_, judge_weights_;  ///< at fixed addresses
-  std::unique_ptr<const expr::rewrite::Judge> judge_;
+  std::unique_ptr<const expr::rewrite::TimeModel> judge_;
   image::Key digest_{};
 };
 

@@ -63,7 +63,7 @@ std::string kernels_path(const std::string& state) {
   return state + "/kernels";
 }
 
-double judge_rank(const expr::rewrite::Judge& judge, const learn::JudgeSamples& samples,
+double judge_rank(const expr::rewrite::TimeModel& judge, const learn::JudgeSamples& samples,
                   std::span<const std::uint32_t> of) {
   std::vector<double> guessed, measured;
   for (const std::uint32_t i : of) {
@@ -92,8 +92,8 @@ Result<void> promote_judge_if_better(store::Versions& versions, std::span<const 
   TRY(const nn::AccumulatorWeights candidate, nn::AccumulatorWeights::copy(judge, space));
   const auto old = nn::AccumulatorWeights::copy(before.judge, space);
   round.validation = validation.size();
-  round.rank = judge_rank(expr::rewrite::Judge(candidate), samples, validation);
-  round.rank_before = old.ok() ? judge_rank(expr::rewrite::Judge(*old), samples, validation) : -1;
+  round.rank = judge_rank(expr::rewrite::TimeModel(candidate), samples, validation);
+  round.rank_before = old.ok() ? judge_rank(expr::rewrite::TimeModel(*old), samples, validation) : -1;
   if (!(round.rank > round.rank_before + kJudgePromotionGain)) return {};
   TRY(round.candidate, versions.add(guide_and_judge(before.guide, judge), judge_round_json(round)));
   const Result<void> chosen = versions.choose(round.candidate, round.before);

@@ -29,7 +29,7 @@ struct TrainedJudgeRound {
 inline constexpr double kJudgePromotionGain = 0.001;
 
 /// How well a judge ranks kernels: the correlation of its guesses with their times.
-double judge_rank(const expr::rewrite::Judge& judge, const learn::JudgeSamples& samples,
+double judge_rank(const expr::rewrite::TimeModel& judge, const learn::JudgeSamples& samples,
                   std::span<const std::uint32_t> of);
 
 /// A guide's weights, and behind them a judge's, as a version holds them. `judge` may be empty.

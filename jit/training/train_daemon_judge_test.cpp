@@ -63,7 +63,7 @@ const learn::JudgeSamples& samples() {
     }
     for (learn::JudgeSample& s : out.samples) {
       const std::span features(out.features.data() + s.first, s.end - s.first);
-      s.log_ns = expr::rewrite::shipped_judge()->log_ns(features, s.nodes, s.scalars);
+      s.log_ns = expr::rewrite::shipped_time_model()->log_ns(features, s.nodes, s.scalars);
     }
     return out;
   }();

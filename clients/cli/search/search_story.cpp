@@ -8,7 +8,7 @@
 
 #include "clients/cli/bench/timing.h"
 #include "jit/expr/rewrite/guides.h"
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 #include "jit/image/image.h"
 #include "runtime/os/cpu.h"
 #include "runtime/report/html_page.h"
@@ -110,7 +110,7 @@ Result<SearchStory> tell(const expr::Expr& source, const StoryOptions& options) 
         .policy = options.policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp4};
     if (const auto kernel = expr::lower(link.form, lowering); kernel.ok()) {
       step.predicted_ns = rw::static_ns(rw::work_of(*kernel, costs.table()), costs.table());
-      if (const rw::Judge* judge = rw::shipped_judge())
+      if (const rw::TimeModel* judge = rw::shipped_time_model())
         if (const auto log_ns = judge->log_ns(link.form, *kernel, costs.table()); log_ns.ok())
           step.judged_ns = std::exp(*log_ns);
       if (auto code = compiled(*kernel, options.isa); code.ok()) codes.back() = std::move(code).value();

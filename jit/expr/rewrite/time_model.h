@@ -1,6 +1,6 @@
 // Predicts a kernel's time before it is compiled and timed. An analytical model works over the instructions that it
-// lowers to. The judge adds a linear function of that model's parts and a network over the term's features, which
-// learns the residual (jit/learn).
+// lowers to. The learned time model adds a linear function of that model's parts and a network over the term's
+// features, which learns the residual (jit/learn). Its weights are called judge.nnue, after `trident train judge`.
 //
 // A prediction orders candidates and decides nothing: published kernels were measured (jit/judge).
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace trident::expr::rewrite {
 
-/// Inputs of the judge's head beside the accumulator, in its order. X(Name, "meaning"). Logarithms are natural, in
+/// Inputs of the time model's head beside the accumulator, in its order. X(Name, "meaning"). Logarithms are natural, in
 /// 128ths. Costs are in fmas (jit/cost/cost.h).
-#define TRIDENT_JUDGE_SCALARS(X)                                                   \
+#define TRIDENT_TIME_SCALARS(X)                                                    \
   X(nodes, "logarithm of the term's nodes")                                        \
   X(throughput, "logarithm of the sum of reciprocal throughputs")                  \
   X(latency, "logarithm of the sum of latencies")                                  \
@@ -36,10 +36,10 @@ namespace trident::expr::rewrite {
   X(wide, "127 where vectors have half as many lanes, as for f64")                 \
   X(tables, "logarithm of 1 and elements gathered")
 #define X(name, meaning) name,
-enum class JudgeScalar : std::uint8_t { TRIDENT_JUDGE_SCALARS(X) };
+enum class TimeScalar : std::uint8_t { TRIDENT_TIME_SCALARS(X) };
 #undef X
-static_assert(static_cast<std::size_t>(JudgeScalar::tables) + 1 == nn::kScalars);
-using JudgeScalars = std::array<std::int16_t, nn::kScalars>;
+static_assert(static_cast<std::size_t>(TimeScalar::tables) + 1 == nn::kScalars);
+using TimeScalars = std::array<std::int16_t, nn::kScalars>;
 
 /// Work of a kernel per vector of elements.
 struct KernelWork {
@@ -58,25 +58,25 @@ KernelWork work_of(const kir::Kernel& kernel, const cost::Table& costs);
 double static_ns(const KernelWork& work, const cost::Table& costs);
 
 /// Returns the linear part of a prediction; for weights without one, the analytical model's.
-double base_of(const nn::LinearGuess* base, const JudgeScalars& scalars);
+double base_of(const nn::LinearGuess* base, const TimeScalars& scalars);
 
 /// `nodes`: of the term.
-JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes);
+TimeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes);
 
 /// Returns a logarithm as scalars hold it: in 128ths, clipped to 2^11.
 std::int16_t scalar_of_logarithm(double x);
 
-class Judge {
+class TimeModel {
  public:
   /// Must outlive it.
-  explicit Judge(const nn::AccumulatorWeights& weights) : weights_(weights) {}
+  explicit TimeModel(const nn::AccumulatorWeights& weights) : weights_(weights) {}
 
   /// Predicts the logarithm of the nanoseconds per element of `kernel`, which `expr` was lowered to. Errors: those of
   /// to_term().
   [[nodiscard]] Result<double> log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const;
   /// Predicts from a term's features and its number of nodes.
   [[nodiscard]] double log_ns(std::span<const std::uint32_t> features, std::uint32_t nodes,
-                              const JudgeScalars& scalars) const;
+                              const TimeScalars& scalars) const;
   /// Returns how much faster, as a logarithm, a form must be predicted than the statically cheapest one to replace it
   /// without a measurement. Learnt on other kernels than those of a report's figures.
   [[nodiscard]] double margin() const;
@@ -85,7 +85,7 @@ class Judge {
   const nn::AccumulatorWeights& weights_;
 };
 
-/// Returns the judge of the shipped weights; null if they hold none.
-const Judge* shipped_judge();
+/// Returns the time model of the shipped weights; null if they hold none.
+const TimeModel* shipped_time_model();
 
 }  // namespace trident::expr::rewrite

@@ -1,5 +1,5 @@
 // Oracle: sums and chains by hand, from the rows of a table that is made up.
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 
 #include <gtest/gtest.h>
 
@@ -73,28 +73,28 @@ TEST(Scalars, AreLogarithms) {
   const cost::Table table = made_up();
   KernelWork w;
   w.throughput = 100, w.latency = 200, w.path = 50, w.instructions = 60, w.live = 7, w.wide = true;
-  const JudgeScalars s = scalars_of(w, table, 33);
-  const auto at = [&](JudgeScalar i) { return int{s[static_cast<std::size_t>(i)]}; };
-  EXPECT_EQ(at(JudgeScalar::nodes), std::lround(128 * std::log(33)));
-  EXPECT_EQ(at(JudgeScalar::throughput), std::lround(128 * std::log(100)));
-  EXPECT_EQ(at(JudgeScalar::latency), std::lround(128 * std::log(200)));
-  EXPECT_EQ(at(JudgeScalar::slack), std::lround(128 * std::log(0.5)));
-  EXPECT_EQ(at(JudgeScalar::live), std::lround(128 * std::log(8)));
-  EXPECT_EQ(at(JudgeScalar::wide), 127);
-  EXPECT_EQ(at(JudgeScalar::static_guess), std::lround(128 * std::log(static_ns(w, table))));
+  const TimeScalars s = scalars_of(w, table, 33);
+  const auto at = [&](TimeScalar i) { return int{s[static_cast<std::size_t>(i)]}; };
+  EXPECT_EQ(at(TimeScalar::nodes), std::lround(128 * std::log(33)));
+  EXPECT_EQ(at(TimeScalar::throughput), std::lround(128 * std::log(100)));
+  EXPECT_EQ(at(TimeScalar::latency), std::lround(128 * std::log(200)));
+  EXPECT_EQ(at(TimeScalar::slack), std::lround(128 * std::log(0.5)));
+  EXPECT_EQ(at(TimeScalar::live), std::lround(128 * std::log(8)));
+  EXPECT_EQ(at(TimeScalar::wide), 127);
+  EXPECT_EQ(at(TimeScalar::static_guess), std::lround(128 * std::log(static_ns(w, table))));
   EXPECT_EQ(scalar_of_logarithm(1e9), 2048);
   EXPECT_EQ(scalar_of_logarithm(-1e9), -2048);
 }
 
-TEST(Judge, AddsWhatItsHeadSaysToALinearFunctionOfTheScalars) {
-  JudgeScalars scalars{};
-  scalars[static_cast<std::size_t>(JudgeScalar::nodes)] = 128 * 3;
-  scalars[static_cast<std::size_t>(JudgeScalar::static_guess)] = -64;
+TEST(TimeModel, AddsWhatItsHeadSaysToALinearFunctionOfTheScalars) {
+  TimeScalars scalars{};
+  scalars[static_cast<std::size_t>(TimeScalar::nodes)] = 128 * 3;
+  scalars[static_cast<std::size_t>(TimeScalar::static_guess)] = -64;
   // Weights of version 3 go by the analytical model.
   EXPECT_DOUBLE_EQ(base_of(nullptr, scalars), -0.5);
   nn::LinearGuess base;
-  base.per_scalar[static_cast<std::size_t>(JudgeScalar::nodes)] = 0.25f;
-  base.per_scalar[static_cast<std::size_t>(JudgeScalar::static_guess)] = 2;
+  base.per_scalar[static_cast<std::size_t>(TimeScalar::nodes)] = 0.25f;
+  base.per_scalar[static_cast<std::size_t>(TimeScalar::static_guess)] = 2;
   base.constant = 10, base.margin = 0.125f;
   EXPECT_DOUBLE_EQ(base_of(&base, scalars), 0.25 * 3 - 2 * 0.5 + 10);
 
@@ -106,10 +106,10 @@ TEST(Judge, AddsWhatItsHeadSaysToALinearFunctionOfTheScalars) {
   plain.linear_guess = base;
   const auto with = nn::AccumulatorWeights::make(plain);
   ASSERT_TRUE(old.ok() && with.ok());
-  EXPECT_DOUBLE_EQ(Judge(*old).log_ns({}, 20, scalars), -0.5 + 100.0 / 1024);
-  EXPECT_EQ(Judge(*old).margin(), 0);
-  EXPECT_DOUBLE_EQ(Judge(*with).log_ns({}, 20, scalars), 9.75 + 100.0 / 1024);
-  EXPECT_EQ(Judge(*with).margin(), 0.125);
+  EXPECT_DOUBLE_EQ(TimeModel(*old).log_ns({}, 20, scalars), -0.5 + 100.0 / 1024);
+  EXPECT_EQ(TimeModel(*old).margin(), 0);
+  EXPECT_DOUBLE_EQ(TimeModel(*with).log_ns({}, 20, scalars), 9.75 + 100.0 / 1024);
+  EXPECT_EQ(TimeModel(*with).margin(), 0.125);
 }
 
 }  // namespace

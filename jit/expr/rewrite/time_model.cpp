@@ -1,4 +1,4 @@
-#include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/time_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -85,54 +85,55 @@ double static_ns(const KernelWork& work, const cost::Table& costs) {
   return std::max(pipes, work.path * latency_ns / under_way) / (kVectorBytes / (work.wide ? 8 : 4));
 }
 
-JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes) {
-  JudgeScalars scalars{};
-  const auto set = [&](JudgeScalar s, double logarithm) {
+TimeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes) {
+  TimeScalars scalars{};
+  const auto set = [&](TimeScalar s, double logarithm) {
     scalars[static_cast<std::size_t>(s)] = scalar_of_logarithm(logarithm);
   };
   // An empty kernel counts as a tenth of an fma, so that a kernel that only copies has a logarithm too.
   constexpr double kLeast = 0.1;
   const double throughput = std::max(work.throughput, kLeast), path = std::max(work.path, kLeast);
-  set(JudgeScalar::nodes, std::log(std::max(nodes, 1u)));
-  set(JudgeScalar::throughput, std::log(throughput));
-  set(JudgeScalar::latency, std::log(std::max(work.latency, kLeast)));
-  set(JudgeScalar::path, std::log(path));
-  set(JudgeScalar::slack, std::log(path / throughput));
-  set(JudgeScalar::divisions, std::log1p(work.divider));
-  set(JudgeScalar::selects, std::log1p(work.selects));
-  set(JudgeScalar::constants, std::log1p(work.invariants));
-  set(JudgeScalar::variables, std::log1p(work.inputs));
-  set(JudgeScalar::outputs, std::log1p(work.outputs));
-  set(JudgeScalar::live, std::log1p(work.live));
-  set(JudgeScalar::integers, std::log1p(work.integers));
-  set(JudgeScalar::instructions, std::log(std::max(work.instructions, 1u)));
-  set(JudgeScalar::static_guess, std::log(static_ns(work, costs)));
-  scalars[static_cast<std::size_t>(JudgeScalar::wide)] = static_cast<std::int16_t>(work.wide ? kYes : 0);
-  set(JudgeScalar::tables, std::log1p(work.gathers));
+  set(TimeScalar::nodes, std::log(std::max(nodes, 1u)));
+  set(TimeScalar::throughput, std::log(throughput));
+  set(TimeScalar::latency, std::log(std::max(work.latency, kLeast)));
+  set(TimeScalar::path, std::log(path));
+  set(TimeScalar::slack, std::log(path / throughput));
+  set(TimeScalar::divisions, std::log1p(work.divider));
+  set(TimeScalar::selects, std::log1p(work.selects));
+  set(TimeScalar::constants, std::log1p(work.invariants));
+  set(TimeScalar::variables, std::log1p(work.inputs));
+  set(TimeScalar::outputs, std::log1p(work.outputs));
+  set(TimeScalar::live, std::log1p(work.live));
+  set(TimeScalar::integers, std::log1p(work.integers));
+  set(TimeScalar::instructions, std::log(std::max(work.instructions, 1u)));
+  set(TimeScalar::static_guess, std::log(static_ns(work, costs)));
+  scalars[static_cast<std::size_t>(TimeScalar::wide)] = static_cast<std::int16_t>(work.wide ? kYes : 0);
+  set(TimeScalar::tables, std::log1p(work.gathers));
   return scalars;
 }
 
-double base_of(const nn::LinearGuess* base, const JudgeScalars& scalars) {
-  if (base == nullptr) return scalars[static_cast<std::size_t>(JudgeScalar::static_guess)] / kPerLogarithm;
+double base_of(const nn::LinearGuess* base, const TimeScalars& scalars) {
+  if (base == nullptr) return scalars[static_cast<std::size_t>(TimeScalar::static_guess)] / kPerLogarithm;
   double sum = base->constant;
   for (std::size_t k = 0; k < scalars.size(); ++k) sum += base->per_scalar[k] * (scalars[k] / kPerLogarithm);
   return sum;
 }
 
-Result<double> Judge::log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const {
+Result<double> TimeModel::log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const {
   TRY(const egraph::Term term, to_term(expr));
   const nnue::FeatureList features = nnue::features_of(term, op_rows(), node_kinds());
   const KernelWork work = work_of(kernel, costs);
-  const JudgeScalars scalars = scalars_of(work, costs, features.nodes);
+  const TimeScalars scalars = scalars_of(work, costs, features.nodes);
   return log_ns(features.list, features.nodes, scalars);
 }
 
-double Judge::log_ns(std::span<const std::uint32_t> features, std::uint32_t nodes, const JudgeScalars& scalars) const {
+double TimeModel::log_ns(std::span<const std::uint32_t> features, std::uint32_t nodes,
+                         const TimeScalars& scalars) const {
   nn::Movement movement(weights_);
   movement.add_all(features.size(), [&](std::size_t i) { return features[i]; });
   nn::Accumulator accumulator = weights_.bias();
   movement.apply(accumulator);
-  alignas(32) const JudgeScalars in_place = scalars;
+  alignas(32) const TimeScalars in_place = scalars;
   const simd::Afterstate state{nullptr, weights_.bias_row(nn::HeadKind::judge, 0), in_place.data(),
                                weights_.pool(nodes)};
   std::int32_t score = 0;
@@ -140,15 +141,15 @@ double Judge::log_ns(std::span<const std::uint32_t> features, std::uint32_t node
   return base_of(weights_.linear_guess(), scalars) + double{weights_.judge_unit()} * score;
 }
 
-double Judge::margin() const {
+double TimeModel::margin() const {
   return weights_.linear_guess() != nullptr ? double{weights_.linear_guess()->margin} : 0;
 }
 
-const Judge* shipped_judge() {
+const TimeModel* shipped_time_model() {
   static const Result<nn::AccumulatorWeights> weights =
       nn::AccumulatorWeights::view(nnue::shipped_judge(), nnue::feature_space(node_kinds().hash, nnue::kDefaultDepth));
   if (!weights.ok() || !(weights->judge_unit() > 0)) return nullptr;
-  static const Judge judge(*weights);
+  static const TimeModel judge(*weights);
   return &judge;
 }
 
