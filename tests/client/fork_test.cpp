@@ -122,18 +122,18 @@ const char* const kTexts[] = {
     "(a*x + b)*(a*x - b) / (1 + x/(1 + x))",
 };
 
-/// Submits everything under every policy and waits for the end.
+/// Submits every text under one policy, the policies in turn, and waits for the end.
 void work_of_all_kinds(trident_ctx* ctx) {
   std::vector<trident_kernel*> kernels;
-  for (const std::uint32_t policy : {TRIDENT_EXACT, TRIDENT_BOUNDED, TRIDENT_FAST}) {
-    for (const char* text : kTexts) {
-      trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
-      options.policy = policy;
-      trident_kernel* kernel = nullptr;
-      if (trident_submit(ctx, text, &options, &kernel) == TRIDENT_OK) kernels.push_back(kernel);
-    }
+  std::size_t turn = 0;
+  for (const char* text : kTexts) {
+    constexpr std::uint32_t kPolicies[] = {TRIDENT_BOUNDED, TRIDENT_EXACT, TRIDENT_FAST};
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.policy = kPolicies[turn++ % std::size(kPolicies)];
+    trident_kernel* kernel = nullptr;
+    if (trident_submit(ctx, text, &options, &kernel) == TRIDENT_OK) kernels.push_back(kernel);
   }
-  EXPECT_GT(kernels.size(), 12u);
+  EXPECT_GT(kernels.size(), 5u);
   for (trident_kernel* kernel : kernels) {
     EXPECT_EQ(TRIDENT_OK, trident_wait(kernel, 2, kPatienceMs)) << trident_last_error();
     trident_close_kernel(kernel);
