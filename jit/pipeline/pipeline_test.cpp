@@ -433,10 +433,11 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
           {{"x", type, expr::VariableKind::array, -huge, huge}, {"y", type, expr::VariableKind::array, -huge, huge}},
       };
       for (const auto& variables : inputs) {
-        Options options{.target = {.isa = host_isas().back()}};
+        Options options{.target = {.isa = host_isas().back()}, .budget = {.cpu_ns = 1'500'000'000}};
         options.trace.stop_after = "equiv";
         auto optimised = optimise(parsed(text, type, variables), options);
         ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+        EXPECT_TRUE(optimised->baseline_checked) << text;
         EXPECT_NE(optimised->outcome, Outcome::not_equivalent) << text << "\n" << optimised->detail;
       }
     }

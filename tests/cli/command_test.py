@@ -661,7 +661,11 @@ class Command(CommandCase):
                           ("bench", self.at("k.tsv"), "--rounds", "3001")):
             child = subprocess.Popen([TRIDENT, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                      env=self.environment, start_new_session=True)
-            time.sleep(1)
+            # Its first temporary files say that it has begun.
+            until = time.monotonic() + 60
+            while not os.listdir(self.at("tmp")) and time.monotonic() < until:
+                time.sleep(0.02)
+            time.sleep(0.5)
             child.send_signal(signal.SIGINT)
             _, errors = child.communicate(timeout=120)
             self.assertEqual(130, child.returncode, errors)
