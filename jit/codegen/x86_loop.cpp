@@ -63,13 +63,6 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   return target;
 }
 
-/// One block on its way: selected, then placed.
-struct Stage {
-  explicit Stage(std::pmr::memory_resource* arena) : block(arena), placed(arena) {}
-  Block block;
-  std::pmr::vector<Placed> placed;
-};
-
 class KernelEmitter {
  public:
   KernelEmitter(const kir::Kernel& kernel, Isa isa, const Variant& variant, std::pmr::memory_resource* arena)
@@ -101,9 +94,7 @@ class KernelEmitter {
     select();
     if (variant_.schedule) schedule_loops();
     allocate();
-    if (code_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
-                        code_.frame_bytes, limits::kKernelFrameBytesMax);
+    TRY_VOID(check_frame(code_.frame_bytes));
     emit();
     return finish();
   }
