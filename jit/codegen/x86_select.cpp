@@ -158,6 +158,15 @@ MInst& X86Selector::push_mask(std::uint32_t id, std::initializer_list<VReg> uses
   return inst;
 }
 
+MInst& X86Selector::below(VReg a, VReg b) {
+  MInst& inst = push_mask(pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {a, b});
+  inst.form = x86_form::kImmediate;
+  inst.imm = 1;
+  inst.folds = 2;
+  inst.latency = 3;
+  return inst;
+}
+
 VReg X86Selector::emit(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency, std::uint8_t folds) {
   MInst& inst = push(id, uses);
   inst.latency = latency;
