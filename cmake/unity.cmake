@@ -6,7 +6,6 @@ option(TRIDENT_UNITY "Compile several sources of a target at once" ON)
 
 # Sources that are compiled on their own, because they repeat such a name.
 set(TRIDENT_ALONE
-  clients/c/io_thread.cpp
   clients/cli/bench/bench_text.cpp
   clients/cli/demo/demo_answers_test.cpp
   clients/cli/search/rewrite_html.cpp
@@ -29,7 +28,6 @@ set(TRIDENT_ALONE
   jit/expr/rewrite/polynomial.cpp
   jit/expr/sexpr.cpp
   jit/expr/sexpr_cells.cpp
-  jit/expr/sexpr_walker.cpp
   jit/kir/kir_test.cpp
   jit/kir/lane_test.cpp
   jit/kir/math/inverse_trig.cpp

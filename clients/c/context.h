@@ -40,6 +40,9 @@ class Context;
 class IoThread;
 class EngineThread;
 
+/// Numbers of closed submissions that a thread's queues may hold.
+inline constexpr std::size_t kStaleMax = 1024;
+
 struct Settings {
   trident_mode mode = TRIDENT_MODE_AUTO;
   std::string socket_path;

@@ -1,6 +1,5 @@
 #include "clients/c/engine_thread.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -8,15 +7,14 @@
 #include <new>
 #include <string>
 
+#include "clients/c/quiet_thread.h"
 #include "runtime/base/float_environment.h"
 
 namespace trident::client {
 namespace {
 
 constexpr int kNice = 10;
-constexpr std::size_t kStackBytes = 8u << 20;
-/// Numbers of closed submissions that the queues may hold.
-constexpr std::size_t kStaleMax = 1024;
+constexpr std::size_t kEngineStackBytes = 8u << 20;
 
 /// Why there is no better code, in the engine's words if it has any (an older one says nothing of a search).
 std::string reason_of(const trident_engine_result& result, std::uint32_t tier) {
@@ -34,17 +32,7 @@ Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
   TRY(const Engine loaded, load_engine());
   std::unique_ptr<EngineThread> engine(new EngineThread(context));
   engine->engine_ = loaded;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int rc = pthread_create(&engine->thread_, &attributes, &EngineThread::main, engine.get());
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (rc != 0) return make_error(ErrorCode::kOsError, "pthread_create: %s", std::strerror(rc));
-  pthread_setname_np(engine->thread_, "trident-engine");
+  TRY(engine->thread_, start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::main, engine.get()));
   return engine;
 }
 

@@ -1,17 +1,16 @@
 #include "clients/c/io_thread.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #include "clients/c/engine_thread.h"
 #include "clients/c/peer.h"
+#include "clients/c/quiet_thread.h"
 #include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
 
@@ -36,15 +35,13 @@ constexpr std::uint64_t kProbe = 0;
 constexpr std::uint64_t kFrameMs = 30'000;
 /// Submissions are encoded only while fewer bytes than this wait for the socket.
 constexpr std::size_t kOutgoingBytesMax = 256 * 1024;
-/// Numbers of closed submissions that a queue may hold.
-constexpr std::size_t kStaleMax = 1024;
 /// Refused images after which a daemon is given up for a while.
 constexpr std::uint32_t kRefusedImagesMax = 16;
 /// A daemon that says "busy" is left alone at least this long, whatever it asks for.
 constexpr std::uint64_t kBusyMinMs = 10;
 /// Attempts in a row before the engine takes over from a daemon that was there before (about 3 s).
 constexpr std::uint32_t kAttemptsBeforeEngine = 6;
-constexpr std::size_t kStackBytes = 512 * 1024;
+constexpr std::size_t kIoStackBytes = 512 * 1024;
 
 constexpr std::string_view kLostTooOften = "it was sent 100 times, and each time the connection to the daemon broke";
 static_assert(kSendsMax == 100);
@@ -78,18 +75,8 @@ IoThread::IoThread(Context& context)
       jitter_state_((os::monotonic_ns() ^ static_cast<std::uint64_t>(::getpid()) << 32) | 1) {}
 
 Result<void> IoThread::start() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int rc = pthread_create(&thread_, &attributes, &IoThread::main, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (rc != 0) return make_error(ErrorCode::kOsError, "pthread_create: %s", std::strerror(rc));
+  TRY(thread_, start_quiet_thread("trident-io", kIoStackBytes, &IoThread::main, this));
   started_ = true;
-  pthread_setname_np(thread_, "trident-io");
   return {};
 }
 

@@ -42,13 +42,6 @@ constexpr UnwindHost kUnwindHost{.code_align = 4,
                                  .cfa_offset = 0,
                                  .return_on_stack = false};
 
-/// One block on its way: selected, then placed.
-struct Stage {
-  explicit Stage(std::pmr::memory_resource* arena) : block(arena), placed(arena) {}
-  Block block;
-  std::pmr::vector<Placed> placed;
-};
-
 class KernelEmitter {
  public:
   KernelEmitter(const kir::Kernel& kernel, const Variant& variant, std::pmr::memory_resource* arena)
@@ -70,9 +63,7 @@ class KernelEmitter {
   Result<MachineCode> run() {
     select();
     allocate();
-    if (function_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
-                        function_.frame_bytes, limits::kKernelFrameBytesMax);
+    TRY_VOID(check_frame(function_.frame_bytes));
     A64Emitter emitter(kernel_, selector_, function_, all_registers_);
     emitter_ = &emitter;
     emit();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/codegen/reduction.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
@@ -13,26 +14,6 @@ using kir::Op;
 using kir::Section;
 
 namespace {
-
-constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
-
-bool is_reduction(const kir::Inst& inst) {
-  return kir::info(inst.op).signature == kir::Signature::Reduce;
-}
-
-std::uint64_t start_bits(Op op, ir::Type type) {
-  const bool least = op == Op::MaxOf;
-  if (op == Op::Sum) return 0;
-  switch (type) {
-    case ir::Type::f32: return least ? 0xFF80'0000u : 0x7F80'0000u;
-    case ir::Type::f64: return least ? 0xFFF0'0000'0000'0000u : 0x7FF0'0000'0000'0000u;
-    case ir::Type::i32: return least ? 0x8000'0000u : 0x7FFF'FFFFu;
-    case ir::Type::i64: return least ? 0x8000'0000'0000'0000u : 0x7FFF'FFFF'FFFF'FFFFu;
-    case ir::Type::b32:
-    case ir::Type::b64: break;
-  }
-  CHECK(false);
-}
 
 std::vector<bool> live_values(const kir::Kernel& kernel) {
   std::vector<bool> live(kernel.insts.size());

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/base/check.h"
+#include "runtime/base/limits.h"
 
 namespace trident::codegen {
 
@@ -427,6 +428,12 @@ AllocationCounts allocate(Function& function, const Block& block, const RegSet& 
                           std::pmr::vector<Placed>& out) {
   if (block.insts.empty()) return {};
   return Allocator(function, block, available, out).run();
+}
+
+Result<void> check_frame(std::uint32_t bytes) {
+  if (bytes <= limits::kKernelFrameBytesMax) return {};
+  return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u", bytes,
+                    limits::kKernelFrameBytesMax);
 }
 
 }  // namespace trident::codegen

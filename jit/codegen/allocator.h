@@ -7,8 +7,16 @@
 #pragma once
 
 #include "jit/codegen/mir.h"
+#include "runtime/base/result.h"
 
 namespace trident::codegen {
+
+/// One block on its way: selected, then placed.
+struct Stage {
+  explicit Stage(std::pmr::memory_resource* arena) : block(arena), placed(arena) {}
+  Block block;
+  std::pmr::vector<Placed> placed;
+};
 
 struct AllocationCounts {
   std::uint32_t spills = 0;   ///< values stored to the frame
@@ -31,5 +39,8 @@ RegSet assign_homeless_globals(Function& function, const RegSet& registers);
 /// Appends `block` with registers out of `available` to `out`. Spills go to new places in the function's frame.
 AllocationCounts allocate(Function& function, const Block& block, const RegSet& available,
                           std::pmr::vector<Placed>& out);
+
+/// Fails for a kernel that needs more bytes of stack than limits::kKernelFrameBytesMax.
+Result<void> check_frame(std::uint32_t bytes);
 
 }  // namespace trident::codegen

@@ -28,6 +28,16 @@ void append_uleb(std::vector<std::uint8_t>& out, std::uint32_t value) {
   out.push_back(static_cast<std::uint8_t>(value));
 }
 
+/// Appends a rule of `reg`: `primary` has room for a number below 64.
+void append_rule(std::vector<std::uint8_t>& out, std::uint8_t primary, std::uint8_t extended, std::uint8_t reg) {
+  if (reg < 0x40) {
+    out.push_back(static_cast<std::uint8_t>(primary | reg));
+  } else {
+    out.push_back(extended);
+    append_uleb(out, reg);
+  }
+}
+
 /// Pads the record that began at `start` with no-ops to whole words and fills in its length.
 void close_record(std::vector<std::uint8_t>& out, std::size_t start) {
   while (out.size() % 4 != 0) out.push_back(0);
@@ -61,23 +71,13 @@ void UnwindWriter::def_cfa(std::uint32_t code_offset, std::uint8_t reg, std::uin
 
 void UnwindWriter::saved(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t below) {
   advance(code_offset);
-  if (reg < 0x40) {
-    program_.push_back(static_cast<std::uint8_t>(kOffset | reg));
-  } else {
-    program_.push_back(kOffsetExtended);
-    append_uleb(program_, reg);
-  }
+  append_rule(program_, kOffset, kOffsetExtended, reg);
   append_uleb(program_, below / static_cast<std::uint32_t>(-host_.data_align));
 }
 
 void UnwindWriter::restored(std::uint32_t code_offset, std::uint8_t reg) {
   advance(code_offset);
-  if (reg < 0x40) {
-    program_.push_back(static_cast<std::uint8_t>(kRestore | reg));
-  } else {
-    program_.push_back(kRestoreExtended);
-    append_uleb(program_, reg);
-  }
+  append_rule(program_, kRestore, kRestoreExtended, reg);
 }
 
 std::vector<std::byte> UnwindWriter::finish(std::uint32_t code_size, std::uint32_t distance) const {

@@ -114,12 +114,11 @@ VReg X86Selector::require_bits(VReg so_far, VReg value, std::uint64_t bits) {
 /// Adds "low <= value < low + span, as unsigned integers" (AVX-512 only).
 VReg X86Selector::require_range(VReg so_far, VReg value, std::uint64_t low, std::uint64_t span) {
   const VReg above = emit(pick(Inst::kIdVpsubd, Inst::kIdVpsubq), {value, constant(low)}, 1, 2);
-  MInst& compare = push_mask(pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {above, constant(span)});
-  if (so_far.valid()) compare.use[compare.uses++] = so_far;
-  compare.form = so_far.valid() ? x86_form::kImmediate | x86_form::kMasked : x86_form::kImmediate;
-  compare.imm = 1;  // below
-  compare.folds = 2;
-  compare.latency = 3;
+  MInst& compare = below(above, constant(span));
+  if (so_far.valid()) {
+    compare.use[compare.uses++] = so_far;
+    compare.form = x86_form::kImmediate | x86_form::kMasked;
+  }
   return compare.def;
 }
 

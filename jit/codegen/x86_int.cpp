@@ -98,12 +98,7 @@ VReg X86Selector::select_merged(const kir::Inst& inst, const Merged& parts) {
   const VReg c = parts.c.valid() ? reg(parts.c) : VReg{};
   if (parts.form == Form::unsigned_less) {
     set_type(kernel_.type_of(parts.a));
-    MInst& made = push_mask(pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {a, b});
-    made.form = x86_form::kImmediate;
-    made.imm = 1;
-    made.folds = 2;
-    made.latency = 3;
-    return made.def;
+    return below(a, b).def;
   }
   set_type(inst.type);
   if (parts.form == Form::u32_product) {

@@ -21,6 +21,7 @@
 
 #include "jit/codegen/allocator.h"
 #include "jit/codegen/float_use.h"
+#include "jit/codegen/reduction.h"
 #include "jit/codegen/scheduler.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_emit.h"
@@ -35,7 +36,6 @@ namespace {
 
 namespace x86 = asmjit::x86;
 
-constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
 constexpr std::uint32_t kLoopAlign = 64;
 constexpr std::int32_t kMxcsrFound = -4;        // from the stack pointer on entry: where the caller's MXCSR is kept
 constexpr int kMxcsrFlagBits = 6;               // below the controls
@@ -48,7 +48,7 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   std::uint32_t widest = 4;
   bool reduces = false;
   for (const kir::Inst& inst : kernel.insts) {
-    const bool reduction = kir::info(inst.op).signature == kir::Signature::Reduce;
+    const bool reduction = is_reduction(inst);
     reduces |= reduction;
     if (inst.section == kir::Section::body || reduction) {
       widest = std::max(widest, ir::bytes_of(inst.type));
@@ -62,13 +62,6 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   target.unit = reduces ? kPartials / target.lanes : 1;
   return target;
 }
-
-/// One block on its way: selected, then placed.
-struct Stage {
-  explicit Stage(std::pmr::memory_resource* arena) : block(arena), placed(arena) {}
-  Block block;
-  std::pmr::vector<Placed> placed;
-};
 
 class KernelEmitter {
  public:
@@ -101,9 +94,7 @@ class KernelEmitter {
     select();
     if (variant_.schedule) schedule_loops();
     allocate();
-    if (code_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
-                        code_.frame_bytes, limits::kKernelFrameBytesMax);
+    TRY_VOID(check_frame(code_.frame_bytes));
     emit();
     return finish();
   }
@@ -358,9 +349,7 @@ class KernelEmitter {
     for (const kir::Output& output : kernel_.outputs)
       if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
     if (bytes == 0) return;
-    const bool reduces = std::any_of(kernel_.insts.begin(), kernel_.insts.end(), [](const kir::Inst& inst) {
-      return kir::info(inst.op).signature == kir::Signature::Reduce;
-    });
+    const bool reduces = std::any_of(kernel_.insts.begin(), kernel_.insts.end(), is_reduction);
     const bool peels = target_.unit == 1 && !reduces;  // elements up to the boundary may go first
     a.cmp(x86::rsi, kStreamBytes / bytes);
     a.jb(plain);

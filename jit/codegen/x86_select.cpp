@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/codegen/reduction.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
@@ -16,23 +17,6 @@ using kir::Section;
 namespace {
 
 constexpr std::uint8_t kNeeded = 1, kReadByBody = 2;
-
-bool is_reduction(const kir::Inst& inst) {
-  return kir::info(inst.op).signature == kir::Signature::Reduce;
-}
-
-std::uint64_t neutral_bits(Op op, ir::Type type) {
-  const bool least = op == Op::MaxOf;
-  switch (type) {
-    case ir::Type::f32: return least ? 0xFF80'0000u : 0x7F80'0000u;
-    case ir::Type::f64: return least ? 0xFFF0'0000'0000'0000u : 0x7FF0'0000'0000'0000u;
-    case ir::Type::i32: return least ? 0x8000'0000u : 0x7FFF'FFFFu;
-    case ir::Type::i64: return least ? 0x8000'0000'0000'0000u : 0x7FFF'FFFF'FFFF'FFFFu;
-    case ir::Type::b32:
-    case ir::Type::b64: break;
-  }
-  CHECK(false);
-}
 
 }  // namespace
 
@@ -155,6 +139,15 @@ MInst& X86Selector::push_mask(std::uint32_t id, std::initializer_list<VReg> uses
   MInst& inst = push(id, uses);
   f_[inst.def].reg_class = RegClass::mask;
   f_[inst.def].width = 8;
+  return inst;
+}
+
+MInst& X86Selector::below(VReg a, VReg b) {
+  MInst& inst = push_mask(pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {a, b});
+  inst.form = x86_form::kImmediate;
+  inst.imm = 1;
+  inst.folds = 2;
+  inst.latency = 3;
   return inst;
 }
 
@@ -430,7 +423,7 @@ void X86Selector::start_reductions() {
         continue;
       }
       MInst& broadcast =
-          push(pick(Inst::kIdVbroadcastss, Inst::kIdVbroadcastsd), {constant(neutral_bits(inst.op, inst.type))});
+          push(pick(Inst::kIdVbroadcastss, Inst::kIdVbroadcastsd), {constant(start_bits(inst.op, inst.type))});
       broadcast.use_width = 16;
       broadcast.def = partial;
     }

@@ -82,6 +82,7 @@ class X86Selector {
   VReg new_local(RegClass reg_class, std::uint8_t width, std::uint8_t lane_bytes);
   MInst& push(std::uint32_t id, std::initializer_list<VReg> uses);
   MInst& push_mask(std::uint32_t id, std::initializer_list<VReg> uses);
+  MInst& below(VReg a, VReg b);  ///< the mask of a < b as unsigned integers (AVX-512 only)
   VReg emit(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency = 1, std::uint8_t folds = 0);
   VReg emit_imm(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t imm, std::uint8_t latency = 1);
   VReg constant(std::uint64_t bits);  ///< in lanes of the current type

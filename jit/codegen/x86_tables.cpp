@@ -96,14 +96,7 @@ VReg X86Selector::inside_table(const kir::Inst& inst, VReg index) {
   const Type type = kernel_.type_of(inst.a);
   const VReg bound = table_bound(inst.imm, type);
   set_type(type);
-  if (target_.avx512) {
-    MInst& below = push_mask(pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {index, bound});
-    below.form = x86_form::kImmediate;
-    below.imm = 1;
-    below.folds = 2;
-    below.latency = 3;
-    return below.def;
-  }
+  if (target_.avx512) return below(index, bound).def;
   const std::uint32_t greater = pick(Inst::kIdVpcmpgtd, Inst::kIdVpcmpgtq);
   const bool narrows = ir::bytes_of(inst.type) < ir::bytes_of(type);
   const VReg beyond = emit(greater, {index, bound}, 3, 2);

@@ -326,21 +326,27 @@ class Search {
     }
   }
 
-  // Matches at new classes and applies some matches. False when there was no new match or the budget ended.
-  bool round(EGraph& graph, Watch& watch) {
+  // Matches at new classes. False when there is no room or time for a round.
+  bool begin_round(EGraph& graph, Watch& watch) {
     const std::uint64_t t0 = thread_cpu_ns();
     stop_now_ = false;
     if (over(graph, kRoundNs * graph.size())) return !(stop_now_ = true);
     matches_.clear();
     find_matches(graph, watch);
     result_.stats.matches += matches_.list.size();
-    const std::uint64_t t1 = thread_cpu_ns();
-    result_.stats.match_ns += t1 - t0;
+    matched_at_ns_ = thread_cpu_ns();
+    result_.stats.match_ns += matched_at_ns_ - t0;
+    return true;
+  }
+
+  // Matches at new classes and applies some matches. False when there was no new match or the budget ended.
+  bool round(EGraph& graph, Watch& watch) {
+    if (!begin_round(graph, watch)) return false;
     const std::uint64_t merges = graph.merges();
     const std::uint32_t size = graph.size();
     if (!order(watch) || !apply(graph, watch)) stop_now_ = true;
     if (!graph.rebuild(watch)) stop_now_ = true;
-    result_.stats.apply_ns += thread_cpu_ns() - t1;
+    result_.stats.apply_ns += thread_cpu_ns() - matched_at_ns_;
     result_.stats.nodes_applied += graph.size() - size;
     return !stop_now_ && (graph.merges() != merges || graph.size() != size);
   }
@@ -377,14 +383,7 @@ class Search {
   // Matches at new classes, gives the matches to the guide, applies some. False when none was applied, or the budget
   // ended.
   bool guided_round(EGraph& graph, Watch& watch) {
-    const std::uint64_t t0 = thread_cpu_ns();
-    stop_now_ = false;
-    if (over(graph, kRoundNs * graph.size())) return !(stop_now_ = true);
-    matches_.clear();
-    find_matches(graph, watch);
-    result_.stats.matches += matches_.list.size();
-    const std::uint64_t t1 = thread_cpu_ns();
-    result_.stats.match_ns += t1 - t0;
+    if (!begin_round(graph, watch)) return false;
     stop_now_ = !propose(graph, watch);
     const std::uint32_t size = graph.size();
     std::size_t taken = 0;
@@ -396,7 +395,7 @@ class Search {
     }
     if (!graph.rebuild(watch)) stop_now_ = true;
     if (!stop_now_) options_.guide->follow();
-    result_.stats.apply_ns += thread_cpu_ns() - t1;
+    result_.stats.apply_ns += thread_cpu_ns() - matched_at_ns_;
     result_.stats.nodes_applied += graph.size() - size;
     return !stop_now_ && taken > 0;
   }
@@ -592,6 +591,7 @@ class Search {
   double best_cost_ = 0, noise_ = 0;
   Term found_;
   std::vector<Explanation> how_from_, how_found_;  // how a graph's start, and its result, came about
+  std::uint64_t matched_at_ns_ = 0;                // thread time at which the round's matches were found
   bool record_ = false, stop_now_ = false, by_guide_ = false;
   Stop stop_ = Stop::saturated;
   SearchResult result_;

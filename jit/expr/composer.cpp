@@ -31,10 +31,6 @@ constexpr Type promote(Type a, Type b) {
 }
 
 // Names that are constants unless the text binds them. Plain "e" is not among them: texts use it as a variable.
-struct NamedConstant {
-  std::string_view name;
-  double value;
-};
 constexpr NamedConstant kConstants[] = {
     {"pi", std::numbers::pi},
     {"M_PI", std::numbers::pi},
@@ -108,9 +104,7 @@ Value Composer::use(std::string_view text, std::uint32_t hash, std::size_t offse
     value.offset = static_cast<std::uint32_t>(offset);
     return value;
   }
-  for (const NamedConstant& c : kConstants) {
-    if (c.name == text) return literal(c.value, offset);
-  }
+  if (const NamedConstant* const named = find_constant(kConstants, text)) return literal(named->value, offset);
   if (text == "true" || text == "True" || text == "TRUE") return truth(true, offset);
   if (text == "false" || text == "False" || text == "FALSE") return truth(false, offset);
   if (text == "index") return add({Op::Index, Type::i64, {}, {}, {}, 0}, offset);

@@ -10,6 +10,7 @@
 // change nothing; fma, fdim, copysign and powers are exact. Integers have no division and no remainder.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -39,6 +40,17 @@ struct Number {
   bool integral = false;     ///< written without point or exponent, and fits i64
   bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` its value as a float
 };
+
+/// A number that texts call by a name.
+struct NamedConstant {
+  std::string_view name;
+  double value;
+};
+/// Returns null for a name that is not among them.
+inline const NamedConstant* find_constant(std::span<const NamedConstant> constants, std::string_view name) {
+  const auto found = std::ranges::find(constants, name, &NamedConstant::name);
+  return found == constants.end() ? nullptr : &*found;
+}
 
 class Composer {
  public:

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "jit/expr/compact.h"
 #include "jit/expr/sexpr_walker.h"
 #include "runtime/base/limits.h"
 
@@ -195,16 +194,7 @@ class FpcoreText {
 }  // namespace
 
 Result<Expr> parse_fpcore(std::string_view text, const ParseOptions& options) {
-  if (text.size() > limits::kTextBytesMax) {
-    return make_error(ErrorCode::kLimitExceeded, "a text has at most %zu bytes, here %zu", limits::kTextBytesMax,
-                      text.size());
-  }
-  const ir::SourceText source(text, options.file);
-  TRY(const Cells cells, Cells::read(source));
-  Expr expr;
-  TRY_VOID(FpcoreText(expr, options, source, cells).run());
-  drop_unused(expr);
-  return expr;
+  return parse_brackets<FpcoreText>(text, options);
 }
 
 }  // namespace trident::expr

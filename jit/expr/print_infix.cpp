@@ -72,12 +72,8 @@ class InfixPrinter {
     const Node& n = expr_.at(id);
     if (n.op == Op::Constant) {
       constant(n, states_type);
-    } else if (n.op == Op::Variable) {
-      out_ += plan_.variables[n.imm];
-    } else if (n.op == Op::Index) {
-      out_ += info(n.op).text;
-    } else if (!plan_.names[id.index].empty()) {
-      out_ += plan_.names[id.index];
+    } else if (const std::string_view name = plan_.name_of(expr_, id); !name.empty()) {
+      out_ += name;
     } else {
       node(n, level);
     }
@@ -118,7 +114,7 @@ class InfixPrinter {
       out_ += ']';
       return;
     }
-    out_ += n.op == Op::Cast && n.type == Type::b32 ? "bool" : n.op == Op::Cast ? ir::name_of(n.type) : info(n.op).text;
+    out_ += function_of(n);
     out_ += '(';
     const char* comma = "";
     for (const NodeId id : {n.a, n.b, n.c}) {

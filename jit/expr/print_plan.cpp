@@ -59,6 +59,17 @@ std::string print_constant(Type type, std::uint64_t bits) {
   return {buffer.data(), end};
 }
 
+std::string_view function_of(const Node& n) {
+  if (n.op != Op::Cast) return info(n.op).text;
+  return n.type == Type::b32 ? "bool" : ir::name_of(n.type);
+}
+
+std::string_view PrintPlan::name_of(const Expr& expr, NodeId id) const {
+  const Node& n = expr.at(id);
+  if (n.op == Op::Variable) return variables[n.imm];
+  return n.op == Op::Index ? info(n.op).text : names[id.index];
+}
+
 PrintPlan::PrintPlan(const Expr& expr) {
   for (const Variable& v : expr.variables) variables.push_back(readable(v.name, "v", variables));
   for (const Output& o : expr.outputs) outputs.push_back(readable(o.name, "out", outputs));

@@ -20,10 +20,14 @@ struct PrintPlan {
 
   /// Returns whether constant `operand` of `user` must state its type: no other operand settles it.
   [[nodiscard]] bool states_type(const Expr& expr, const Node& user, NodeId operand) const;
+  /// Returns the name that stands for node `id` in the text: of a variable, the index or a local; else empty.
+  [[nodiscard]] std::string_view name_of(const Expr& expr, NodeId id) const;
 };
 
 /// Returns the shortest decimal that reads back as the constant; "inf", "-inf" and "nan" for those.
 std::string print_constant(Type type, std::uint64_t bits);
+/// Returns the name of the function that `n` calls; a cast's is its type.
+std::string_view function_of(const Node& n);
 /// Returns the end of a range.
 std::string print_bound(double value);
 

@@ -56,12 +56,8 @@ class SexprPrinter {
     if (n.op == Op::Constant) {
       const std::string text = print_constant(n.type, n.imm);
       out_ += states_type ? "(" + std::string(ir::name_of(n.type)) + " " + text + ")" : text;
-    } else if (n.op == Op::Variable) {
-      out_ += plan_.variables[n.imm];
-    } else if (n.op == Op::Index) {
-      out_ += info(n.op).text;
-    } else if (!plan_.names[id.index].empty()) {
-      out_ += plan_.names[id.index];
+    } else if (const std::string_view name = plan_.name_of(expr_, id); !name.empty()) {
+      out_ += name;
     } else {
       node(n);
     }
@@ -69,7 +65,7 @@ class SexprPrinter {
 
   void node(const Node& n) {
     out_ += "(";
-    out_ += n.op == Op::Cast && n.type == Type::b32 ? "bool" : n.op == Op::Cast ? ir::name_of(n.type) : info(n.op).text;
+    out_ += function_of(n);
     for (const NodeId id : {n.a, n.b, n.c}) {
       if (!id.valid()) continue;
       out_ += " ";

@@ -6,7 +6,6 @@
 //
 // Operators + - * / < <= > >= == != fold or chain over their arguments; every function of the infix form has its name
 // here too. Other properties of a kernel are skipped.
-#include "jit/expr/compact.h"
 #include "jit/expr/lexer.h"
 #include "jit/expr/sexpr_walker.h"
 #include "runtime/base/limits.h"
@@ -156,16 +155,7 @@ class SexprText {
 }  // namespace
 
 Result<Expr> parse_sexpr(std::string_view text, const ParseOptions& options) {
-  if (text.size() > limits::kTextBytesMax) {
-    return make_error(ErrorCode::kLimitExceeded, "a text has at most %zu bytes, here %zu", limits::kTextBytesMax,
-                      text.size());
-  }
-  const ir::SourceText source(text, options.file);
-  TRY(const Cells cells, Cells::read(source));
-  Expr expr;
-  TRY_VOID(SexprText(expr, options, source, cells).run());
-  drop_unused(expr);
-  return expr;
+  return parse_brackets<SexprText>(text, options);
 }
 
 }  // namespace trident::expr

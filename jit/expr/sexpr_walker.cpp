@@ -13,11 +13,7 @@
 namespace trident::expr {
 namespace {
 
-struct NamedConstant {
-  std::string_view name;
-  double value;
-};
-constexpr NamedConstant kConstants[] = {
+constexpr NamedConstant kFpcoreConstants[] = {
     {"E", std::numbers::e},
     {"LOG2E", std::numbers::log2e},
     {"LOG10E", std::numbers::log10e},
@@ -95,9 +91,8 @@ bool SexprWalker::constant(std::uint32_t cell, double& value) const {
     return true;
   }
   if (read_ratio(text, value)) return true;
-  for (const NamedConstant& c : kConstants) {
-    if (c.name != text) continue;
-    value = c.value;
+  if (const NamedConstant* const named = find_constant(kFpcoreConstants, text)) {
+    value = named->value;
     return true;
   }
   if (text == "inf" || text == "+inf" || text == "-inf") {
@@ -165,10 +160,9 @@ Value SexprWalker::atom(std::uint32_t cell) {
   }
   if (composer_.bound(text, hash)) return composer_.use(text, hash, offset);
   if (text == "TRUE" || text == "FALSE") return composer_.truth(text == "TRUE", offset);
-  for (const NamedConstant& c : kConstants) {
-    if (c.name != text) continue;
+  if (const NamedConstant* const named = find_constant(kFpcoreConstants, text)) {
     number = {};
-    number.value = c.value;
+    number.value = named->value;
     return in_precision(composer_.number(number, offset), offset);
   }
   return composer_.fail(offset, ErrorCode::kSyntaxError, "'%.*s' is neither an argument nor bound",

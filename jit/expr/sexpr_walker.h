@@ -4,8 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "jit/expr/compact.h"
 #include "jit/expr/composer.h"
 #include "jit/expr/sexpr_cells.h"
+#include "runtime/base/limits.h"
 
 namespace trident::expr {
 
@@ -45,5 +47,20 @@ class SexprWalker {
   Dialect dialect_;
   Type precision_;
 };
+
+/// Reads a text in brackets: Form(expr, options, source, cells).run() makes the expression of its cells.
+template <class Form>
+Result<Expr> parse_brackets(std::string_view text, const ParseOptions& options) {
+  if (text.size() > limits::kTextBytesMax) {
+    return make_error(ErrorCode::kLimitExceeded, "a text has at most %zu bytes, here %zu", limits::kTextBytesMax,
+                      text.size());
+  }
+  const ir::SourceText source(text, options.file);
+  TRY(const Cells cells, Cells::read(source));
+  Expr expr;
+  TRY_VOID(Form(expr, options, source, cells).run());
+  drop_unused(expr);
+  return expr;
+}
 
 }  // namespace trident::expr

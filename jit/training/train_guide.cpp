@@ -13,6 +13,7 @@
 #include "jit/learn/submitted.h"
 #include "jit/nnue/network_guide.h"
 #include "jit/nnue/rule_keys.h"
+#include "jit/training/calibration.h"
 #include "jit/training/guide_trial.h"
 #include "jit/training/pretrain.h"
 #include "runtime/os/atomic_file.h"
@@ -129,24 +130,14 @@ std::vector<std::uint32_t> features_with_rows(std::span<const std::uint64_t> hit
 
 namespace {
 
-std::vector<std::pair<double, double>> calibration_of(const learn::Network& network, const learn::GuideSamples& samples,
-                                                      learn::Sight sight) {
-  std::vector<std::pair<double, bool>> said;
+Calibration calibration_of(const learn::Network& network, const learn::GuideSamples& samples, learn::Sight sight) {
+  Calibration said;
   std::vector<std::uint32_t> list;
   for (const learn::GuideSample& s : samples.samples) {
     const double logit = network.score(nn::HeadKind::guide, learn::example_of(samples, s, sight, list));
-    said.emplace_back(1 / (1 + std::exp(-logit)), s.needed);
+    said.emplace_back(1 / (1 + std::exp(-logit)), s.needed ? 1 : 0);
   }
-  std::sort(said.begin(), said.end());
-  constexpr std::size_t kTenths = 10;
-  std::vector<std::pair<double, double>> out;
-  for (std::size_t t = 0; t < kTenths && said.size() >= kTenths; ++t) {
-    const std::size_t from = t * said.size() / kTenths, to = (t + 1) * said.size() / kTenths;
-    double mean = 0, needed = 0;
-    for (std::size_t i = from; i < to; ++i) mean += said[i].first, needed += said[i].second ? 1 : 0;
-    out.emplace_back(mean / static_cast<double>(to - from), needed / static_cast<double>(to - from));
-  }
-  return out;
+  return means_of_parts(std::move(said), 10);
 }
 
 void note_gains(const learn::GuideSamples& train, TrainedGuide& out) {

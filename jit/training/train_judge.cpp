@@ -11,6 +11,7 @@
 #include "jit/learn/digest.h"
 #include "jit/learn/shipped_kernels.h"
 #include "jit/learn/timed_kernels.h"
+#include "jit/training/calibration.h"
 
 namespace trident::training {
 namespace {
@@ -21,24 +22,14 @@ constexpr std::uint64_t kHitsStored = 8, kHitsOwnRow = 300;
 constexpr std::size_t kRowsStored = 12'000;
 constexpr const char* kByHand = "corpus";
 
-std::vector<std::pair<double, double>> calibration_of(const learn::Network& network, const learn::JudgeSamples& samples,
-                                                      const std::vector<std::uint32_t>& of) {
-  std::vector<std::pair<double, double>> said;
+Calibration calibration_of(const learn::Network& network, const learn::JudgeSamples& samples,
+                           const std::vector<std::uint32_t>& of) {
+  Calibration said;
   for (const std::uint32_t i : of) {
     const learn::JudgeSample& s = samples.samples[i];
     said.emplace_back(learn::guess_of(network, samples, s), s.log_ns);
   }
-  std::sort(said.begin(), said.end());
-  constexpr std::size_t kParts = 20;
-  std::vector<std::pair<double, double>> out;
-  for (std::size_t t = 0; t < kParts && said.size() >= kParts; ++t) {
-    const std::size_t from = t * said.size() / kParts, to = (t + 1) * said.size() / kParts;
-    double guessed = 0, measured = 0;
-    for (std::size_t i = from; i < to; ++i) guessed += said[i].first, measured += said[i].second;
-    const auto count = static_cast<double>(to - from);
-    out.emplace_back(guessed / count, measured / count);
-  }
-  return out;
+  return means_of_parts(std::move(said), 20);
 }
 
 /// Digest of the samples that are trained on and of those that choose the epoch.

@@ -41,11 +41,12 @@ struct Binary : Op<Real> {
   std::size_t count, period;  // of a, of b
 };
 
-template <class Real>
-void add_forward(Op<Real>& base) {
+/// `kernel`: the member of tensor::Kernels that takes one period.
+template <class Real, auto kernel>
+void binary_forward(Op<Real>& base) {
   auto& op = static_cast<Binary<Real>&>(base);
   for (std::size_t i = 0; i < op.count; i += op.period) {
-    op.kernels->add(op.period, op.a.data + i, op.b.data, op.y.data + i);
+    (op.kernels->*kernel)(op.period, op.a.data + i, op.b.data, op.y.data + i);
   }
 }
 
@@ -60,14 +61,6 @@ void add_backward(Op<Real>& base) {
       std::memcpy(op.a.gradient, d, op.count * sizeof(Real));
   }
   if (op.b.gradient) op.kernels->column_sums(op.count / op.period, op.period, d, op.b.accumulate, op.b.gradient);
-}
-
-template <class Real>
-void multiply_forward(Op<Real>& base) {
-  auto& op = static_cast<Binary<Real>&>(base);
-  for (std::size_t i = 0; i < op.count; i += op.period) {
-    op.kernels->multiply(op.period, op.a.data + i, op.b.data, op.y.data + i);
-  }
 }
 
 template <class Real>
@@ -89,9 +82,7 @@ Value<Real> binary(Tape<Real>& tape, OpKind kind, Value<Real> a, Value<Real> b, 
                    void (*backward)(Op<Real>&)) {
   CHECK(b.shape.count() > 0 && a.shape.count() % b.shape.count() == 0 && b.shape.rank() <= a.shape.rank());
   for (int i = -1; i >= -static_cast<int>(b.shape.rank()); --i) CHECK(a.shape[i] == b.shape[i]);
-  auto* op = tape.arena().template take<Binary<Real>>();
-  op->forward = forward;
-  op->backward = backward;
+  auto* op = tape.template take<Binary<Real>>(forward, backward);
   op->kernels = &tape.kernels();
   op->a = Operand<Real>(a);
   op->b = Operand<Real>(b);
@@ -106,9 +97,7 @@ Value<Real> binary(Tape<Real>& tape, OpKind kind, Value<Real> a, Value<Real> b, 
 
 template <class Real>
 Value<Real> activate(Tape<Real>& tape, Value<Real> x, Activation activation) {
-  auto* op = tape.arena().template take<Activate<Real>>();
-  op->forward = activate_forward<Real>;
-  op->backward = activate_backward<Real>;
+  auto* op = tape.template take<Activate<Real>>(activate_forward<Real>, activate_backward<Real>);
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->activation = activation;
@@ -121,12 +110,13 @@ Value<Real> activate(Tape<Real>& tape, Value<Real> x, Activation activation) {
 
 template <class Real>
 Value<Real> add(Tape<Real>& tape, Value<Real> a, Value<Real> b) {
-  return binary(tape, OpKind::add, a, b, add_forward<Real>, add_backward<Real>);
+  return binary(tape, OpKind::add, a, b, binary_forward<Real, &tensor::Kernels<Real>::add>, add_backward<Real>);
 }
 
 template <class Real>
 Value<Real> multiply(Tape<Real>& tape, Value<Real> a, Value<Real> b) {
-  return binary(tape, OpKind::multiply, a, b, multiply_forward<Real>, multiply_backward<Real>);
+  return binary(tape, OpKind::multiply, a, b, binary_forward<Real, &tensor::Kernels<Real>::multiply>,
+                multiply_backward<Real>);
 }
 
 #define INSTANTIATE(Real)                                              \

@@ -106,9 +106,7 @@ template <class Real>
 Value<Real> conv1d(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b, Activation activation) {
   CHECK(x.shape.rank() == 3 && w.shape.rank() == 3 && w.shape[1] == x.shape[2] && w.shape[0] % 2 == 1);
   CHECK(!b.present() || b.shape == Shape{w.shape[2]});
-  auto* op = tape.arena().template take<Conv1d<Real>>();
-  op->forward = forward<Real>;
-  op->backward = backward<Real>;
+  auto* op = tape.template take<Conv1d<Real>>(forward<Real>, backward<Real>);
   op->prepare = prepare<Real>;
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
@@ -123,9 +121,7 @@ Value<Real> conv1d(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b
   op->y = tape.result({op->samples, op->length, op->out});
   op->halo = tape.arena().template take<Real>(op->samples * op->padded() * op->in);
   op->scratch = tape.scratch(op->samples * op->padded() * (op->out + (x.gradient ? op->in : 0)));
-  if (activation == Activation::gelu && tape.mode() == Mode::train) {
-    op->before = tape.arena().template take<Real>(op->samples * op->length * op->out);
-  }
+  op->before = tape.activation_inputs(activation, op->samples * op->length * op->out);
   tape.record(op, {&op->b, &op->w, &op->x},
               {OpKind::conv1d, {x.id, w.id, b.id}, {op->y.id}, {{"activation", static_cast<double>(activation)}}});
   return op->y;

@@ -45,9 +45,7 @@ void backward(Op<Real>& base) {
 template <class Real>
 Value<Real> dueling(Tape<Real>& tape, Value<Real> v, Value<Real> a) {
   CHECK(a.shape.rank() == 2 && v.shape == (Shape{a.shape[0], 1}));
-  auto* op = tape.arena().template take<Dueling<Real>>();
-  op->forward = forward<Real>;
-  op->backward = backward<Real>;
+  auto* op = tape.template take<Dueling<Real>>(forward<Real>, backward<Real>);
   op->v = Operand<Real>(v);
   op->a = Operand<Real>(a);
   op->rows = a.shape[0];

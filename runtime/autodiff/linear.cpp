@@ -39,34 +39,15 @@ tensor::Epilogue epilogue_of(Activation activation, bool bias) {
 template <class Real>
 void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
   auto& op = static_cast<Linear<Real>&>(base);
-  code.add({.m = op.rows,
-            .n = op.out,
-            .k = op.in,
-            .lda = op.in,
-            .ldb = op.out,
-            .ldc = op.out,
-            .epilogue = epilogue_of(op.activation, op.b.data != nullptr)},
-           op.product);
+  using Product = tensor::GemmShape<Real>;
+  const tensor::Epilogue epilogue = epilogue_of(op.activation, op.b.data != nullptr);
+  code.add(Product{.m = op.rows, .n = op.out, .k = op.in, .epilogue = epilogue}.dense(), op.product);
   if (op.x.gradient) {
-    code.add({.trans_b = true,
-              .m = op.rows,
-              .n = op.in,
-              .k = op.out,
-              .lda = op.out,
-              .ldb = op.out,
-              .beta = op.x.beta(),
-              .ldc = op.in},
+    code.add(Product{.trans_b = true, .m = op.rows, .n = op.in, .k = op.out, .beta = op.x.beta()}.dense(),
              op.x_product);
   }
   if (op.w.gradient) {
-    code.add({.trans_a = true,
-              .m = op.in,
-              .n = op.out,
-              .k = op.rows,
-              .lda = op.in,
-              .ldb = op.out,
-              .beta = op.w.beta(),
-              .ldc = op.out},
+    code.add(Product{.trans_a = true, .m = op.in, .n = op.out, .k = op.rows, .beta = op.w.beta()}.dense(),
              op.w_product);
   }
 }
@@ -86,9 +67,7 @@ void backward(Op<Real>& base) {
 template <class Real>
 Value<Real> linear(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b, Activation activation) {
   CHECK(w.shape.rank() == 2 && x.shape[-1] == w.shape[0] && (!b.present() || b.shape == Shape{w.shape[1]}));
-  auto* op = tape.arena().template take<Linear<Real>>();
-  op->forward = forward<Real>;
-  op->backward = backward<Real>;
+  auto* op = tape.template take<Linear<Real>>(forward<Real>, backward<Real>);
   op->prepare = prepare<Real>;
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
@@ -99,9 +78,7 @@ Value<Real> linear(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b
   op->out = w.shape[1];
   op->activation = activation;
   op->y = tape.result(x.shape.with_last(op->out));
-  op->before = activation == Activation::gelu && tape.mode() == Mode::train
-                   ? tape.arena().template take<Real>(op->rows * op->out)
-                   : nullptr;
+  op->before = tape.activation_inputs(activation, op->rows * op->out);
   tape.record(op, {&op->x, &op->w, &op->b},
               {OpKind::linear, {x.id, w.id, b.id}, {op->y.id}, {{"activation", static_cast<double>(activation)}}});
   return op->y;

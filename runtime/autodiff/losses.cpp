@@ -50,9 +50,7 @@ template <class Real>
 Value<Real> difference(Tape<Real>& tape, OpKind kind, Value<Real> x, Value<Real> target, Value<Real> weights,
                        Real delta) {
   CHECK(x.shape.count() == target.shape.count() && (!weights.present() || weights.shape.count() == x.shape.count()));
-  auto* op = tape.arena().template take<Difference<Real>>();
-  op->forward = difference_forward<Real>;
-  op->backward = difference_backward<Real>;
+  auto* op = tape.template take<Difference<Real>>(difference_forward<Real>, difference_backward<Real>);
   op->x = Operand<Real>(x);
   op->target = Operand<Real>(target);
   op->weights = weights.data;

@@ -148,9 +148,7 @@ void pool_backward(Op<Real>& base) {
 template <class Real>
 Value<Real> concat(Tape<Real>& tape, std::span<const Value<Real>> parts) {
   CHECK(!parts.empty());
-  auto* op = tape.arena().template take<Concat<Real>>();
-  op->forward = concat_forward<Real>;
-  op->backward = concat_backward<Real>;
+  auto* op = tape.template take<Concat<Real>>(concat_forward<Real>, concat_backward<Real>);
   op->kernels = &tape.kernels();
   op->parts = tape.arena().template take_span<Operand<Real>>(parts.size());
   op->widths = tape.arena().template take_span<std::size_t>(parts.size());
@@ -174,9 +172,7 @@ Value<Real> concat(Tape<Real>& tape, std::span<const Value<Real>> parts) {
 template <class Real>
 Value<Real> slice(Tape<Real>& tape, Value<Real> x, std::size_t from, std::size_t to) {
   CHECK(from < to && to <= x.shape[-1]);
-  auto* op = tape.arena().template take<Slice<Real>>();
-  op->forward = slice_forward<Real>;
-  op->backward = slice_backward<Real>;
+  auto* op = tape.template take<Slice<Real>>(slice_forward<Real>, slice_backward<Real>);
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->rows = x.shape.rows();
@@ -200,9 +196,7 @@ Value<Real> reshape(Tape<Real>& tape, Value<Real> x, Shape shape) {
 template <class Real>
 Value<Real> gather_action(Tape<Real>& tape, Value<Real> q, Integers actions) {
   CHECK(q.shape.rank() == 2 && actions.shape == Shape{q.shape[0]});
-  auto* op = tape.arena().template take<Gather<Real>>();
-  op->forward = gather_forward<Real>;
-  op->backward = gather_backward<Real>;
+  auto* op = tape.template take<Gather<Real>>(gather_forward<Real>, gather_backward<Real>);
   op->q = Operand<Real>(q);
   op->actions = actions.data;
   op->rows = q.shape[0];
@@ -215,9 +209,7 @@ Value<Real> gather_action(Tape<Real>& tape, Value<Real> q, Integers actions) {
 template <class Real>
 Value<Real> max_pool_time(Tape<Real>& tape, Value<Real> x, Integers lengths) {
   CHECK(x.shape.rank() == 3 && x.shape[1] > 0 && (!lengths.present() || lengths.shape == Shape{x.shape[0]}));
-  auto* op = tape.arena().template take<MaxPool<Real>>();
-  op->forward = pool_forward<Real>;
-  op->backward = pool_backward<Real>;
+  auto* op = tape.template take<MaxPool<Real>>(pool_forward<Real>, pool_backward<Real>);
   op->x = Operand<Real>(x);
   op->lengths = lengths.data;
   op->samples = x.shape[0];

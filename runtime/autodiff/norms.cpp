@@ -124,9 +124,7 @@ template <class Real>
 Value<Real> layer_norm(Tape<Real>& tape, Value<Real> x, Value<Real> gain, Value<Real> bias, Real epsilon) {
   const std::size_t columns = x.shape[-1];
   CHECK(gain.shape == Shape{columns} && bias.shape == Shape{columns});
-  auto* op = tape.arena().template take<LayerNorm<Real>>();
-  op->forward = layer_forward<Real>;
-  op->backward = layer_backward<Real>;
+  auto* op = tape.template take<LayerNorm<Real>>(layer_forward<Real>, layer_backward<Real>);
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->gain = Operand<Real>(gain);
@@ -148,9 +146,8 @@ Value<Real> batch_norm(Tape<Real>& tape, Value<Real> x, Value<Real> gain, Value<
   const std::size_t columns = x.shape[-1];
   for (const Value<Real>* value : {&gain, &bias, &running_mean, &running_variance})
     CHECK(value->shape == Shape{columns});
-  auto* op = tape.arena().template take<BatchNorm<Real>>();
-  op->forward = tape.mode() == Mode::train ? batch_forward<Real> : batch_forward_infer<Real>;
-  op->backward = batch_backward<Real>;
+  auto* op = tape.template take<BatchNorm<Real>>(
+      tape.mode() == Mode::train ? batch_forward<Real> : batch_forward_infer<Real>, batch_backward<Real>);
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->gain = Operand<Real>(gain);

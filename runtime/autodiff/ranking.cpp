@@ -112,9 +112,7 @@ Value<Real> softmax_cross_entropy(Tape<Real>& tape, Value<Real> logits, Integers
   CHECK(labels.shape.count() == logits.shape.rows());
   CHECK(!class_weights.present() || class_weights.shape == Shape{logits.shape[-1]});
   CHECK(!row_weights.present() || row_weights.shape.count() == logits.shape.rows());
-  auto* op = tape.arena().template take<CrossEntropy<Real>>();
-  op->forward = entropy_forward<Real>;
-  op->backward = entropy_backward<Real>;
+  auto* op = tape.template take<CrossEntropy<Real>>(entropy_forward<Real>, entropy_backward<Real>);
   op->logits = Operand<Real>(logits);
   op->labels = labels.data;
   op->class_weights = class_weights.data;
@@ -132,9 +130,7 @@ Value<Real> softmax_cross_entropy(Tape<Real>& tape, Value<Real> logits, Integers
 template <class Real>
 Value<Real> pairwise_rank(Tape<Real>& tape, Value<Real> scores, Value<Real> target, Integers groups) {
   CHECK(scores.shape.count() == target.shape.count() && scores.shape.count() == groups.shape.count());
-  auto* op = tape.arena().template take<PairwiseRank<Real>>();
-  op->forward = rank_forward<Real>;
-  op->backward = rank_backward<Real>;
+  auto* op = tape.template take<PairwiseRank<Real>>(rank_forward<Real>, rank_backward<Real>);
   op->scores = Operand<Real>(scores);
   op->target = target.data;
   op->groups = groups.data;

@@ -19,17 +19,9 @@ struct SparseBag : Op<Real> {
 template <class Real>
 void forward(Op<Real>& base) {
   auto& op = static_cast<SparseBag<Real>&>(base);
-  const std::int32_t *ids = op.bags.ids.data, *offsets = op.bags.offsets.data;
-  CHECK(offsets[0] == 0 && static_cast<std::size_t>(offsets[op.rows]) <= op.bags.ids.shape.count());
-  for (std::size_t r = 0; r < op.rows; ++r) {
-    const std::int32_t from = offsets[r], to = offsets[r + 1];
-    CHECK(from <= to);
-    std::uint32_t largest = 0;  // a negative id is a large one
-    for (std::int32_t i = from; i < to; ++i) largest = std::max(largest, static_cast<std::uint32_t>(ids[i]));
-    CHECK(largest < op.table->rows());
-    op.kernels->sum_rows(op.width, op.table->base(), op.table->row_stride(), ids + from,
-                         static_cast<std::size_t>(to - from), op.y.data + r * op.width);
-  }
+  for_lists(op.bags, op.table->rows(), [&](std::size_t r, const std::int32_t* ids, std::size_t count) {
+    op.kernels->sum_rows(op.width, op.table->base(), op.table->row_stride(), ids, count, op.y.data + r * op.width);
+  });
   op.kernels->bias_activate(op.rows, op.width, op.b.data, op.activation, op.before, op.y.data);
 }
 
@@ -47,9 +39,7 @@ template <class Real>
 Value<Real> sparse_bag(Tape<Real>& tape, tensor::RowTable<Real>& table, Bags bags, Value<Real> b,
                        Activation activation) {
   CHECK(!b.present() || b.shape == Shape{table.width()});
-  auto* op = tape.arena().template take<SparseBag<Real>>();
-  op->forward = forward<Real>;
-  op->backward = backward<Real>;
+  auto* op = tape.template take<SparseBag<Real>>(forward<Real>, backward<Real>);
   op->kernels = &tape.kernels();
   op->table = &table;
   op->bags = bags;
@@ -58,9 +48,7 @@ Value<Real> sparse_bag(Tape<Real>& tape, tensor::RowTable<Real>& table, Bags bag
   op->width = table.width();
   op->activation = activation;
   op->y = tape.result({op->rows, op->width});
-  op->before = activation == Activation::gelu && tape.mode() == Mode::train
-                   ? tape.arena().template take<Real>(op->rows * op->width)
-                   : nullptr;
+  op->before = tape.activation_inputs(activation, op->rows * op->width);
   tape.record(op, {&op->b},
               {OpKind::sparse_bag,
                {tape.rows_value(table), bags.ids.id, bags.offsets.id, b.id},

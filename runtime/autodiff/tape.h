@@ -14,12 +14,14 @@
 // checks of gradients.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/os/memfd.h"
 #include "runtime/tensor/arena.h"
 #include "runtime/tensor/gemm_code.h"
@@ -67,6 +69,22 @@ struct Bags {
   Integers ids, offsets;
   [[nodiscard]] std::size_t count() const { return offsets.shape.count() - 1; }
 };
+
+/// Calls f(list, ids, count) for every list, once it is checked: it lies within the ids, and names rows below `rows`.
+template <class F>
+void for_lists(const Bags& bags, std::size_t rows, F f) {
+  const std::int32_t *ids = bags.ids.data, *offsets = bags.offsets.data;
+  const std::size_t lists = bags.count();
+  CHECK(offsets[0] == 0 && static_cast<std::size_t>(offsets[lists]) <= bags.ids.shape.count());
+  for (std::size_t list = 0; list < lists; ++list) {
+    const std::int32_t from = offsets[list], to = offsets[list + 1];
+    CHECK(from <= to);
+    std::uint32_t largest = 0;  // a negative id is a large one
+    for (std::int32_t i = from; i < to; ++i) largest = std::max(largest, static_cast<std::uint32_t>(ids[i]));
+    CHECK(from == to || largest < rows);
+    f(list, ids + from, static_cast<std::size_t>(to - from));
+  }
+}
 
 /// A value as an op reads it, and writes its gradient: `accumulate` says whether it adds.
 template <class Real>
@@ -166,6 +184,18 @@ class Tape {
 
   // For ops: buffers and entries of the lists.
   tensor::Arena& arena() { return arena_; }
+  /// Takes an op with these passes from the arena; the rest of it is zero.
+  template <class Made>
+  Made* take(void (*forward)(Op<Real>&), void (*backward)(Op<Real>&)) {
+    auto* op = arena_.template take<Made>();
+    op->forward = forward;
+    op->backward = backward;
+    return op;
+  }
+  /// Room for the inputs of `count` activations; null where no slope needs them: only gelu's does, in Mode::train.
+  Real* activation_inputs(Activation activation, std::size_t count) {
+    return activation == Activation::gelu && mode_ == Mode::train ? arena_.template take<Real>(count) : nullptr;
+  }
   /// Room for `count` elements; not zeroed.
   const Scratch<Real>* scratch(std::size_t count);
   /// A result; it has a gradient in Mode::train.

@@ -30,6 +30,15 @@ struct GemmShape {
   std::size_t ldc = 0;
   Epilogue epilogue = Epilogue::none;
   bool operator==(const GemmShape&) const = default;
+
+  /// Returns this shape with the leading dimensions of matrices whose rows follow each other without a gap.
+  [[nodiscard]] constexpr GemmShape dense() const {
+    GemmShape shape = *this;
+    shape.lda = trans_a ? m : k;
+    shape.ldb = trans_b ? k : n;
+    shape.ldc = n;
+    return shape;
+  }
 };
 
 }  // namespace trident::tensor

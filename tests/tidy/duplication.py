@@ -3,7 +3,9 @@
 
 Two runs of six lines and more are the same when they are equal after names, strings and numbers are made equal. Blank
 lines, comments, includes, using-declarations, namespaces and lone brackets take no part; nor do lists: case labels, and
-runs of few shapes, as rows of tables are. A line counts once, however often it stands again. Fails above the bar.
+runs of few shapes, as rows of tables are. Enumerators, data members, deleted or defaulted functions, and arms of a
+switch that only return keep their names: two such lists are the same when they list the same. A line counts once,
+however often it stands again. Fails above the bar.
 
 usage: duplication.py [--bar N] [--pairs N] [--root FOLDER]
 """
@@ -27,6 +29,9 @@ union unsigned using virtual void volatile while""".split())
 PIECES = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', re.S)
 NUMBER = re.compile(r"(?<![A-Za-z_])(?:0[xXbB][\w.']+(?:[pP][+-]?\d+)?|\.?\d[\w.']*(?:(?<=[eE])[+-]\d+)?)")
 NAME = re.compile(r"[A-Za-z_]\w*")
+HEAD_OF_TYPE = re.compile(r"\b(enum|struct|class|union)\b[^()=;{}]*$")
+ENTRY = {"enum": re.compile(r".*"), "type": re.compile(r"[^()]*;|.*=\s*(?:delete|default);")}
+ARM = re.compile(r"(?:case\b[^;]*|default):\s*return\b[^;]*;")
 APART = re.compile(r"#.*|(?:inline )?namespace\b.*|using [\w:]+;|using namespace\b.*|(?:case\b.*|default):|\W*")
 
 
@@ -43,16 +48,37 @@ def shape(line):
     return re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(line.split()))
 
 
+def scopes(text):
+    """Returns what each line of a text without comments begins in: "enum", "type" (of its members), or "" elsewhere."""
+    kinds, open_scopes, head = [], [], ""
+    for line in text.splitlines():
+        kinds.append(open_scopes[-1] if open_scopes else "")
+        for c in "" if line.lstrip().startswith("#") else line + " ":
+            if c == "{":
+                opened = HEAD_OF_TYPE.search(head)
+                open_scopes.append("" if not opened else "enum" if "enum" in head.split() else "type")
+            elif c == "}" and open_scopes:
+                open_scopes.pop()
+            head = "" if c in "{};" else head + c
+    return kinds
+
+
+def is_entry(line, scope):
+    """Returns whether a line is one entry of a list whose names tell it from others."""
+    return bool(ARM.fullmatch(line) or scope and ENTRY[scope].fullmatch(line))
+
+
 def code_of(text):
     """Returns the lines of code of a text, counted, and those that take part: number and shape."""
     count, found = 0, []
-    for number, line in enumerate(PIECES.sub(blanked, text).splitlines(), 1):
+    text = PIECES.sub(blanked, text)
+    for number, (line, scope) in enumerate(zip(text.splitlines(), scopes(text)), 1):
         line = line.strip()
         if not line:
             continue
         count += 1
         if not APART.fullmatch(line):
-            found.append((number, shape(line)))
+            found.append((number, " ".join(line.split()) if is_entry(line, scope) else shape(line)))
     return count, found
 
 

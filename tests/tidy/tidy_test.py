@@ -1,5 +1,6 @@
 """Runs the rules of rules.py on the repository, and each rule on a tree made to break it."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -193,6 +194,21 @@ class Duplication(unittest.TestCase):
     def test_other_operators_and_keywords_differ(self):
         for was, other in (("+=", "-="), ("int i", "long i"), ("a > b", "a >= b")):
             self.assertEqual(0, duplication.measure({"a.cpp": self.BODY, "b.cpp": self.BODY.replace(was, other)})[1], was)
+
+    LISTS = ("enum class K : int {\n" + "".join(f"  one{i},\n" for i in range(4)) + "  last = 7\n};\n"
+             "struct S {\n  int a = 0;\n  double b;\n  std::string c;\n  S(const S&) = delete;\n  T* d = nullptr;\n  U e;\n};\n"
+             "int of(K k) {\n  switch (k) {\n    case K::one0: return 0;\n    case K::one1: return a;\n"
+             "    case K::one2: return b + 1;\n    case K::one3: return f(1);\n    case K::last: return {};\n  }\n}\n")
+
+    def test_lists_are_the_same_by_their_names(self):
+        renamed = re.sub(r"\b([a-zK]\w?|one\d|last|S)\b", r"\1_other", self.LISTS)
+        self.assertEqual(0, duplication.measure({"a.cpp": self.LISTS, "b.cpp": renamed})[1])
+        self.assertEqual(40, duplication.measure({"a.cpp": self.LISTS, "b.cpp": self.LISTS})[1])
+
+    def test_locals_are_no_members(self):
+        body = "struct S {\n  int f() {\n    int a = 0;\n    double b;\n    U* c = d;\n    e += 1;\n    g();\n    h *= a;\n  }\n};\n"
+        renamed = re.sub(r"\b([a-h])\b", r"\1_other", body)
+        self.assertEqual(16, duplication.measure({"a.cpp": body, "b.cpp": renamed})[1])
 
     def test_lists_and_imports_are_left_out(self):
         cases = "".join(f"    case Op::k{i}:\n" for i in range(20))

@@ -1,6 +1,7 @@
 // The report of `trident train guide`, as text, JSON and SVG.
 #include <fmt/format.h>
 
+#include "clients/cli/train/calibration_panel.h"
 #include "clients/cli/train/training_reports.h"
 #include "jit/training/pretrain.h"
 #include "jit/training/train_guide.h"
@@ -144,13 +145,7 @@ std::string guide_plot(const training::TrainedGuide& trained) {
   for (const auto& [name, value] :
        {std::pair{"static cost", trained.figures.auc_static}, {"rule alone", trained.figures.auc_rule}})
     auc.marks.emplace_back(name, value);
-  report::Panel calibration{"needed, by what the network says", {}, {}};
-  report::Line said{"network", {}}, right{"as it should be", {}};
-  for (const auto& [mean, share] : trained.calibration) {
-    said.points.emplace_back(mean, share);
-    right.points.emplace_back(mean, mean);
-  }
-  calibration.lines = {said, right};
+  const report::Panel calibration = calibration_panel("needed, by what the network says", trained.calibration);
   return report::line_plot({loss, auc, calibration});
 }
 

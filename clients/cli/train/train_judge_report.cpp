@@ -1,6 +1,7 @@
 // The report of `trident train judge`, as text, JSON and SVG.
 #include <fmt/format.h>
 
+#include "clients/cli/train/calibration_panel.h"
 #include "clients/cli/train/training_reports.h"
 #include "jit/training/train_judge.h"
 #include "runtime/json/json.h"
@@ -86,13 +87,7 @@ std::string judge_plot(const training::TrainedJudge& trained) {
       rank.lines.push_back(std::move(line));
     }
   rank.marks.emplace_back("two measurements", trained.ceiling.kept);
-  report::Panel calibration{"measured, by what is guessed (ln ns)", {}, {}};
-  report::Line said{"network", {}}, right{"as it should be", {}};
-  for (const auto& [guessed, measured] : trained.calibration) {
-    said.points.emplace_back(guessed, measured);
-    right.points.emplace_back(guessed, guessed);
-  }
-  calibration.lines = {said, right};
+  const report::Panel calibration = calibration_panel("measured, by what is guessed (ln ns)", trained.calibration);
   return report::line_plot({loss, error, rank, calibration});
 }
 

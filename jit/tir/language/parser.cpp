@@ -4,6 +4,7 @@
 
 #include "jit/tir/language/program.h"
 #include "jit/tir/tasm/program.h"
+#include "jit/tir/tasm/text_check.h"
 #include "runtime/base/limits.h"
 
 namespace trident::tir::language {
@@ -67,11 +68,7 @@ class Parser {
   Parser(const ir::SourceText& source, tasm::Vm vm) : source_(source), vm_(vm), text_(source.text()) {}
 
   Result<Program> parse() {
-    if (text_.size() > limits::kTasmTextBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "%s: a program's text has at most %zu bytes, here %zu",
-                        std::string(source_.name()).c_str(), limits::kTasmTextBytesMax, text_.size());
-    if (const std::size_t good = ir::utf8_bytes(text_); good != text_.size())
-      return source_.error(good, "this is not UTF-8");
+    TRY_VOID(tasm::check_text(source_));
     Program program;
     operations(program.operations, Level::top);
     if (error_) return *std::move(error_);

@@ -26,15 +26,9 @@ struct SumRows : Op<Real> {
 template <class Real>
 void forward_sum(Op<Real>& base) {
   auto& op = static_cast<SumRows<Real>&>(base);
-  const std::int32_t *ids = op.bags.ids.data, *offsets = op.bags.offsets.data;
-  CHECK(offsets[0] == 0 && static_cast<std::size_t>(offsets[op.lists]) <= op.bags.ids.shape.count());
-  for (std::size_t l = 0; l < op.lists; ++l) {
-    const std::int32_t from = offsets[l], to = offsets[l + 1];
-    CHECK(from <= to);
-    for (std::int32_t i = from; i < to; ++i) CHECK(static_cast<std::uint32_t>(ids[i]) < op.rows);
-    op.kernels->sum_rows(op.width, op.table.data, op.width, ids + from, static_cast<std::size_t>(to - from),
-                         op.y.data + l * op.width);
-  }
+  for_lists(op.bags, op.rows, [&](std::size_t l, const std::int32_t* ids, std::size_t count) {
+    op.kernels->sum_rows(op.width, op.table.data, op.width, ids, count, op.y.data + l * op.width);
+  });
 }
 
 template <class Real>
@@ -67,34 +61,13 @@ void forward_compare(Op<Real>& base) {
 template <class Real>
 void prepare_compare(Op<Real>& base, tensor::GemmCode<Real>& code) {
   auto& op = static_cast<Compare<Real>&>(base);
-  code.add({.trans_b = true,
-            .m = op.count,
-            .n = op.rows,
-            .k = op.width,
-            .lda = op.width,
-            .ldb = op.width,
-            .ldc = op.rows,
-            .epilogue = tensor::Epilogue::bias},
-           op.product);
-  if (op.x.gradient) {
-    code.add({.m = op.count,
-              .n = op.width,
-              .k = op.rows,
-              .lda = op.rows,
-              .ldb = op.width,
-              .beta = op.x.beta(),
-              .ldc = op.width},
-             op.x_product);
-  }
+  using Product = tensor::GemmShape<Real>;
+  constexpr tensor::Epilogue kBias = tensor::Epilogue::bias;
+  code.add(Product{.trans_b = true, .m = op.count, .n = op.rows, .k = op.width, .epilogue = kBias}.dense(), op.product);
+  if (op.x.gradient)
+    code.add(Product{.m = op.count, .n = op.width, .k = op.rows, .beta = op.x.beta()}.dense(), op.x_product);
   if (op.table.gradient) {
-    code.add({.trans_a = true,
-              .m = op.rows,
-              .n = op.width,
-              .k = op.count,
-              .lda = op.rows,
-              .ldb = op.width,
-              .beta = op.table.beta(),
-              .ldc = op.width},
+    code.add(Product{.trans_a = true, .m = op.rows, .n = op.width, .k = op.count, .beta = op.table.beta()}.dense(),
              op.table_product);
   }
 }
@@ -117,9 +90,7 @@ void backward_compare(Op<Real>& base) {
 template <class Real>
 Value<Real> sum_table_rows(Tape<Real>& tape, Value<Real> table, Bags bags) {
   CHECK(table.shape.rank() == 2);
-  auto* op = tape.arena().template take<SumRows<Real>>();
-  op->forward = forward_sum<Real>;
-  op->backward = backward_sum<Real>;
+  auto* op = tape.template take<SumRows<Real>>(forward_sum<Real>, backward_sum<Real>);
   op->kernels = &tape.kernels();
   op->table = Operand<Real>(table);
   op->bags = bags;
@@ -135,9 +106,7 @@ template <class Real>
 Value<Real> compare_with_rows(Tape<Real>& tape, Value<Real> x, Value<Real> table, std::size_t rows, Value<Real> bias) {
   CHECK(table.shape.rank() == 2 && x.shape[-1] == table.shape[1] && rows <= table.shape[0]);
   CHECK(bias.shape.count() == rows);
-  auto* op = tape.arena().template take<Compare<Real>>();
-  op->forward = forward_compare<Real>;
-  op->backward = backward_compare<Real>;
+  auto* op = tape.template take<Compare<Real>>(forward_compare<Real>, backward_compare<Real>);
   op->prepare = prepare_compare<Real>;
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);

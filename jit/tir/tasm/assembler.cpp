@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "jit/tir/tasm/program.h"
+#include "jit/tir/tasm/text_check.h"
 #include "runtime/base/limits.h"
 
 namespace trident::tir::tasm {
@@ -44,11 +45,7 @@ class Assembler {
   Assembler(const ir::SourceText& source, Vm vm) : source_(source), vm_(vm), text_(source.text()) {}
 
   Result<Program> assemble() {
-    if (text_.size() > limits::kTasmTextBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "%s: a program's text has at most %zu bytes, here %zu",
-                        std::string(source_.name()).c_str(), limits::kTasmTextBytesMax, text_.size());
-    if (const std::size_t good = ir::utf8_bytes(text_); good != text_.size())
-      return source_.error(good, "this is not UTF-8");
+    TRY_VOID(check_text(source_));
     skip();
     while (at_ < text_.size() && item()) {
     }
