@@ -25,9 +25,7 @@ namespace trident::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Trident makes hot math expressions faster: it compiles them to SIMD kernels that are measured on this machine "
-    "and\n"
-    "checked against a high-precision reference before they are used.";
+    "Compile math expressions to SIMD kernels that are measured and checked on this machine";
 
 /// A first word that is no verb deserves better than "a subcommand is required", as does the second of a verb that has
 /// verbs of its own. `place`: where the word stands.
@@ -124,6 +122,7 @@ int run_command_line(int argc, char** argv) {
   add_stats_command(verbs, status);
   add_text_commands(verbs, status);
   add_completion_command(app, status);
+  add_manual_command(app, status);
   add_manual(app);
   take_blanks_off(app);
   if (unknown_verb(app, 1, argc, argv)) return kExitUsage;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/manual.h"
 #include "clients/cli/verb/verb.h"
 
 namespace trident::cli {
@@ -44,6 +45,7 @@ std::vector<VerbWords> verbs_of(const CLI::App& app) {
       v.parts += (v.parts.empty() ? "" : " ") + part->get_name();
       add_flags(*part, v.flags);
     }
+    if (v.name == "manual") v.parts = manual_pages(app);
     verbs.push_back(std::move(v));
   }
   return verbs;
@@ -130,7 +132,7 @@ std::string fish_script(const std::vector<VerbWords>& verbs) {
 }  // namespace
 
 void add_completion_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("completion", "Print the completion script of a shell: bash, zsh or fish");
+  CLI::App* verb = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   auto shell = std::make_shared<std::string>();
   verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   verb->callback([&app, &status, shell] {

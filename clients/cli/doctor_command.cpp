@@ -209,10 +209,9 @@ std::string as_json(const std::vector<HealthCheck>& checks, bool ok) {
 }  // namespace
 
 void add_doctor_command(Verb app, int& status) {
-  const Verb verb =
-      app.add_subcommand("doctor", "Check processor, memory, permissions and daemon; exit 1 if one fails");
+  const Verb verb = app.add_subcommand("doctor", "Check processor, memory, permissions and daemon");
   auto json = std::make_shared<bool>(false);
-  verb.add_flag("--json", *json, "Print a JSON object instead");
+  verb.add_flag("--json", *json, "Print a JSON object instead of text");
   verb.callback([json, &status] {
     // Checks that fork come first: the client library starts a thread.
     const std::vector<HealthCheck> checks = {check_cpu(),     check_memfd(),       check_execution(), check_noexec(),

@@ -1,7 +1,7 @@
-// The prose of `trident --help` and `trident VERB --help`: what CLI11's list of options cannot say, and examples.
+// The manual of every verb: `--help`, `trident manual` and the man pages, from its options and its page in pages/.
 #pragma once
 
-#include <string_view>
+#include <string>
 
 namespace CLI {
 class App;
@@ -9,10 +9,13 @@ class App;
 
 namespace trident::cli {
 
-/// The text below the options of a verb; "" for a verb without one.
-const char* manual_of(std::string_view verb);
-
-/// Gives `app` and its verbs their prose, a layout of 110 columns and messages that name the program.
+/// Gives the application, its verbs and their parts their help, and messages that name the program.
 void add_manual(CLI::App& app);
+
+/// Adds `trident manual`, which lists, prints and writes man pages.
+void add_manual_command(CLI::App& app, int& status);
+
+/// Returns the pages that `trident manual` knows, with blanks between: "trident run ... train-guide".
+std::string manual_pages(const CLI::App& app);
 
 }  // namespace trident::cli

@@ -192,7 +192,8 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
     }
     const trident_kernel_info info = info_of(kernel);
     const std::string_view stage = name_of_info_stage(info.stage);
-    bar.update(info.stage_done, info.stage_total, report::stage_text(stage.empty() ? "waiting" : stage, info.best_ratio));
+    bar.update(info.stage_done, info.stage_total,
+               report::stage_text(stage.empty() ? "waiting" : stage, info.best_ratio));
   }
 }
 
@@ -399,31 +400,27 @@ int run(const RunVerb& verb) {
 void add_run_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("run", "Evaluate an expression, or run a program of Triton VM");
   auto state = std::make_shared<RunVerb>();
-  verb.add_option("EXPR", state->text, "The expression, or the file of a program: TIR in a .tir, else TASM").required();
-  verb.add_option(
-          "-i,--input", state->inputs,
-          "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated. "
-          "Without it: evenly spaced over its declared range, else 0:1 (a scalar: the middle, else 1). A table is as "
-          "long "
-          "as its list, else --n elements. Of a program: words, a list or FILE")
+  verb.add_option("EXPR", state->text, "Expression, or file of a program: TIR in a .tir, else TASM").required();
+  verb.add_option("-i,--input", state->inputs,
+                  "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
-  verb.add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)")
+  verb.add_option("-n,--n", state->n, "Elements; default: length of the longest list, else 8")
       .check(range(std::uint64_t{1}, kElementsMax));
   state->kernel.add_text_options(verb);
   state->kernel.add_code_options(verb);
-  verb.add_option("--mode", state->mode, "auto, daemon, embedded or interp").capture_default_str();
+  verb.add_option("--mode", state->mode, "Who answers: auto, daemon, embedded or interp").capture_default_str();
   const Option tier =
-      verb.add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
+      verb.add_option("--tier", state->tier, "Wait for this tier before the call: any, baseline or optimised")
           .capture_default_str();
   const Option timeout = verb.add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")
                              .check(negative_fault)
                              .capture_default_str();
   timeout.needs(tier);
-  const Option csv = verb.add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output")
+  const Option csv = verb.add_option("--csv", state->csv, "Write all values as CSV to a file, or - for standard output")
                          .check(file_name_fault);
-  verb.add_option("--head", state->head, "Values to print of each output")
+  verb.add_option("--head", state->head, "Values to print for each output")
       .check(negative_fault)
       .capture_default_str()
       .excludes(csv);

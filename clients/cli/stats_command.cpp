@@ -46,9 +46,9 @@ int print(bool json) {
 }  // namespace
 
 void add_stats_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand("stats", "Show the counters of the daemon that runs");
+  const Verb verb = app.add_subcommand("stats", "Show the counters of the running daemon");
   auto json = std::make_shared<bool>(false);
-  verb.add_flag("--json", *json, "Print a JSON object instead");
+  verb.add_flag("--json", *json, "Print a JSON object instead of text");
   verb.callback([json, &status] { status = print(*json); });
 }
 

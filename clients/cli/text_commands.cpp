@@ -59,7 +59,7 @@ void add_text_command(Verb app, int& status, const char* name, const char* descr
   const Verb verb = app.add_subcommand(name, description);
   auto state = std::make_shared<TextVerb>();
   state->options.add_text_options(verb);
-  verb.add_option("TEXT", state->input, "An expression, a file, or - for standard input").capture_default_str();
+  verb.add_option("TEXT", state->input, "Expression, file, or - for standard input").capture_default_str();
   verb.add_flag("--derivatives", state->derivatives, "Replace diff() and grad() by their derivatives first");
   if (extra != nullptr) verb.add_option("--to", state->form, extra).capture_default_str();
   verb.callback([state, render, &status] {

@@ -3,10 +3,13 @@
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <vector>
 
+#include "daemon/config/manual_page_text.h"
+#include "runtime/manual/command_help.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/self.h"
 
@@ -92,62 +95,54 @@ struct Flags {
 #include "daemon/config/settings.def"
 #undef X
   std::string config;
-  bool check_config = false;
+  bool check_config = false, manual = false;
 };
 
-void add_option(CLI::App& app, const std::string& name, std::optional<text>& to, const std::string& meaning) {
-  app.add_option(name, to, meaning)->type_name("TEXT")->take_last();
+void add_option(CLI::App& app, const std::string& name, std::optional<text>& to, const std::string& meaning,
+                const text& standard) {
+  app.add_option(name, to, meaning)->type_name("TEXT")->default_str(standard)->take_last();
 }
-void add_option(CLI::App& app, const std::string& name, std::optional<number>& to, const std::string& meaning) {
-  app.add_option(name, to, meaning)->type_name("N")->take_last();
+void add_option(CLI::App& app, const std::string& name, std::optional<number>& to, const std::string& meaning,
+                number standard) {
+  app.add_option(name, to, meaning)->type_name("N")->default_str(std::to_string(standard))->take_last();
 }
-void add_option(CLI::App& app, const std::string& name, std::optional<flag>& to, const std::string& meaning) {
+void add_option(CLI::App& app, const std::string& name, std::optional<flag>& to, const std::string& meaning, flag) {
   app.add_flag_callback(
       name, [&to] { to = true; }, meaning);
 }
 
-void add_option(CLI::App& app, const std::string& name, std::optional<list>& to, const std::string& meaning) {
+void add_option(CLI::App& app, const std::string& name, std::optional<list>& to, const std::string& meaning,
+                const list&) {
   app.add_option_function<list>(
          name, [&to](const list& given) { to = given; }, meaning)
       ->type_name("TEXT")
       ->allow_extra_args(false);
 }
 
-/// "what it is [default]".
-std::string meaning_with_default(const char* meaning, const std::string& standard) {
-  return standard.empty() || standard == "0" ? meaning : std::string(meaning) + " [" + standard + "]";
-}
-std::string printed(const text& value) {
-  return value;
-}
-std::string printed(const list&) {
-  return "";
-}
-std::string printed(number value) {
-  return std::to_string(value);
-}
-std::string printed(flag value) {
-  return value ? "on" : "";
-}
-
 /// CLI11 throws; it is caught here, at the one place that calls it.
 std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& flags) {
-  CLI::App app("Trident's daemon: compiles expressions for clients on this machine and hands back ever faster kernels.",
-               "tridentd");
+  CLI::App app("Compile math expressions for clients on this machine", "tridentd");
   app.set_version_flag("-V,--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
-  app.add_option("--config", flags.config, "configuration file (TOML, same names with underscores), or none")
+  app.add_option("--config", flags.config, "Configuration file in TOML, or none; keys are these names with underscores")
       ->type_name("FILE")
       ->take_last();
-  app.add_flag("--check-config", flags.check_config, "try the settings and the files that they name; serve nothing");
+  app.add_flag("--check-config", flags.check_config, "Try the settings and the files that they name, then exit");
+  app.add_flag("--manual", flags.manual, "Print the man page in roff, then exit");
   const Settings standard;
-#define X(name, type, unused, min, max, meaning) \
-  add_option(app, flag_of(#name), flags.name, meaning_with_default(meaning, printed(standard.name)));
+#define X(name, type, unused, min, max, meaning) add_option(app, flag_of(#name), flags.name, meaning, standard.name);
 #include "daemon/config/settings.def"
 #undef X
+  const manual::Title title{"tridentd", 8, "tridentd " TRIDENT_VERSION};
+  const manual::Page page = manual::parse_page(kManualPageText[0].text);
+  manual::add_help(app, title, page);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return Answered{app.exit(error) == 0 ? 0 : kExitUsage};
+  }
+  if (flags.manual) {
+    std::fputs(manual::man_page(app, title, page).c_str(), stdout);
+    return Answered{0};
   }
   return std::nullopt;
 }

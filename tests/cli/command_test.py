@@ -4,6 +4,7 @@ import math
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -18,33 +19,133 @@ TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
 VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
-         "profile", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "completion")
+         "profile", "build", "lower", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "completion", "manual")
+PROSE_LINES_MAX = 10
+COLUMNS_MAX = 120
 
 
 class Command(CommandCase):
     # --- help ---------------------------------------------------------------------------------------------------------
 
-    def test_help_of_every_verb_fits_a_screen_and_shows_examples(self):
-        overview = self.trident("--help").stdout
+    def help_of(self, *command):
+        return self.trident(*command, "--help").stdout
+
+    @staticmethod
+    def without_escapes(text):
+        for escape, character in ((r"\-", "-"), (r"\(aq", "'"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\(ti", "~"), (r"\(dq", '"'),
+                                  (r"\fB", ""), (r"\fR", ""), (r"\&", ""), (r"\e", "\\")):
+            text = text.replace(escape, character)
+        return text
+
+    def page(self, name):
+        return self.without_escapes(self.trident("manual", name).stdout)
+
+    def pages(self):
+        return [line.split()[0] for line in self.trident("manual").stdout.splitlines()]
+
+    def commands(self):
+        """Lists the words of every verb and part. Their own help says which parts there are."""
+        found = []
+        for verb in VERBS:
+            parts = re.findall(r"(?m)^  ([\w-]+)", self.help_of(verb).partition("\nSubcommands:\n")[2].partition("\n\n")[0])
+            found += [(verb,)] + [(verb, part) for part in parts]
+        return found
+
+    @staticmethod
+    def prose_and_example(text):
+        """Splits what stands below the options: lines of prose, and lines of the example."""
+        prose, _, example = text.rpartition("\nExample:\n")
+        return prose.rstrip("\n").split("\n\n")[-1].splitlines(), example.partition("\n\n")[0].splitlines()
+
+    def examples(self, name):
+        return re.findall(r"(?m)^(trident .*)$", self.page(name).partition(".SH EXAMPLES")[2].partition(".SH")[0])
+
+    def test_help_lists_options_then_a_summary_and_one_example(self):
+        overview = self.help_of()
         for verb in VERBS:
             self.assertRegex(overview, rf"(?m)^  {verb} +[A-Z]")
-            page = self.trident(verb, "--help").stdout
-            self.assertIn("Usage: trident " + verb, page)
-            self.assertRegex(page, "EXAMPLES|DETAILS")
-            self.assertLessEqual(max(len(line) for line in page.splitlines()), 120, page)
+        self.assertLess({("train", "guide"), ("train", "judge"), ("train", "daemon"), ("rules", "check"), ("oracle", "tir"),
+                         ("weights", "rollback")}, set(self.commands()))
+        for command in [()] + self.commands():
+            text = self.help_of(*command)
+            self.assertIn(" ".join(("Usage: trident", *command)), text)
+            self.assertLessEqual(max(len(line) for line in text.splitlines()), COLUMNS_MAX, text)
+            prose, example = self.prose_and_example(text)
+            self.assertTrue(1 <= len(prose) <= PROSE_LINES_MAX, text)
+            self.assertEqual(1, len(example), text)
+            self.assertTrue(example[0].startswith("  trident "), text)
+            self.assertTrue(text.rstrip().endswith(f"`man {'-'.join(('trident', *command))}` says more."), text)
+
+    def test_summaries_are_one_short_paragraph(self):
+        folder = os.path.join(ROOT, "clients/cli/pages")
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as handle:
+                summary = re.match(r"SUMMARY\n((?:.+\n)+)\nEXAMPLE\n  .+\n(?:\n[A-Z]|$)", handle.read())
+            self.assertIsNotNone(summary, name)
+            self.assertLessEqual(summary.group(1).count("\n"), PROSE_LINES_MAX, name)
+        self.assertLessEqual({verb + ".txt" for verb in VERBS}, set(os.listdir(folder)))
+
+    def test_help_of_the_daemon_has_the_same_form(self):
+        text = subprocess.run([TRIDENTD, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), COLUMNS_MAX, text)
+        prose, example = self.prose_and_example(text)
+        self.assertLessEqual(len(prose), PROSE_LINES_MAX)
+        self.assertEqual(1, len(example))
+        subprocess.run(example[0].replace("tridentd", TRIDENTD, 1) + " --config none", shell=True, check=True, timeout=60,
+                       capture_output=True, env=self.environment)
+        page = subprocess.run([TRIDENTD, "--manual"], capture_output=True, text=True, timeout=60, check=True).stdout
+        for option in self.options_in(text):
+            self.assertRegex(self.without_escapes(page), rf"(?m)^\.B (?:-\w,)?{option}\b")
+        self.assertTrue(page.startswith(".TH tridentd 8 "))
+
+    def test_every_verb_and_part_has_a_page_with_every_option(self):
+        self.assertEqual(sorted(["trident"] + ["-".join(("trident", *command)) for command in self.commands()]),
+                         sorted(self.pages()))
+        for command in self.commands():
+            page, text = self.page("-".join(command)), self.help_of(*command)
+            for option in self.options_in(text):
+                self.assertRegex(page, rf"(?m)^\.B (?:-\w,)?(?:--\w+,)?{option}\b", command)
+            self.assertIn("".join(self.prose_and_example(text)[1]).strip(), page)
+            self.assertIn(f"trident {' '.join(command)}", page.partition(".SH SYNOPSIS")[2].partition(".SH")[0])
+        self.assertEqual(self.trident("manual", "train", "guide").stdout, self.trident("manual", "trident-train-guide").stdout)
+        self.assertIn("did you mean 'rewrite'", self.trident("manual", "rewrit", status=2).stderr)
+
+    def test_pages_are_written_to_a_folder(self):
+        self.trident("manual", "--folder", self.at("share/man1"))
+        self.assertEqual(sorted(name + ".1" for name in self.pages()), sorted(os.listdir(self.at("share/man1"))))
+        with open(self.at("share/man1/trident-run.1"), encoding="utf-8") as handle:
+            self.assertEqual(self.trident("manual", "run").stdout, handle.read())
+        self.assertIn("cannot be written", self.trident("manual", "--folder", "/dev/null/x", status=1).stderr)
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_groff_reads_every_page(self):
+        for name in self.pages():
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=self.trident("manual", name).stdout,
+                                  capture_output=True, text=True, timeout=60, check=True)
+            self.assertEqual("", done.stderr, name)
+
+    def test_examples_of_every_page_parse(self):
+        """An option that nobody knows is the only complaint: CLI11 looks at all others before it."""
+        for name in self.pages():
+            examples = self.examples(name)
+            self.assertNotEqual([], examples, name)
+            for line in examples:
+                words = shlex.split(re.split(r" [|<>] ", line)[0])[1:]
+                stderr = self.trident(*words, "--nonsense", status=2, cwd=ROOT).stderr
+                self.assertRegex(stderr, r"^trident: The following argument was not expected: --nonsense\n", line)
 
     def test_examples_of_run_print_and_explain_work(self):
         samples = self.write("samples.txt", "1 2\n3,4\n")
         program = self.write("hash.tasm", "read_io 3 divine 1 add add add push 101 read_mem 2 pop 1 add add write_io 1 halt\n")
-        for verb in ("run", "print"):
-            for line in re.findall(r"(?m)^  (trident .*)$", self.trident(verb, "--help").stdout):
-                if "- <" in line or "| dot" in line:
+        for verb in ("run", "print", "parse", "check", "dot", "manual", "disasm"):
+            for line in self.examples(verb):
+                if "- <" in line or "| " in line or "kernel.image" in line:
                     continue
                 command = line.replace("trident", TRIDENT, 1).replace("samples.txt", samples).replace("hash.tasm", program)
                 if "--tier" in line:
                     command += " --timeout-ms 60000"  # for a busy machine
                 done = subprocess.run(command, shell=True, env=self.environment, capture_output=True, text=True, timeout=90,
-                                      check=False)
+                                      check=False, cwd=self.folder.name)
                 self.assertEqual(0, done.returncode, line + done.stderr)
 
     def test_unknown_verbs_and_options(self):
@@ -119,7 +220,11 @@ class Command(CommandCase):
     # --- every option has an effect, and no verb has one that has none ------------------------------------------------
 
     def options_of(self, verb):
-        return set(re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+)", self.trident(verb, "--help").stdout)) - {"--help"}
+        return self.options_in(self.help_of(verb))
+
+    @staticmethod
+    def options_in(text):
+        return set(re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+)", text)) - {"--help"}
 
     def test_what_an_argument_is_when_it_is_no_text(self):
         for verb in ("explain", "disasm", "parse"):
@@ -615,6 +720,8 @@ class Command(CommandCase):
         self.assertEqual({"list", "show", "check"}, completed("trident", "rules", ""))
         self.assertEqual({"check"}, completed("trident", "rules", "c"))
         self.assertEqual({"--theme"}, completed("trident", "rules", "list", "--t"))
+        self.assertEqual({"train", "train-guide", "train-judge", "train-daemon"}, completed("trident", "manual", "trai"))
+        self.assertEqual({"--folder"}, completed("trident", "manual", "--f"))
 
     # --- demo ---------------------------------------------------------------------------------------------------------
 

@@ -338,9 +338,9 @@ class SearchCommand(CommandCase):
         self.assertEqual("saturated", row("--ms", "0", "--rules", "0", "--strategy", "saturate")["stop"])
         # Without a limit on time graphs grow as far as they may.
         self.assertGreater(row("--ms", "0", "--nodes", "9000")["nodes"], row("--ms", "0", "--nodes", "4000")["nodes"])
-        manual = self.trident("rewrite", "--help").stdout
+        manual = self.trident("manual", "rewrite").stdout.partition("REASONS TO STOP")[2]
         for stop in ("saturated", "nodes", "bytes", "time", "applications", "contradiction"):
-            self.assertRegex(manual, f"(?m)^    {stop}: ")
+            self.assertRegex(manual, f"(?m)^\\.B {stop}$")
 
     def test_rewrite_ends_well_where_the_system_has_no_memory(self):
         terms = " + ".join(f"x{i}*(y{i} + 1)" for i in range(30))

@@ -147,53 +147,45 @@ Result<int> bench(const BenchVerb& verb) {
 }  // namespace
 
 void add_bench_command(Verb app, int& status) {
-  const Verb verb =
-      app.add_subcommand("bench", "Time kernels against the pinned compilers, the interpreter and numexpr");
+  const Verb verb = app.add_subcommand("bench", "Time kernels against compilers, the interpreter and numexpr");
   auto state = std::make_shared<BenchVerb>();
-  verb.add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or one expression").required();
+  verb.add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or an expression").required();
   state->kernel.add_text_options(verb);
   state->kernel.add_code_options(verb);
-  verb.add_option("-n,--n", state->n, "Elements of a call").check(range(16, 1 << 26)).capture_default_str();
-  verb.add_option("--points", state->points,
-                  "Check answers on at least this many points (default: on those that are timed)")
+  verb.add_option("-n,--n", state->n, "Elements per call").check(range(16, 1 << 26)).capture_default_str();
+  verb.add_option("--points", state->points, "Least number of points to check answers at; default: the timed ones")
       .check(range(0, 1 << 24));
-  verb.add_option("--kernels", state->filter, "Only kernels whose name matches this regular expression");
+  verb.add_option("--kernels", state->filter, "Time only kernels whose names match this regular expression");
   const Option rounds = verb.add_option("--rounds,--runs", state->rounds, "Interleaved rounds")
                             .check(range(15, 10001))
                             .capture_default_str();
-  verb.add_flag("--quick", state->quick, "15 rounds").excludes(rounds);
-  verb.add_option("--seed", state->seed, "Of the sampled inputs and of the search")
+  verb.add_flag("--quick", state->quick, "Time 15 rounds").excludes(rounds);
+  verb.add_option("--seed", state->seed, "Seed of the sampled inputs and of the search")
       .check(negative_fault)
       .capture_default_str();
-  verb.add_option("-j,--jobs", state->jobs, "Compilers at a time").check(range(1, 64)).capture_default_str();
+  verb.add_option("-j,--jobs", state->jobs, "Compilers that run at once").check(range(1, 64)).capture_default_str();
   verb.add_flag("--json", state->json, "Print a JSON object instead of the table");
   verb.add_option("--html", state->html, "Write a report with charts to this file").check(file_name_fault);
   verb.add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
-  verb.add_flag("--no-ranges", state->no_ranges,
-                "Draw the inputs from the declared ranges, but promise nothing about them");
+  verb.add_flag("--no-ranges", state->no_ranges, "Draw inputs from the declared ranges, but do not promise these");
   verb.add_option("--against", state->against,
-                  "The pinned compilers: fast-math (four), strict (clang-19 without -ffast-math), or auto, which is "
-                  "strict under --policy exact")
+                  "Compilers to beat: fast-math (four), strict (clang-19 without it) or auto (by policy)")
       .capture_default_str();
-  verb.add_option(
-          "--disable", state->disabled,
-          "Time ours once more without this, in the same rounds; may be repeated: search (narrowed, identities, "
-          "simplified, "
-          "searched, guided and careful: all rewriting, the plain simplifier too) or another candidate that `trident "
-          "explain` knows")
+  verb.add_option("--disable", state->disabled,
+                  "Time our kernels again without this candidate, or search (all rewriting); repeatable")
       .take_all();
   add_load_rules(verb, state->rule_files);
-  verb.add_option("--geomean-max", state->geomean_max, "Exit 1 when the geomean ratio is above this");
+  verb.add_option("--geomean-max", state->geomean_max, "Exit 1 if the geomean ratio is above this");
   verb.add_option("--transcendental-max", state->transcendental_max,
-                  "The same for kernels with transcendental functions");
-  verb.add_option("--algebraic-max", state->algebraic_max, "The same for those without");
-  verb.add_option("--derivatives-max", state->derivatives_max, "The same for kernels named d and a digit");
-  verb.add_option("--worst-max", state->worst_max, "Exit 1 when the ratio of any kernel is above this");
+                  "Exit 1 if that of kernels with transcendental functions is above this");
+  verb.add_option("--algebraic-max", state->algebraic_max, "Exit 1 if that of kernels without them is above this");
+  verb.add_option("--derivatives-max", state->derivatives_max,
+                  "Exit 1 if that of kernels named d and a digit is above this");
+  verb.add_option("--worst-max", state->worst_max, "Exit 1 if the ratio of any kernel is above this");
   verb.add_option("--search-gain-max", state->search_gain_max,
-                  "Exit 1 when the geomean of ours to ours without what --disable names is above this; needs --disable "
-                  "search");
+                  "Exit 1 if ours divided by ours under --disable search is above this");
   verb.add_option("--roof-min", state->roof_min,
-                  "Exit 1 when the median share of the roof at 512 elements is below this");
+                  "Exit 1 if the median share of the roof at 512 elements is below this");
   verb.callback([state, verb, &status] {
     for (const char* name : {"--syntax", "--range", "--scalar"})
       state->text_options = state->text_options || verb.count(name) > 0;

@@ -169,30 +169,29 @@ Result<int> run(const CalibrateVerb& verb) {
 }  // namespace
 
 void add_calibrate_command(Verb app, int& status) {
-  const Verb verb =
-      app.add_subcommand("calibrate", "Measure what kernel operations, or whole kernels, take on this machine");
+  const Verb verb = app.add_subcommand("calibrate", "Measure operations or whole kernels on this machine");
   auto state = std::make_shared<CalibrateVerb>();
-  verb.add_flag("--ops", state->ops, "Latency and throughput of every op of the kernel IR");
+  verb.add_flag("--ops", state->ops, "Measure latency and throughput of each op of the kernel IR");
   calibrate::CalibrateKernelsOptions& kernels = state->kernels;
-  verb.add_option("--kernels", kernels.kernels, "Time kernels, until the benchmark cache has so many of this machine")
+  verb.add_option("--kernels", kernels.kernels, "Time kernels until the cache has N of this machine")
       .check(range(std::uint64_t{1}, std::uint64_t{learn::kTimedKernelsMax}));
-  verb.add_option("--corpus", kernels.corpora, "With --kernels: begin with the kernels of this file (repeatable)");
-  verb.add_option("--seed", kernels.seed, "With --kernels: of everything random")
+  verb.add_option("--corpus", kernels.corpora, "With --kernels: begin with the kernels of this file; repeatable");
+  verb.add_option("--seed", kernels.seed, "With --kernels: seed of all random choices")
       .check(range(std::uint64_t{0}, std::uint64_t{1} << 30))
       .capture_default_str();
-  verb.add_option("--pack", state->pack, "Measure nothing: write about N --kernels of the cache here, compressed");
-  verb.add_option("--threads", kernels.threads, "With --kernels: that make kernels; one times them, alone")
+  verb.add_option("--pack", state->pack,
+                  "Write about N --kernels of the cache to this file, compressed; measure nothing");
+  verb.add_option("--threads", kernels.threads, "With --kernels: threads that make kernels; one times them, alone")
       .check(range(1u, 256u))
       .capture_default_str();
-  verb.add_option("--isa", state->isa, "avx2 or avx512; auto: the best that this processor has").capture_default_str();
+  verb.add_option("--isa", state->isa, "Instruction set: avx2, avx512 or auto (the best of this processor)")
+      .capture_default_str();
   verb.add_option("-o,--output", state->output,
-                  "Write the table here, - for standard output; append kernels here; default: see FILES below");
-  verb.add_option(
-          "--stale", state->stale_days,
-          "Do nothing where the file is of this processor and this build and at most so many days old; with "
-          "--kernels, where it is older: time an eighth of N anew, by a seed of this week, and let the oldest go")
+                  "File of the table (- for standard output) or of the kernels; default: see the man page");
+  verb.add_option("--stale", state->stale_days,
+                  "Do nothing if the file fits this processor and build and is at most so many days old")
       .check(range(0, 100'000));
-  verb.add_flag("--quick", state->quick, "Fewer rounds, coarser figures");
+  verb.add_flag("--quick", state->quick, "Measure fewer rounds, with coarser figures");
   verb.add_flag("--json", state->json, "Print a JSON object instead of text");
   verb.callback([state, &status] {
     const auto code = run(*state);

@@ -154,17 +154,16 @@ Result<int> demo(DemoVerb verb) {
 }  // namespace
 
 void add_demo_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand(
-      "demo", "Run a corpus through a private daemon: interpreter, baseline, optimised, every answer checked");
+  const Verb verb = app.add_subcommand("demo", "Run a corpus through a private daemon and check every answer");
   auto state = std::make_shared<DemoVerb>();
-  verb.add_option("--corpus", state->corpus, "A corpus file; default: bench/corpus/kernels.tsv").check(file_name_fault);
+  verb.add_option("--corpus", state->corpus, "Corpus file; default: bench/corpus/kernels.tsv").check(file_name_fault);
   verb.add_option("--report", state->report, "Write an HTML report with charts to this file").check(file_name_fault);
   verb.add_option("-t,--type", state->type, "f32, f64 or both").capture_default_str();
-  verb.add_option("-n,--n", state->options.n, "Elements of a call").check(range(16, 1 << 22)).capture_default_str();
+  verb.add_option("-n,--n", state->options.n, "Elements per call").check(range(16, 1 << 22)).capture_default_str();
   verb.add_option("--timeout-ms", state->options.timeout_ms, "Longest time for the kernels of one type")
       .check(negative_fault)
       .capture_default_str();
-  verb.add_option("--daemon", state->daemon, "The daemon's program; default: tridentd beside this program")
+  verb.add_option("--daemon", state->daemon, "Program of the daemon; default: tridentd beside this program")
       .check(file_name_fault);
   verb.callback([state, &status] {
     const auto code = demo(*state);

@@ -272,9 +272,9 @@ void add_tier_options(Verb verb, ExplainVerb& state) {
   verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")
       .check(range(16, 1 << 26))
       .capture_default_str();
-  verb.add_option("--seed", state.seed, "Of the search").check(negative_fault).capture_default_str();
+  verb.add_option("--seed", state.seed, "Seed of the search").check(negative_fault).capture_default_str();
   verb.add_option("--disable", state.disabled,
-                  "Leave out what would be tried; may be repeated: " + names_of_candidates() +
+                  "Leave a candidate out; repeatable: " + names_of_candidates() +
                       "; search stands for narrowed, identities, simplified, searched, guided and careful")
       .take_all();
   add_load_rules(verb, state.rule_files);
@@ -285,10 +285,9 @@ void add_tier_options(Verb verb, ExplainVerb& state) {
 void add_explain_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("explain", "Show each stage from an expression to its machine code");
   auto state = std::make_shared<ExplainVerb>();
-  verb.add_option("EXPR|FILE", state->input, "An expression, a file with one, or - for standard input").required();
+  verb.add_option("EXPR|FILE", state->input, "Expression, file with one, or - for standard input").required();
   add_tier_options(verb, *state);
-  verb.add_flag("--prove-error", state->prove_error,
-                "Prove a bound of the kernel's error that holds for all values in the declared ranges");
+  verb.add_flag("--prove-error", state->prove_error, "Prove an error bound of the kernel over the declared ranges");
   verb.add_option("--dump", state->dump,
                   "Stages to print: i expression, d Graphviz, s search, k kernel IR, m machine code, c cost")
       .delimiter(',')
@@ -296,7 +295,7 @@ void add_explain_command(Verb app, int& status) {
   verb.add_option("--stop-after", state->stop_after, "Last stage: parse, dot, search, lower, emit or cost")
       .capture_default_str();
   verb.add_option("--svg", state->svg,
-                  "Draw the search here: the chain of forms, their costs and times, and how strategies came closer");
+                  "Draw the search to this file: forms, their costs and times, progress of strategies");
   verb.callback([state, &status] {
     const auto done = explain(*state);
     status = done ? 0 : report(done.error());
@@ -306,7 +305,7 @@ void add_explain_command(Verb app, int& status) {
 void add_disasm_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("disasm", "Disassemble a kernel image, or the kernel of an expression");
   auto state = std::make_shared<ExplainVerb>();
-  verb.add_option("FILE|EXPR", state->input, "An image file, an expression, or a file with one").required();
+  verb.add_option("FILE|EXPR", state->input, "Image file, expression, or file with one").required();
   add_tier_options(verb, *state);
   verb.callback([state, verb, &status] {
     state->has_options = !verb.given().empty();

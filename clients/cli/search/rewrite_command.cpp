@@ -191,49 +191,47 @@ void add_rewrite_command(Verb app, int& status) {
   verb.add_option("--strategy", state->strategy, "saturate, pulse, best_first, random, hostile or guided")
       .capture_default_str();
   verb.add_option("--guide", state->guide,
-                  "Of strategy guided: network (trained), cost, constant, random or hostile; no guide changes results")
+                  "Guide of strategy guided: network (trained), cost, constant, random or hostile")
       .capture_default_str();
-  verb.add_option("--weights", state->weights, "A file of `trident train guide` in place of the weights shipped");
-  verb.add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")
-      .capture_default_str();
+  verb.add_option("--weights", state->weights, "Weights file of `trident train guide`; default: the shipped weights");
+  verb.add_option("--rules", state->rules, "Use the N most useful built-in rules, or all").capture_default_str();
   add_load_rules(verb, state->rule_files);
-  verb.add_option("--nodes", state->nodes,
-                  "E-nodes of one graph (--all-nodes: of all), at least 16; graphs grow to that where smaller ones "
-                  "bring nothing more")
+  verb.add_option("--nodes", state->nodes, "Most e-nodes of one graph, at least 16; graphs grow while that helps")
       .check(nodes_fault)
       .capture_default_str();
-  verb.add_option("--all-nodes", state->all_nodes, "E-nodes of all graphs of a case together; 0: no limit")
+  verb.add_option("--all-nodes", state->all_nodes, "Most e-nodes of all graphs of a case together; 0: no limit")
       .check(negative_fault)
       .capture_default_str();
-  verb.add_option("--ms", state->ms, "CPU time for each case, in milliseconds; 0: no limit")
+  verb.add_option("--ms", state->ms, "CPU time for each case in milliseconds; 0: no limit")
       .check(ms_fault)
       .capture_default_str();
   verb.add_option("--bytes", state->bytes,
-                  "Memory of the search of a case, at least 4M; K, M and G stand for 2^10, 2^20, 2^30")
+                  "Memory for the search of a case, at least 4M; K, M and G stand for 2^10, 2^20, 2^30")
       .capture_default_str();
-  verb.add_option("--applications", state->applications, "Of rules, for each case; 0: no limit")
+  verb.add_option("--applications", state->applications, "Most applications of rules for each case; 0: no limit")
       .check(negative_fault)
       .capture_default_str();
   verb.add_option("--cost", state->cost,
-                  "What ops cost: default, host (measured by `trident calibrate`) or reference (published)")
+                  "Costs of ops: default, host (measured by `trident calibrate`) or reference (published)")
       .capture_default_str();
-  verb.add_option("--objective", state->objective, "dag: shared parts count once; tree: as often as they are used")
+  verb.add_option("--objective", state->objective, "dag: count shared parts once; tree: as often as they are used")
       .capture_default_str();
-  verb.add_option("-p,--policy", state->policy, "Which rules may fire: exact, bounded[:k] or fast (finite inputs)")
+  verb.add_option("-p,--policy", state->policy, "Rules that may fire: exact, bounded[:k] or fast (finite inputs)")
       .capture_default_str();
   verb.add_option("--points", state->points, "Points at which each result is compared with its source")
       .check(range(1, 100'000'000))
       .capture_default_str();
-  verb.add_option("--seed", state->seed, "Of the search").check(negative_fault).capture_default_str();
-  verb.add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this")
+  verb.add_option("--seed", state->seed, "Seed of the search").check(negative_fault).capture_default_str();
+  verb.add_option("--dag-max", state->dag_max, "Exit 1 if the geomean of the DAG ratios is above this")
       .check(ratio_fault);
-  verb.add_option("--tree-max", state->tree_max, "The same for the tree ratios").check(ratio_fault);
-  verb.add_option("--case", state->only, "Only the case of this name");
-  verb.add_option("--html", state->html, "Write a page about one case: result, derivation and its e-graph")
+  verb.add_option("--tree-max", state->tree_max, "Exit 1 if the geomean of the tree ratios is above this")
+      .check(ratio_fault);
+  verb.add_option("--case", state->only, "Run only the case of this name");
+  verb.add_option("--html", state->html, "Write a page about one case: result, derivation, e-graph")
       .check(file_name_fault);
   verb.add_option("--dot", state->dot, "Write the e-graph of one case for Graphviz; - for standard output")
       .check(file_name_fault);
-  verb.add_flag("--explain", state->explain, "Show the instances of rules from which each result follows, replayed");
+  verb.add_flag("--explain", state->explain, "Show the rule instances from which each result follows");
   verb.add_flag("--json", state->json, "Print a JSON object instead of the table");
   verb.callback([state, &status] {
     const auto code = rewrite(*state);

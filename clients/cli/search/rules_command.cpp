@@ -69,24 +69,24 @@ void add_rules_command(Verb app, int& status) {
   auto state = std::make_shared<RulesVerb>();
   const auto add = [&](const char* name, const char* description, Result<int> (*run)(const RulesVerb&)) {
     const Verb verb = rules.add_subcommand(name, description);
-    verb.add_flag("--json", state->json, "Print a JSON object instead");
+    verb.add_flag("--json", state->json, "Print a JSON object instead of text");
     verb.callback([state, &status, run] {
       const auto code = run(*state);
       status = code ? *code : report(code.error());
     });
     return verb;
   };
-  add("list", "All built-in rules by theme, with their tags", list)
-      .add_option("--theme", state->theme, "Only those of a theme");
-  add("show", "One built-in rule: its law, tags, conditions, policies, place, an example", show)
-      .add_option("NAME", state->name, "The rule's name")
+  add("list", "List built-in rules by theme, with their tags", list)
+      .add_option("--theme", state->theme, "List only the rules of this theme");
+  add("show", "Explain one built-in rule, with an example", show)
+      .add_option("NAME", state->name, "Name of the rule")
       .required();
-  const Verb checked = add("check", "Whether the rules of files are true; exit 1 if one is not", check);
+  const Verb checked = add("check", "Check the rules of files; exit 1 if one is wrong", check);
   checked.add_option("FILE", state->files, "Files of rules, as in jit/expr/rules").required();
-  checked.add_option("--points", state->check.points, "Points at which both sides of a rule are numbers and compared")
+  checked.add_option("--points", state->check.points, "Points at which the sides of a rule are compared")
       .check(range(100, 10'000'000))
       .capture_default_str();
-  checked.add_option("--seed", state->check.seed, "Of the points").check(negative_fault).capture_default_str();
+  checked.add_option("--seed", state->check.seed, "Seed of the points").check(negative_fault).capture_default_str();
 }
 
 }  // namespace trident::cli

@@ -3,9 +3,7 @@
 namespace trident::cli {
 
 void add_state_option(Verb verb, std::string& state) {
-  verb.add_option("--state", state,
-                  "The daemon's folder of what is learnt (tridentd --state); the system's: /var/lib/tridentd. Default: "
-                  "the user's (FILES, below)");
+  verb.add_option("--state", state, "Daemon's folder of learnt files (tridentd --state); default: the user's");
 }
 
 }  // namespace trident::cli

@@ -183,25 +183,25 @@ template <class State>
 void add_shared_options(Verb verb, State& state) {
   auto& o = state.options;
   verb.add_option("--epochs", o.epochs, "Passes over the samples").check(range(1, 10'000)).capture_default_str();
-  verb.add_option("--seed", o.seed, "Of everything random: the same seed gives the same weights")
+  verb.add_option("--seed", o.seed, "Seed of all random choices; the same seed gives the same weights")
       .check(range(std::uint64_t{0}, std::uint64_t{1} << 40))
       .capture_default_str();
-  verb.add_option("--threads", o.threads, "Which change nothing but the time")
+  verb.add_option("--threads", o.threads, "Threads; they change nothing but the time")
       .check(range(1u, 256u))
       .capture_default_str();
-  verb.add_option("--width", o.width, "Of the embedding: at most 256")
+  verb.add_option("--width", o.width, "Width of the embedding, at most 256")
       .check(range(8u, static_cast<unsigned>(nn::kLanes)))
       .capture_default_str();
-  verb.add_option("--depth", o.depth, "Of features: paths from a node down; searches take 3")
+  verb.add_option("--depth", o.depth, "Length of feature paths from a node down; searches take 3")
       .check(range(1u, nnue::kDepthMax))
       .capture_default_str();
-  verb.add_option("--patience", o.patience, "Epochs without a better figure before it stops; the best is kept")
+  verb.add_option("--patience", o.patience, "Stop after so many epochs without a better figure; the best is kept")
       .check(range(1, 10'000))
       .capture_default_str();
-  verb.add_option("-o,--output", state.output, "Write the weights here; needed where weights are trained");
-  verb.add_option("--folder", state.folder, "Checkpoints and logs (CSV, JSONL); default: beside the output");
+  verb.add_option("-o,--output", state.output, "Write the weights to this file; training needs it");
+  verb.add_option("--folder", state.folder, "Folder of checkpoints and logs (CSV, JSONL); default: beside the output");
   verb.add_flag("--resume", o.resume, "Go on from the checkpoint in the folder");
-  verb.add_option("--plot", state.plot, "Write loss, how well it ranks, and calibration here, as SVG");
+  verb.add_option("--plot", state.plot, "Draw loss, ranking and calibration to this file, as SVG");
   verb.add_flag("--json", state.json, "Print a JSON object instead of text");
 }
 
@@ -309,30 +309,26 @@ Result<int> run(DaemonVerb& verb) {
 }
 
 void add_daemon_verb(Verb train, int& status) {
-  const Verb verb = train.add_subcommand(
-      "daemon", "Train the daemon's guide on what clients submit, at idle priority, for as long as it runs");
+  const Verb verb =
+      train.add_subcommand("daemon", "Train the daemon's guide on submitted expressions at idle priority");
   auto state = std::make_shared<DaemonVerb>();
   training::DaemonTraining& o = state->training;
   add_state_option(verb, state->state);
-  verb.add_option("--rounds", state->rounds, "End after so many; 0: go on")
+  verb.add_option("--rounds", state->rounds, "Stop after so many rounds; 0: never")
       .check(range(0, 1'000'000))
       .capture_default_str();
-  verb.add_option("--episodes", o.episodes, "Searches that a round plays")
-      .check(range(40, 1'000'000))
-      .capture_default_str();
-  verb.add_option("--epochs", o.epochs, "Passes over the samples of the last rounds")
-      .check(range(1, 1000))
-      .capture_default_str();
+  verb.add_option("--episodes", o.episodes, "Searches of one round").check(range(40, 1'000'000)).capture_default_str();
+  verb.add_option("--epochs", o.epochs, "Passes over the samples").check(range(1, 1000)).capture_default_str();
   verb.add_option("--least", o.least, "Expressions that a round needs to begin")
       .check(range(1, 1'000'000))
       .capture_default_str();
-  verb.add_option("--seed", o.seed, "Of everything random")
+  verb.add_option("--seed", o.seed, "Seed of all random choices; the same seed gives the same weights")
       .check(range(std::uint64_t{0}, std::uint64_t{1} << 40))
       .capture_default_str();
-  verb.add_option("--threads", o.threads, "Which change nothing but the time")
+  verb.add_option("--threads", o.threads, "Threads; they change nothing but the time")
       .check(range(1u, 256u))
       .capture_default_str();
-  verb.add_flag("--busy", state->busy, "At the priority that it was started with");
+  verb.add_flag("--busy", state->busy, "Keep the priority that the command was started with");
   verb.callback([state, &status] {
     const auto code = run(*state);
     status = code ? *code : report(code.error());
@@ -342,50 +338,44 @@ void add_daemon_verb(Verb train, int& status) {
 }  // namespace
 
 void add_train_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand("train", "Train what guides searches and what guesses times");
+  const Verb verb = app.add_subcommand("train", "Train the search guide and the cost model");
   verb.require_subcommand();
   add_daemon_verb(verb, status);
 
-  const Verb guide = verb.add_subcommand(
-      "guide", "Train the network that `rewrite --strategy guided` goes by; the best epoch is written");
+  const Verb guide = verb.add_subcommand("guide", "Train the search guide, the network of `rewrite --strategy guided`");
   auto of_guide = std::make_shared<GuideVerb>();
   training::TrainGuideOptions& o = of_guide->options;
   guide.add_option("--episodes", o.episodes, "Searches to learn from; one in eight more is held out")
       .check(range(40, 10'000'000))
       .capture_default_str();
-  guide.add_option("--rounds", o.rounds, "Train so often, the later rounds on searches that the earlier ones guide too")
+  guide.add_option("--rounds", o.rounds, "Rounds of training; later rounds add searches that earlier rounds guide")
       .check(range(1, 100))
       .capture_default_str();
   add_choice(guide, "--gain", o.gain, kGains,
-             "Rewrites that were needed weigh more where the search gained more: none (all weigh alike), static "
-             "(by the static cost) or judge (by the time that the shipped judge guesses)")
+             "Weight of needed rewrites by the gain of their search: none, static (cost) or judge (time)")
       .default_str("none");
   add_choice(guide, "--teacher", o.teacher, kTeachers,
-             "What a rewrite is labelled by: hindsight (whether the best term rests on it), q (what it is worth "
-             "to apply it, learnt by reinforcement) or both (the mean)")
+             "Label of a rewrite: hindsight (the best term rests on it), q (its value) or both (the mean)")
       .default_str("hindsight");
   guide
-      .add_option("--pretrain", o.pretrain,
-                  "First learn which rewrite led here, on so many backward walks from good forms, short ones first")
+      .add_option("--pretrain", o.pretrain, "First learn to invert rewrites, on so many backward walks from good forms")
       .check(range(0, 10'000'000))
       .capture_default_str();
-  guide.add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
+  guide.add_option("--without", o.without, "Leave this domain of rules out and test on it; repeatable");
   guide
       .add_option("--only", o.only,
-                  "A corpus to learn from, in place of composed expressions: as they are, and made worse "
-                  "(repeatable)")
+                  "Learn from this corpus, as it is and made worse, not from composed expressions; repeatable")
       .check(existing_file());
-  guide.add_option("--test", o.tests, "A corpus to report figures on too (repeatable)").check(existing_file());
-  guide.add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not the one after");
-  guide.add_flag("!--no-rule", o.sight.rule, "For comparison: do not show which rule it is");
+  guide.add_option("--test", o.tests, "Report figures on this corpus too; repeatable").check(existing_file());
+  guide.add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not after it");
+  guide.add_flag("!--no-rule", o.sight.rule, "For comparison: hide the rule of a rewrite");
   guide.add_option("--embedding", o.embedding, "Begin with the embedding of this network (*.safetensors), as a judge's")
       .check(existing_file());
   guide.add_flag("--frozen", o.frozen, "Leave the embedding as it is");
   add_shared_options(guide, *of_guide);
   guide
       .add_option("--score", of_guide->score,
-                  "Train nothing: report of this file of weights what a training would end with, on the episodes and "
-                  "cases held out by the same --seed, --episodes, --rounds, --without and --only")
+                  "Report on this weights file instead, on what the same options would hold out")
       .check(file_name_fault)
       .excludes({"--output", "--plot", "--folder", "--resume", "--pretrain", "--embedding", "--test"})
       .excludes({"--epochs", "--patience", "--width", "--depth", "--gain", "--teacher", "--frozen"});
@@ -397,18 +387,16 @@ void add_train_command(Verb app, int& status) {
     status = code ? *code : report(code.error());
   });
 
-  const Verb judge = verb.add_subcommand("judge", "Train the network that guesses what kernels take");
+  const Verb judge = verb.add_subcommand("judge", "Train the cost model, the network that predicts kernel times");
   auto of_judge = std::make_shared<JudgeVerb>();
-  judge.add_option(
-      "--kernels", of_judge->options.kernels,
-      "Kernels that were timed (`trident calibrate --kernels`); default: those that come with the program");
+  judge.add_option("--kernels", of_judge->options.kernels,
+                   "Timed kernels (`trident calibrate --kernels`); default: those that come with the program");
   judge.add_option("--without", of_judge->options.without,
-                   "A generator of families to leave out of training and to test on (repeatable)");
+                   "Leave this generator of families out and test on it; repeatable");
   add_shared_options(judge, *of_judge);
   judge
       .add_option("--folds", of_judge->options.folds,
-                  "Train so often, each time without another part of the families, and report means and standard "
-                  "deviations; no weights are written")
+                  "Train N judges, each without another part of the families; report means, write no weights")
       .check(range(2, 100))
       .excludes({"--output", "--plot"});
   judge.callback([of_judge, &status] {

@@ -197,8 +197,7 @@ Result<int> roll_back(const WeightsVerb& verb) {
 }  // namespace
 
 void add_weights_command(Verb app, int& status) {
-  const Verb verb =
-      app.add_subcommand("weights", "Weights that the daemon's search goes by: which, and back to others");
+  const Verb verb = app.add_subcommand("weights", "List, show or roll back search weights");
   verb.require_subcommand();
   const auto add = [&](const char* name, const char* meaning, Result<int> (*run)(const WeightsVerb&)) {
     const Verb one = verb.add_subcommand(name, meaning);
@@ -210,23 +209,20 @@ void add_weights_command(Verb app, int& status) {
     });
     return std::pair{one, state};
   };
-  auto [listing, listed] = add("list", "All, with what is known of them; the chosen one has a star", list);
+  auto [listing, listed] = add("list", "List all versions with their figures; a star marks the chosen one", list);
   listing.add_flag("--json", listed->json, "Print a JSON array instead of text");
-  auto [showing, showed] = add("show", "What is in one: rows, rules that it knows, its figures", show);
-  showing.add_option("NAME", showed->name,
-                     "The first digits of its digest; none: the program's own; a file, with a / in it; default: the "
-                     "chosen one");
+  auto [showing, showed] = add("show", "Show one version: rows, rules that it knows, figures", show);
+  showing.add_option(
+      "NAME", showed->name,
+      "First digits of the digest, none (the program's own), or a file with a / in it; default: the chosen version");
   showing.add_flag("--json", showed->json, "Print a JSON object instead of text");
-  auto [using_, used] = add("use", "Choose one, and print its name", use);
-  using_
-      .add_option("NAME", used->name,
-                  "The first digits of its digest; none: the program's own; untrained: such as know nothing")
-      .required();
-  using_.add_option("--seed", used->seed, "Of untrained ones").check(range(0, 1'000'000)).capture_default_str();
+  auto [using_, used] = add("use", "Choose a version, and print its name", use);
+  using_.add_option("NAME", used->name, "First digits of the digest, none (the program's own) or untrained").required();
+  using_.add_option("--seed", used->seed, "Seed of untrained weights").check(range(0, 1'000'000)).capture_default_str();
   auto [of_programs, of_programs_state] =
-      add("programs", "Rounds of learning from programs of Triton VM, candidates and promotions", programs);
+      add("programs", "List rounds of learning from Triton VM programs, candidates and promotions", programs);
   of_programs.add_flag("--json", of_programs_state->json, "Print a JSON object instead of text");
-  add("rollback", "Back to what was chosen before, and print its name", roll_back);
+  add("rollback", "Go back to the version chosen before, and print its name", roll_back);
 }
 
 }  // namespace trident::cli

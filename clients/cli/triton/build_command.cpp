@@ -289,25 +289,24 @@ void add_build_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("build", "Make a program of Triton VM cheaper to prove");
   auto options = std::make_shared<BuildVerb>();
   verb.add_option("FILE", options->program.file, "TIR in a .tir, else TASM").required();
-  verb.add_option("-o,--output", options->output, "Where to write the TASM, - for standard output and nothing else")
+  verb.add_option("-o,--output", options->output, "Write the TASM to this file; - for standard output alone")
       .check(file_name_fault);
-  verb.add_option("--input", options->program.public_input, "Public words, a list or FILE; may be repeated")
+  verb.add_option("--input", options->program.public_input, "Public words, a list or FILE; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
   add_program_options(verb, options->program);
   verb.add_option("--run", options->runs,
-                  "One more run to measure on, as in=1,2 secret=3 digests=.. ram=address=words; may be repeated")
+                  "One more run to measure on: in=1,2 secret=3 digests=.. ram=address=words; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
-  verb.add_option("--runs", options->run_files,
-                  "A file of such runs, one a line; the result is never taller on any run")
+  verb.add_option("--runs", options->run_files, "File of such runs, one a line; the result is never taller on any run")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
   verb.add_option("--disable", options->disabled,
-                  "Leave a stage out: peepholes, subroutines, superoptimiser or network")
+                  "Leave out a stage: peepholes, subroutines, superoptimiser or network")
       .check(one_of(std::vector<std::string>(std::begin(build::kStageNames), std::end(build::kStageNames))))
       .take_all()
       .expected(1)
@@ -319,8 +318,8 @@ void add_build_command(Verb app, int& status) {
   verb.add_option("--mode", options->mode, "Who builds: auto (the daemon if there is one), daemon or embedded")
       .check(one_of({"auto", "daemon", "embedded"}))
       .capture_default_str();
-  verb.add_option("--socket", options->socket, "The daemon's socket, if not the standard one");
-  verb.add_flag("--explain", options->explain, "Say what was changed, and what was proposed, proven and won");
+  verb.add_option("--socket", options->socket, "Socket of the daemon, if not the standard one");
+  verb.add_flag("--explain", options->explain, "Print the changes, and what was proposed, proven and chosen");
   verb.callback([options, &status] {
     const auto code = run_build(*options);
     status = code ? *code : report(code.error());

@@ -203,26 +203,26 @@ Result<int> fuzz(const FuzzVerb& verb) {
 }  // namespace
 
 void add_fuzz_equiv_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand("fuzz-equiv", "Are two blocks or programs of Triton VM the same? exit 1 if not");
+  const Verb verb = app.add_subcommand("fuzz-equiv", "Compare two blocks or programs of Triton VM");
   auto state = std::make_shared<FuzzVerb>();
-  verb.add_option("A", state->first.file, "A block or program: TIR in a .tir, else TASM").required();
-  verb.add_option("B", state->second, "The other").required();
-  verb.add_option("--input", state->first.public_input, "Public input of programs: a list or FILE; may be repeated")
+  verb.add_option("A", state->first.file, "Block or program: TIR in a .tir, else TASM").required();
+  verb.add_option("B", state->second, "Block or program to compare with").required();
+  verb.add_option("--input", state->first.public_input, "Public input of programs: a list or FILE; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
   add_program_options(verb, state->first);
   verb.option("--cycles").default_val(kCyclesAtMost);  // of each of many runs
-  verb.add_option("--samples", state->samples, "States to run both in when they are not found to be the same")
+  verb.add_option("--samples", state->samples, "States to run both in, when no proof decides")
       .check(range(std::uint64_t{1}, kSamplesMax))
       .capture_default_str();
   verb.add_option("--seconds", state->seconds, "Most seconds to run them; 0: until all samples are done")
       .check(range(0.0, kSecondsMax))
       .capture_default_str();
-  verb.add_option("--seed", state->seed, "Of the samples and of the random points")
+  verb.add_option("--seed", state->seed, "Seed of the samples and of the random points")
       .check(negative_fault)
       .capture_default_str();
-  verb.add_option("--stack-min", state->stack_min, "Of blocks: elements that are known to be on the stack")
+  verb.add_option("--stack-min", state->stack_min, "For blocks: elements known to be on the stack")
       .check(range(std::uint64_t{tir::tasm::kRegisters}, kStackMinMax))
       .capture_default_str();
   verb.callback([state, &status] {

@@ -59,10 +59,10 @@ Result<int> lower(const LowerVerb& verb) {
 }  // namespace
 
 void add_lower_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand("lower", "TIR to the assembly of Triton VM, the classical way");
+  const Verb verb = app.add_subcommand("lower", "Translate TIR to the assembly of Triton VM");
   auto options = std::make_shared<LowerVerb>();
-  verb.add_option("FILE", options->file, "TIR in a .tir, else TASM that is only to be shortened").required();
-  verb.add_option("-o,--output", options->output, "Where to write it, - for standard output")
+  verb.add_option("FILE", options->file, "TIR in a .tir, else TASM to shorten").required();
+  verb.add_option("-o,--output", options->output, "Write the assembly to this file; - for standard output")
       .check(file_name_fault)
       .capture_default_str();
   verb.add_option("--passes", options->passes, "Peephole passes: all, none, or names with commas between")

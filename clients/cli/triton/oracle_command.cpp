@@ -99,9 +99,9 @@ Result<int> check_files(const std::vector<std::string>& files) {
 }  // namespace
 
 void add_oracle_command(Verb app, int& status) {
-  const Verb oracle = app.add_subcommand("oracle", "Check our answers against those of the real machines");
+  const Verb oracle = app.add_subcommand("oracle", "Compare our answers with those of the real machines");
   oracle.require_subcommand();
-  const Verb tir = oracle.add_subcommand("tir", "Rows of Triton VM: programs, heights, hashes; exit 1 if one differs");
+  const Verb tir = oracle.add_subcommand("tir", "Compare rows of Triton VM: programs, heights, hashes");
   auto files = std::make_shared<std::vector<std::string>>();
   tir.add_option("FILE", *files, "JSON Lines, or one object in a .json; - for standard input").required();
   tir.callback([files, &status] {

@@ -236,21 +236,19 @@ Result<int> profile(const ProfileVerb& verb) {
 }  // namespace
 
 void add_profile_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand("profile", "Where the rows of a Triton VM program's tables come from");
+  const Verb verb = app.add_subcommand("profile", "Show where the rows of a Triton VM program's tables come from");
   auto options = std::make_shared<ProfileVerb>();
-  verb.add_option("FILE", options->program.file, "A program of Triton VM: TIR in a .tir, else TASM").required();
-  verb.add_option("--input", options->program.public_input, "Public words, a list or FILE; may be repeated")
+  verb.add_option("FILE", options->program.file, "Program of Triton VM: TIR in a .tir, else TASM").required();
+  verb.add_option("--input", options->program.public_input, "Public words, a list or FILE; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
   add_program_options(verb, options->program);
   std::vector<std::string> tables = {"tallest"};
   for (const Table table : kOfInstructions) tables.emplace_back(name_of(table));
-  verb.add_option("--table", options->table, "What to order by").check(one_of(tables)).capture_default_str();
-  verb.add_option("--top", options->top, "How many subroutines and lines to print")
-      .check(negative_fault)
-      .capture_default_str();
-  verb.add_option("--svg", options->svg, "Write a flame graph to FILE, - for standard output and nothing else")
+  verb.add_option("--table", options->table, "Table to order by").check(one_of(tables)).capture_default_str();
+  verb.add_option("--top", options->top, "Subroutines and lines to print").check(negative_fault).capture_default_str();
+  verb.add_option("--svg", options->svg, "Write a flame graph to this file; - for standard output alone")
       .check(file_name_fault);
   verb.callback([options, &status] {
     const auto code = profile(*options);

@@ -174,7 +174,7 @@ tasm::Vm machine_named(const std::string& name) {
 }
 
 void add_machine_option(Verb verb, std::string& name) {
-  verb.add_option("--vm", name, "Triton VM that a program is for: 7 (1.0.0 to 7.0.0), or next (main since June 2026)")
+  verb.add_option("--vm", name, "Version of Triton VM: 7 (1.0.0 to 7.0.0) or next (main since June 2026)")
       .check(one_of(std::vector<std::string>(std::begin(tasm::kVmNames), std::end(tasm::kVmNames))))
       .capture_default_str();
 }
@@ -183,14 +183,14 @@ void add_program_options(Verb verb, ProgramRun& run) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* description) {
     verb.add_option(name, values, description).take_all().expected(1).allow_extra_args(false);
   };
-  list("--secret", run.secret_input, "Of a program: secret words, a list or FILE; may be repeated");
-  list("--digests", run.digests, "Of a program: secret digests, five words each, a list or FILE; may be repeated");
-  list("--ram", run.ram, "Of a program: what its RAM holds at first, address=words; may be repeated");
-  verb.add_option("--cycles", run.cycles, "Of a program: most cycles that it may run")
+  list("--secret", run.secret_input, "For a program: secret words, a list or FILE; repeatable");
+  list("--digests", run.digests, "For a program: secret digests of five words, a list or FILE; repeatable");
+  list("--ram", run.ram, "For a program: first contents of RAM, address=words; repeatable");
+  verb.add_option("--cycles", run.cycles, "For a program: most cycles to run")
       .check(negative_fault)
       .default_val(limits::kVmCycles);
   add_machine_option(verb, run.vm);
-  verb.add_flag("--json", run.json, "Of a program: print a JSON object instead");
+  verb.add_flag("--json", run.json, "For a program: print a JSON object instead");
 }
 
 Result<void> check_options_fit(Verb verb, bool program) {

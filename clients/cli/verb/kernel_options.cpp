@@ -40,30 +40,25 @@ Result<expr::Variable> parse_range(const std::string& text) {
 }  // namespace
 
 void KernelOptions::add_text_options(Verb verb) {
-  verb.add_option("-t,--type", type, "Type of variables and literals that do not say: f32 or f64")
-      .capture_default_str();
+  verb.add_option("-t,--type", type, "Default type of variables and literals: f32 or f64").capture_default_str();
   verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr (S-expression) or fpcore")
       .capture_default_str();
-  verb.add_option("-r,--range", ranges, "A promise about a variable's values, name:lo:hi; may be repeated")
+  verb.add_option("-r,--range", ranges, "Promise about a variable's values, name:lo:hi; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
-  verb.add_option("-s,--scalar", scalars, "A variable that is one value per call, not an array; may be repeated")
+  verb.add_option("-s,--scalar", scalars, "Variable with one value per call, not an array; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
 }
 
 void KernelOptions::add_code_options(Verb verb) {
-  verb.add_option(
-          "-p,--policy", policy,
-          "What rewriting may do: exact (the bits of the source); bounded, bounded:K or bounded(K): at most K times "
-          "the error of strict evaluation, K from 2 (functions are good to one ulp, the strict ones to half of one) to "
-          "1e6, 2 where it is not given (from about 17000 on f32 kernels "
-          "may use functions of three digits); fast: 16 times that plus 64 ulp, where all inputs and that result are "
-          "finite; anything elsewhere")
+  verb.add_option("-p,--policy", policy,
+                  "Freedom of rewriting: exact (the source's bits), bounded:K (K times the error of strict evaluation, "
+                  "2 to 1e6, default 2) or fast (16 times it plus 64 ulp, where inputs and that result are finite)")
       .capture_default_str();
-  verb.add_option("--isa", isa, "Greatest instruction set: auto (what this processor has), avx2, avx512 or neon")
+  verb.add_option("--isa", isa, "Greatest instruction set: auto (this processor's), avx2, avx512 or neon")
       .capture_default_str();
 }
 

@@ -22,7 +22,7 @@ class CheckBar {
 }  // namespace
 
 void add_load_rules(Verb verb, std::vector<std::string>& files) {
-  verb.add_option("--load-rules", files, "A file of your own rules, used when all are right; repeatable")
+  verb.add_option("--load-rules", files, "File of your own rules; used only when all are right; repeatable")
       .allow_extra_args(false)
       .check(file_name_fault);
 }
