@@ -21,8 +21,17 @@ def file_size_limit(most):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
+def alone(test):
+    """Marks a test that takes times, so nothing else may run beside it: CTest runs those by TRIDENT_ALONE=1, the others by 0."""
+    test.alone = True
+    return test
+
+
 class CommandCase(unittest.TestCase):
     def setUp(self):
+        wanted = os.environ.get("TRIDENT_ALONE")
+        if wanted is not None and (wanted == "1") != hasattr(getattr(self, self._testMethodName), "alone"):
+            self.skipTest("another run of this file has it")
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.environment = dict(os.environ, XDG_CACHE_HOME=self.at("cache"), XDG_STATE_HOME=self.at("state"), TMPDIR=self.at("tmp"),

@@ -12,7 +12,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase, file_size_limit
+from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase, alone, file_size_limit
 
 EXPRESSIONS = ["x*x + 2*x*y + y*y", "sin(x)*sin(x) + cos(x)*cos(x)", "(x*y)/(x*z)", "exp(x)*exp(y)", "log(x) + log(y)",
                "(x^2 - y^2)/(x - y)", "sqrt(x*x)*y", "x/(1/y)", "a*x + a*y + a*z", "tanh(x)*cosh(x)"]
@@ -95,6 +95,7 @@ class LearningCommand(CommandCase):
         self.assertRegex(self.weights("show", "none").stdout, "^none\n")
         self.assertIn("No such file", self.weights("show", "./absent", status=1).stderr)
 
+    @alone
     def test_a_judge_is_trained(self):
         kernels, weights = self.at("some.kernels"), self.at("judge.nnue")
         self.trident("calibrate", "--kernels", "1200", "--quick", "--seed", "3", "--output", kernels)
@@ -130,6 +131,7 @@ class LearningCommand(CommandCase):
             self.trident("train", *what, "-o", output, preexec_fn=deny_writable_code)
             self.assertTrue(os.path.exists(output))
 
+    @alone
     def test_a_judge_is_not_trained_on_little(self):
         kernels = self.at("few.kernels")
         self.trident("calibrate", "--kernels", "40", "--quick", "--output", kernels)
@@ -224,6 +226,7 @@ class LearningCommand(CommandCase):
         self.assertIn(f"{self.state()}/journal has 1 expressions (and 2 lines that are none); a round needs 24",
                       message)
 
+    @alone
     def test_calibrate_leaves_what_is_not_stale(self):
         table = self.at("costs")
         calibrate = ("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", table)
@@ -243,6 +246,7 @@ class LearningCommand(CommandCase):
             with open(table, encoding="utf-8") as file:
                 self.assertNotIn(instead, file.read())
 
+    @alone
     def test_calibrate_renews_kernels_that_are_stale(self):
         cache = self.at("weekly.kernels")
         corpus = self.at("corpus.tsv")

@@ -8,7 +8,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase
+from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase, alone
 
 
 class SearchCommand(CommandCase):
@@ -154,6 +154,7 @@ class SearchCommand(CommandCase):
                 "f32->f64 f32->i32 f32->i64 f64->f32 f64->i32 f64->i64 i32->f32 i32->f64 i32->i64 i64->f32 i64->f64 "
                 "i64->i32 b32->b64 b64->b32": "convert"}
 
+    @alone
     def test_calibrate_measures_every_op_and_leaves_a_file_that_rewrite_uses(self):
         wanted = {(op, kind) for kinds, ops in self.OP_TYPES.items() for op in ops.split() for kind in kinds.split()}
         report = json.loads(self.trident("calibrate", "--ops", "--quick", "--json").stdout)
@@ -198,6 +199,7 @@ class SearchCommand(CommandCase):
         os.remove(report["file"])
         self.assertIn("trident calibrate --ops", cost_of_a_multiplication()[1])
 
+    @alone
     def test_calibrate_prints_a_table_and_writes_where_it_is_told(self):
         path = self.at("deep/er/x.costs")
         done = self.trident("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", path)
