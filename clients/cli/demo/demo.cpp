@@ -14,6 +14,7 @@
 #include "clients/cli/bench/answers.h"
 #include "clients/cli/bench/timing.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/cpu.h"
 #include "runtime/os/interrupt.h"
 #include "runtime/report/progress_bar.h"
 #include "runtime/stats/robust.h"
@@ -281,7 +282,7 @@ class Pass {
     const std::string stage(name_of_info_stage(info.stage));
     if (stage.empty()) return "";
     return report::stage_text(stage + " " + std::to_string(info.stage_done) + "/" + std::to_string(info.stage_total),
-                      info.best_ratio);
+                              info.best_ratio);
   }
 
   void call_all_again() {
@@ -344,9 +345,11 @@ Result<std::unique_ptr<PrivateDaemon>> PrivateDaemon::start(const std::string& p
   daemon->socket_ = folder + "/tridentd.sock";
   os::Process::Options options;
   options.merge_errors = true;
+  // A short search for a kernel, on every core: the demo is to end within a minute.
+  const std::string workers = std::to_string(os::usable_cpus());
   auto process = os::Process::spawn(
       std::vector<std::string>{program, "--socket", daemon->socket_, "--cache", folder + "/kernels.db", "--state",
-                               "none", "--log-level", "warning", "--budget-ms", "10000"},
+                               "none", "--log-level", "warning", "--budget-ms", "2500", "--workers", workers},
       options);
   if (!process) return process.error();
   daemon->process_ = std::make_unique<os::Process>(std::move(*process));
