@@ -255,6 +255,7 @@ class SearchCommand(CommandCase):
             self.assertIn("wrong.rules:1: root: wrong",
                           self.trident(verb, *words, "--load-rules", wrong, status=1).stderr)
 
+    @alone
     def test_calibrate_refuses_what_it_cannot_do(self):
         for words, hint in (([], "--ops"), (["--ops", "--isa", "sse"], "sse"), (["--ops", "--rounds", "3"], "--rounds"),
                             (["--ops", "--json", "--output", "-"], "--output -")):
