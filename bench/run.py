@@ -19,6 +19,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -204,6 +205,7 @@ def unknown(kind, table, name):
 
 
 def main(arguments=None):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a list that goes to `head` ends quietly
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("kind", choices=TABLES)
     parser.add_argument("names", nargs="*", help="names, separated by spaces or commas")
