@@ -14,9 +14,8 @@
 // 4. append_request(): its message of schemas/control.fbs. The answers need nothing new: they name the job, and Context
 //    publishes, revokes, counts and notes as for a kernel.
 // 5. compile(): the engine, or an error in `result` while the engine does not know the domain.
-// 6. The C interface: Context::add() takes a Loop made with new, Context::remove() ends it; wait() and note_of() work
-// as
-//    they are.
+// 6. The C interface: Context::add() takes a Loop made with new, Context::remove() ends it. wait() and note_of() stay
+//    as they are.
 #pragma once
 
 #include <pthread.h>

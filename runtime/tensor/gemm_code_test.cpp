@@ -142,7 +142,7 @@ TYPED_TEST(GemmCodeTest, GivesTheSameBitsWithoutNumbersAndWithoutC) {
 }
 
 TEST(GemmCode, SharesTheCodeOfEqualShapesAndRunsTheRestCompiled) {
-  if (best_level() == os::SimdLevel::portable) GTEST_SKIP() << "no code for this level";
+  if (best_level() == os::SimdLevel::portable) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   constexpr std::size_t kMore = GemmCode<float>::kShapesMax + 20;
   GemmCode<float> code;
   std::vector<Gemm<float>> gemms(2 * kMore);

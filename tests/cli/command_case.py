@@ -31,7 +31,7 @@ class CommandCase(unittest.TestCase):
     def setUp(self):
         wanted = os.environ.get("TRIDENT_ALONE")
         if wanted is not None and (wanted == "1") != hasattr(getattr(self, self._testMethodName), "alone"):
-            self.skipTest("another run of this file has it")
+            self.skipTest(f"TRIDENT_ALONE={wanted}: CTest's other run of this file has this test")
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.environment = dict(os.environ, XDG_CACHE_HOME=self.at("cache"), XDG_STATE_HOME=self.at("state"), TMPDIR=self.at("tmp"),

@@ -117,7 +117,7 @@ class Command(CommandCase):
             self.assertEqual(self.trident("manual", "run").stdout, handle.read())
         self.assertIn("cannot be written", self.trident("manual", "--folder", "/dev/null/x", status=1).stderr)
 
-    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    @unittest.skipUnless(shutil.which("groff"), "nothing can read the pages: groff is missing (package groff-base)")
     def test_groff_reads_every_page(self):
         for name in self.pages():
             done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=self.trident("manual", name).stdout,
