@@ -238,7 +238,8 @@ void Jobs::end_program(Flight& flight, const Error& error) {
 void Jobs::revoke(Flight& flight) {
   if (!flight.sent.image) return;
   ++stats_.revoked;
-  tell_all(flight, Revoked{});
+  // After an interim image that is what runs; it was compared with a reference that the baseline differs from.
+  tell_all(flight, Revoked{static_cast<trident_tier>(flight.sent.image->header().tier)});
 }
 
 }  // namespace trident::jobs

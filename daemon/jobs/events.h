@@ -29,7 +29,10 @@ struct Progressed {
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
 };
-struct Revoked {};  ///< the baseline image must not run any more
+/// The image of this tier, sent before, must not run any more.
+struct Revoked {
+  trident_tier tier = TRIDENT_TIER_BASELINE;
+};
 struct Finished {
   pipeline::Outcome outcome = pipeline::Outcome::no_gain;
   std::string reason{};  ///< why nothing better came; empty when published, and when only the outcome is known

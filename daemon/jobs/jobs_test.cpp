@@ -103,7 +103,9 @@ struct Told {
     log.push_back(better ? "image at " + std::to_string(static_cast<int>(e.optimised_ns)) : "baseline");
   }
   void operator()(const Progressed& e) const { log.push_back(std::string(name_of(e.stage))); }
-  void operator()(const Revoked&) const { log.emplace_back("revoked"); }
+  void operator()(const Revoked& e) const {
+    log.emplace_back(e.tier == TRIDENT_TIER_BASELINE ? "revoked" : "revoked, the better one");
+  }
   void operator()(const Finished& e) const { log.push_back("finished: " + std::string(name_of(e.outcome))); }
   void operator()(const ProgramReady&) const { log.emplace_back("finished: a program"); }
   void operator()(const Failed& e) const { log.push_back("failed: " + e.error.message); }
@@ -179,6 +181,11 @@ TEST_F(Scripts, AnInterimImageGoesOutBeforeTheOutcome) {
   const Order best = order_of({baseline(), interim(), outcome(Outcome::no_gain)});
   EXPECT_EQ(tell(best), (Log{"accepted", "baseline", "image at 50", "finished: no gain"}));
   EXPECT_EQ(tell(best), (Log{"accepted, cached", "image at 50", "finished: no gain"}));
+}
+
+TEST_F(Scripts, ARevocationNamesTheImageThatRuns) {
+  EXPECT_EQ(tell(order_of({baseline(), interim(), outcome(Outcome::not_equivalent)})),
+            (Log{"accepted", "baseline", "image at 50", "revoked, the better one", "finished: not equivalent"}));
 }
 
 TEST_F(Scripts, OnlyWhatDependsOnWeightsIsKeptToBeSearchedAgain) {

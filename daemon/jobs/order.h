@@ -1,6 +1,6 @@
-// An order: a submission as jobs see it. Kinds of work differ in the fields of an Order and in nothing else that
-// jobs look at: what a message means is known to whoever made its order and to the workers. The front parses a message
-// once; jobs, renewals and the log go by the order from then on.
+// An order: a submission as jobs see it. Kinds of work differ in the fields of an Order; apart from them, jobs tell only
+// kernels from programs. What a message means is known to whoever made its order and to the workers. The front parses a
+// message once; jobs, renewals and the log go by the order from then on.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,7 @@
 // Kernels that clients have are searched again, one at a time and behind all else, when what the search goes by
 // changes.
+#include <utility>
+
 #include "daemon/jobs/flight.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"

@@ -194,7 +194,7 @@ class Sessions::Session {
     publish::progress(*channel_, job, event.stage, event.done, event.total, event.best_ratio);
   }
 
-  void tell(std::uint64_t job, const jobs::Revoked&) { publish::revoke(*channel_, job, TRIDENT_TIER_BASELINE); }
+  void tell(std::uint64_t job, const jobs::Revoked& e) { publish::revoke(*channel_, job, e.tier); }
 
   void tell(std::uint64_t job, const jobs::Finished& event) {
     if (!jobs_.contains(job)) return;  // given up

@@ -239,7 +239,9 @@ class Pool::Worker {
   /// An error when the tail is not what the header announces.
   Result<void> check(const ResponseHeader& header, std::span<const std::byte> tail) const {
     switch (header.kind) {
-      case Kind::baseline_image: return check_image(tail, TRIDENT_TIER_BASELINE);
+      case Kind::baseline_image:
+        if (lane_ != Lane::baseline) return make_error(ErrorCode::kRejectedMessage, "a baseline of another lane");
+        return check_image(tail, TRIDENT_TIER_BASELINE);
       case Kind::outcome: return check_outcome(header, tail);
       case Kind::program:
         if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
@@ -254,9 +256,10 @@ class Pool::Worker {
     return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
   }
 
-  /// Nothing replaces a baseline, and none stays for good, that was not found right.
-  static Result<void> check_outcome(const ResponseHeader& header, std::span<const std::byte> tail) {
+  /// Refuses outcomes of workers that search nothing, and those that replace or keep a baseline that was not found right.
+  Result<void> check_outcome(const ResponseHeader& header, std::span<const std::byte> tail) const {
     using pipeline::Outcome;
+    if (lane_ != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an outcome of another lane");
     const auto outcome = static_cast<Outcome>(header.code);
     if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
     if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)

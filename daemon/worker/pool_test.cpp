@@ -160,6 +160,13 @@ TEST_F(LyingWorker, IsCaughtByTheHeader) {
   }
 }
 
+// A baseline worker that one user's input broke must not answer another user with a kernel that nobody has checked.
+TEST_F(LyingWorker, IsCaughtByItsLane) {
+  expect_caught(outcome(pipeline::Outcome::published, Carried::optimised), "a winner of a baseline worker");
+  expect_caught(outcome(pipeline::Outcome::no_gain), "an outcome of a baseline worker");
+  expect_caught(baseline(), "a baseline of an optimise worker", Lane::optimise);
+}
+
 TEST_F(LyingWorker, IsCaughtByTheImage) {
   expect_caught(baseline(Carried::nothing), "no image");
   expect_caught(baseline(Carried::damaged), "a flipped bit");

@@ -7,9 +7,9 @@
 //                     every change); then, for each request, RequestHeader and the client's Submit message as it
 //                     came: the worker runs ingest again. The programs lane also gets Tail::cancel when nobody waits
 //                     for a running request any more: it then ends with the best result so far, and is answered
-//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed: the error; outcome
-//   without
-//                     an image: Optimised::note) or message (program). No descriptor travels, so none can be missing
+//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text or message (program). The text of
+//                     `failed` is the error, that of an outcome without an image is Optimised::note. No descriptor
+//                     travels, so none can be missing
 #pragma once
 
 #include <csignal>
