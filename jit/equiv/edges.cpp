@@ -15,7 +15,7 @@ using expr::Type;
 
 /// Lanes evaluated for one kernel: some milliseconds.
 constexpr std::size_t kLanesMax = 1'500'000;
-constexpr std::size_t kPointsMax = 6144, kPointsMin = 384;
+constexpr std::size_t kEdgePointsMax = 6144, kEdgePointsMin = 384;
 /// Lines on which one variable moves, and on which all do.
 constexpr std::size_t kSingleLinesMax = 24, kJointLines = 8;
 /// Changes followed on one line.
@@ -122,7 +122,7 @@ class Search {
         lane_(expr, kernel),
         random_(seed),
         cancelled_(cancelled),
-        budget_(std::clamp(kLanesMax / std::max<std::size_t>(kernel.insts.size(), 1), kPointsMin, kPointsMax)) {
+        budget_(std::clamp(kLanesMax / std::max<std::size_t>(kernel.insts.size(), 1), kEdgePointsMin, kEdgePointsMax)) {
     for (const expr::Variable& variable : expr.variables) wide_ = wide_ || ir::bytes_of(variable.type) == 8;
   }
 

@@ -98,9 +98,10 @@ class Narrowings {
   bool same_ = false;
 };
 
-/// Returns whether the value jumps, so that no derivative bounds the change.
+/// Returns whether the value jumps, so that no derivative bounds the change. atan2 jumps by 2 pi where its first operand
+/// changes sign and its second is negative.
 bool jumps(Op op) {
-  return expr::is_step(op);
+  return expr::is_step(op) || op == Op::Atan2;
 }
 
 double ulp_of(Type type, double magnitude) {

@@ -9,7 +9,6 @@
 
 #include "jit/equiv/big.h"
 #include "jit/equiv/tracked.h"
-#include "jit/expr/op_values.h"
 
 namespace trident::equiv {
 namespace {
@@ -48,7 +47,7 @@ template <class T, class Wide>
 T apply_in(Op op, std::int64_t exponent, T a, T b, T c) {
   switch (units_of(op)) {
     case 0:
-    case 1: return expr::evaluate<T>(expr::real_op(op), exponent, a, b, c);
+    case 1: return apply_plain<T>(expr::real_op(op), exponent, a, b, c);
     default: return apply_through<T, Wide>(op, exponent, a, b, c);
   }
 }

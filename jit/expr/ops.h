@@ -143,7 +143,7 @@ struct OpInfo {
   std::string_view meaning{};
   std::string_view symbol{};  ///< of the infix form, for numbers; empty: it is written as a function call
   Level level = Level::primary;
-  Rounding rounding = Rounding::exact;
+  Rounding rounding = Rounding::approximate;  ///< a row that forgets it is trusted less, not more
   Parity parity = Parity::neither;
   Commutes commutes = Commutes::no;
   Continuity continuity = Continuity::smooth;

@@ -332,7 +332,12 @@ class RealEvaluator {
     const bool ordered = !a.is_nan() && !b.is_nan();
     const bool less = ordered && equiv::less(a, b), equal = ordered && equiv::equal(a, b);
     Value r;
-    r.truth = expr::holds(op, expr::outcome_of(less, equal, ordered));
+    if (op == Op::Lt) r.truth = less;
+    if (op == Op::Le) r.truth = less || equal;
+    if (op == Op::Gt) r.truth = ordered && !less && !equal;
+    if (op == Op::Ge) r.truth = ordered && !less;
+    if (op == Op::Eq) r.truth = equal;
+    if (op == Op::Ne) r.truth = !equal;
     const long double apart = std::fabs(approximate(a) - approximate(b));
     r.sure = (exact(a) && exact(b)) || apart > 2 * (error_of(a) + error_of(b));
     return r;
