@@ -12,8 +12,8 @@
 // has.
 //
 // Calls and pins keep a slot alive. The handle's owner promises that no call runs when he closes it. A thread of the
-// library that uses the slot without the mutex pins it. Of close() and the last unpin(), the later one returns true and
-// its caller destroys the slot's owner.
+// library that uses the slot without the mutex pins it. Whichever comes later, close() or the last unpin(), returns
+// true; its caller then destroys the slot's owner.
 //
 // All functions here need the context's mutex. Calls need nothing.
 #pragma once

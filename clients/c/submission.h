@@ -1,4 +1,4 @@
-// A submission: what the library keeps of a thing that a compiler works for, whatever the thing is.
+// A submission: the library's record of anything that was submitted for compilation.
 //
 //   Kernel (Submitted: what only its domain knows) ── Submission ── Slot ── images
 //     └── trident_kernel: the handle, with the entry                (what is swapped: slot.h)

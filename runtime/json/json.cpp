@@ -125,6 +125,7 @@ std::string Json::value(std::string_view name, const char* absent) const {
 
 Json& Json::operator[](std::string_view name) {
   if (kind_ == Kind::null) kind_ = Kind::object;
+  if (kind_ != Kind::object) throw_not_a("object");
   if (const Json* found = find(name)) return const_cast<Json&>(*found);
   names_.emplace_back(name);
   return items_.emplace_back();
@@ -132,6 +133,7 @@ Json& Json::operator[](std::string_view name) {
 
 void Json::push_back(Json item) {
   if (kind_ == Kind::null) kind_ = Kind::array;
+  if (kind_ != Kind::array) throw_not_a("array");
   items_.push_back(std::move(item));
 }
 

@@ -1,4 +1,4 @@
-// JSON, built and read. The library behind it (nlohmann) is in json.cpp alone: its header takes seconds to compile, and
+// JSON, built and read. The library behind it (nlohmann) is not seen here: its header takes seconds to compile, and
 // its templates seconds more in every source that uses them.
 //
 //   Json row = {{"name", name}, {"ratio", 0.5}};    a list of pairs that begin with a text is an object, in that order

@@ -88,6 +88,9 @@ TEST(Json, FaultsSayWhatIsMissing) {
   EXPECT_THROW((void)json.at("t").at("k"), Json::Fault);
   EXPECT_THROW((void)json.at("list").at(2), Json::Fault);
   EXPECT_THROW((void)json.at("t").get<int>(), Json::Fault);
+  EXPECT_THROW(Json(3)["a"] = 1, Json::Fault) << "a number has no members";
+  EXPECT_THROW(Json(Json::array())["a"] = 1, Json::Fault);
+  EXPECT_THROW(Json(Json::object()).push_back(1), Json::Fault) << "an element of an object needs a name";
   EXPECT_THROW((void)json.at("list").get<std::string>(), Json::Fault);
 }
 

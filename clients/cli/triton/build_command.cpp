@@ -277,7 +277,8 @@ Result<int> run_build(const BuildVerb& verb) {
     print_runs(report);
     if (verb.explain) explain(report);
   } catch (const Json::Fault& error) {
-    return make_error(ErrorCode::kInternal, "the daemon's report is of another form: %s", error.what());
+    return make_error(ErrorCode::kInternal, "%s report is of another form: %s",
+                      daemon ? "the daemon's" : "this build's", error.what());
   }
   std::printf("\n%s%s\n", output.c_str(), daemon ? " (by the daemon, which goes on learning)" : "");
   return 0;
