@@ -26,7 +26,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLES = {"bench": "bench/benches.toml", "campaign": "tests/campaigns.toml", "weights": "bench/weights.toml"}
-FIGURE = re.compile(r"(\S.*?) +(-?\d+\.\d+|-?inf|-?nan)$")
+FIGURE = re.compile(r"(\S.*?) +(-?\d+(?:\.\d+)?|-?inf|-?nan)$")
 
 
 @functools.cache

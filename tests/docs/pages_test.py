@@ -90,7 +90,7 @@ def run(steps):
             try:
                 printed = shell.communicate(timeout=SECONDS)[0]
             except subprocess.TimeoutExpired:
-                os.killpg(shell.pid, signal.SIGTERM)
+                os.killpg(shell.pid, signal.SIGKILL)
                 printed = shell.communicate()[0] + f"{SECONDS} seconds were over\n"
     return re.split(re.escape(MARK) + r"\d+\n", printed)[1:], shell.returncode
 
