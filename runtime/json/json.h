@@ -94,9 +94,10 @@ class Json {
       return found->is_number() || found->kind_ == Kind::boolean ? found->get<T>() : absent;
   }
 
-  /// The member of that name, which is made, null, where there is none. Null becomes an object.
+  /// Returns the member of that name; makes it, null, where there is none. Null becomes an object. Throws Fault for
+  /// other values.
   Json& operator[](std::string_view name);
-  /// Appends to an array; null becomes one.
+  /// Appends to an array; null becomes one. Throws Fault for other values.
   void push_back(Json item);
   /// Takes the members of another object, in place of its own of the same name.
   void update(const Json& object);
