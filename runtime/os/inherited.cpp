@@ -31,6 +31,19 @@ bool is_pipe_or_socket(int fd) {
   return ::fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
+constexpr pid_t kInit = 1;
+
+/// Whether init is what started this process. Init is also the parent of every process whose parent has ended, so the
+/// number alone does not tell. The init of a container writes to the pipe that it hands on, or is a shell: then this
+/// process is in its session. A session of number 0 is one from outside the namespace, which tells nothing.
+bool init_started_this() {
+  struct stat own {}, of_init {};
+  if (::stat("/proc/1/fd/2", &of_init) == 0 && ::fstat(STDERR_FILENO, &own) == 0 && own.st_dev == of_init.st_dev &&
+      own.st_ino == of_init.st_ino)
+    return true;
+  return ::getsid(kInit) > 0 && ::getsid(kInit) == ::getsid(0);
+}
+
 }  // namespace
 
 void occupy_standard_streams() {
@@ -62,12 +75,10 @@ void release_standard_error_on(int signal) {
 }
 
 std::optional<Starter> starter_of_standard_error() {
-  constexpr pid_t kInit = 1;
   if (!is_pipe_or_socket(STDERR_FILENO) || stderr_is_journal() || std::getenv("NOTIFY_SOCKET") != nullptr) return {};
   const pid_t parent = ::getppid();
   if (parent == 0) return {};  // the first process of a container
-  // Init takes what others leave behind; in a container it may itself be the shell that started this process.
-  if (parent == kInit && ::getsid(kInit) != ::getsid(0)) return Starter{};
+  if (parent == kInit && !init_started_this()) return Starter{};
   Starter starter{Fd(static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)))};
   if (::getppid() != parent) starter.ended.reset();  // it ended meanwhile, and the number may be another's
   if (starter.ended.valid()) ::fcntl(starter.ended.get(), F_SETFD, FD_CLOEXEC);
