@@ -28,10 +28,11 @@ packages: ## install what packages.txt names and is not there yet
 configure: packages ## configure the build folder, BUILD (default build)
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset dev -B $(BUILD) >/dev/null
 
-build: configure ## build everything into build/ (programs in build/bin)
-	@ninja -C $(BUILD) -j$(JOBS)
+build: configure ## build everything into build/ (programs in build/bin), benches too
+	@ninja -C $(BUILD) -j$(JOBS) all benches
 
-test: build ## the test-suite
+test: configure ## build all but benches, and run the test-suite
+	@ninja -C $(BUILD) -j$(JOBS)
 	@GTEST_BRIEF=1 ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
 
 demo: ## the main job: kernels through a private daemon, live table, HTML report
@@ -62,7 +63,8 @@ tidy: configure ## permitted lists of ops, lines written twice, then clang-tidy 
 	git ls-files 'runtime/*.cpp' 'jit/*.cpp' 'daemon/*.cpp' 'clients/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet || status=1; \
 	exit $$status
 
-install: build ## install programs, libraries, headers and units under PREFIX (default /usr/local)
+install: configure ## install programs, libraries, headers and units under PREFIX (default /usr/local)
+	@ninja -C $(BUILD) -j$(JOBS)
 	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX),)
 
 clean: ## remove build folders

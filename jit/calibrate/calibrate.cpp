@@ -305,6 +305,10 @@ bool is_recent(const std::string& date, std::uint32_t days) {
   return age >= std::chrono::days(0) && age <= std::chrono::days(days);
 }
 
+bool is_current(const cost::Table& table, std::string_view isa, std::uint32_t days) {
+  return cost::fits(table, os::cpu_model(), isa) && table.build == os::build_id() && is_recent(table.date, days);
+}
+
 Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double fma_steps) {
   const std::size_t count =
       std::min({rounds.op_short.size(), rounds.op_long.size(), rounds.fma_short.size(), rounds.fma_long.size()});

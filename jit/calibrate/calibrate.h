@@ -14,6 +14,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jit/calibrate/op_kernels.h"
@@ -36,6 +37,9 @@ std::string today();
 
 /// Returns true when `date`, written as by today(), is today or at most `days` earlier; false for text that is no date.
 bool is_recent(const std::string& date, std::uint32_t days);
+
+/// Returns true when `table` is for this processor and `isa`, and was measured by this build in the last `days`.
+bool is_current(const cost::Table& table, std::string_view isa, std::uint32_t days);
 
 /// Nanoseconds per call, one for each round: two lengths of the op's chains and two of the fma's.
 struct StepRounds {

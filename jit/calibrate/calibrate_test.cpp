@@ -13,6 +13,8 @@
 #include "jit/calibrate/calibrate_kernels.h"
 #include "jit/calibrate/costs_file.h"
 #include "jit/kir/interpreter.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/self.h"
 
 namespace trident::calibrate {
 namespace {
@@ -216,6 +218,21 @@ TEST(CostsFile, IsReplacedWholeAndReadBack) {
   std::ofstream(path) << "trident costs 1\nadd f32 1\n";
   EXPECT_NE(read_costs(path).error().message.find(path + ":2: "), std::string::npos);
   std::filesystem::remove_all(folder);
+}
+
+TEST(CostsFile, IsStaleOnAnotherProcessorByAnotherBuildAndAfterSomeDays) {
+  cost::Table table = cost::shipped("avx2");
+  EXPECT_FALSE(is_current(table, "avx2", 6));  // no build measured it here
+  table.cpu = os::cpu_model();
+  table.build = os::build_id();
+  table.date = today();
+  EXPECT_TRUE(is_current(table, "avx2", 6));
+  EXPECT_FALSE(is_current(table, "avx512", 6));
+  for (std::string cost::Table::*field : {&cost::Table::cpu, &cost::Table::build, &cost::Table::date}) {
+    cost::Table other = table;
+    other.*field = field == &cost::Table::date ? "2020-01-01" : "another";
+    EXPECT_FALSE(is_current(other, "avx2", 6)) << other.*field;
+  }
 }
 
 }  // namespace

@@ -228,23 +228,15 @@ class LearningCommand(CommandCase):
 
     @alone
     def test_calibrate_leaves_what_is_not_stale(self):
+        """Which tables are stale is calibrate_test's to say; here the costs that were shipped are."""
         table = self.at("costs")
-        calibrate = ("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", table)
-        self.trident(*calibrate)
+        with open(os.path.join(ROOT, "jit", "cost", "default", "avx2.costs"), encoding="utf-8") as file:
+            self.write("costs", file.read())
+        calibrate = ("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", table, "--stale", "6")
+        self.assertIn("written", self.trident(*calibrate).stderr)
         before = os.stat(table).st_mtime_ns
-        self.assertIn("kept", self.trident(*calibrate, "--stale", "6").stderr)
+        self.assertIn("kept", self.trident(*calibrate).stderr)
         self.assertEqual(before, os.stat(table).st_mtime_ns)
-        with open(table, encoding="utf-8") as file:
-            text = file.read()
-        today = next(line for line in text.splitlines() if line.startswith("date "))
-        for line, instead in ((today, "date 2020-01-01"),
-                              (next(x for x in text.splitlines() if x.startswith("build ")), "build 0123456789abcdef"),
-                              (next(x for x in text.splitlines() if x.startswith("cpu ")), "cpu Another family 1")):
-            with open(table, "w", encoding="utf-8") as file:
-                file.write(text.replace(line, instead))
-            self.trident(*calibrate, "--stale", "6")
-            with open(table, encoding="utf-8") as file:
-                self.assertNotIn(instead, file.read())
 
     @alone
     def test_calibrate_renews_kernels_that_are_stale(self):

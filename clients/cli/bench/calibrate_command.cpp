@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 #include "clients/cli/bench/commands.h"
 #include "clients/cli/verb/output_file.h"
@@ -14,9 +15,7 @@
 #include "jit/corpus/setting_names.h"
 #include "jit/learn/timed_kernels.h"
 #include "runtime/json/json.h"
-#include "runtime/os/cpu.h"
 #include "runtime/os/interrupt.h"
-#include "runtime/os/self.h"
 #include "runtime/report/progress_bar.h"
 
 namespace trident::cli {
@@ -120,11 +119,9 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   return 0;
 }
 
-/// Returns true when the table fits this processor and this build, and was measured in the last `days`.
-bool is_current(const std::string& path, codegen::Isa isa, std::uint32_t days) {
+bool is_current(const std::string& path, std::string_view isa, std::uint32_t days) {
   const auto table = calibrate::read_costs(path);
-  if (!table.ok() || !cost::fits(*table, os::cpu_model(), codegen::name_of(isa))) return false;
-  return table->build == os::build_id() && calibrate::is_recent(table->date, days);
+  return table.ok() && calibrate::is_current(*table, isa, days);
 }
 
 Result<int> run(const CalibrateVerb& verb) {
@@ -144,7 +141,7 @@ Result<int> run(const CalibrateVerb& verb) {
   if (path == "-" && verb.json)
     return make_error(ErrorCode::kInvalidArgument, "--output - and --json would both print; leave one out");
   if (path != "-") TRY_VOID(can_take_place_in_new_folder(path));
-  if (verb.stale_days && path != "-" && is_current(path, options.isa, *verb.stale_days)) {
+  if (verb.stale_days && path != "-" && is_current(path, codegen::name_of(options.isa), *verb.stale_days)) {
     std::fprintf(stderr, "trident: %s: measured here by this build; kept\n", path.c_str());
     return 0;
   }
