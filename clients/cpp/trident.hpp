@@ -57,6 +57,12 @@ constexpr trident_type type_of() {
   }
 }
 
+/// Closes a handle of the C interface when its owner goes.
+struct closer {
+  void operator()(trident_kernel* kernel) const noexcept { trident_close_kernel(kernel); }
+  void operator()(trident_ctx* context) const noexcept { trident_close(context); }
+};
+
 /// A contiguous run of elements for the kernel to write.
 template <class T>
 struct output_range {
@@ -124,16 +130,8 @@ class kernel {
   kernel() = default;
   /// Takes over a handle of the C interface.
   explicit kernel(trident_kernel* handle) noexcept : handle_(handle) {}
-  kernel(kernel&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  kernel& operator=(kernel&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  kernel(const kernel&) = delete;
-  kernel& operator=(const kernel&) = delete;
-  ~kernel() { trident_close_kernel(handle_); }
 
-  [[nodiscard]] trident_kernel* handle() const noexcept { return handle_; }
+  [[nodiscard]] trident_kernel* handle() const noexcept { return handle_.get(); }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
   /// Runs the kernel: outputs as out(...), arrays and tables as containers, scalars as numbers, each group in its own
@@ -151,12 +149,12 @@ class kernel {
 
   /// Runs the kernel as trident_call() does: nothing is checked.
   void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const noexcept {
-    trident_call(handle_, n, in, out, params);
+    trident_call(handle(), n, in, out, params);
   }
 
   /// Waits until `tier` is reached or nothing more will come (true), or the time is over (false).
   bool wait(std::uint32_t tier, std::uint32_t timeout_ms) const {
-    const trident_status status = trident_wait(handle_, tier, timeout_ms);
+    const trident_status status = trident_wait(handle(), tier, timeout_ms);
     if (status == TRIDENT_E_TIMEOUT) return false;
     detail::check(status);
     return true;
@@ -164,12 +162,12 @@ class kernel {
   [[nodiscard]] trident_kernel_info info() const {
     trident_kernel_info info{};
     info.struct_size = sizeof(info);
-    detail::check(trident_info(handle_, &info));
+    detail::check(trident_info(handle(), &info));
     return info;
   }
   /// Why the kernel runs no better code, in one sentence; empty while nothing stands in its way.
   [[nodiscard]] std::string note() const {
-    const char* const text = trident_kernel_note(handle_);
+    const char* const text = trident_kernel_note(handle());
     return text == nullptr ? std::string() : text;
   }
 
@@ -198,8 +196,8 @@ class kernel {
     template <class T>
     void add(const detail::output_range<T>& range) {
       const std::uint32_t index = output_count++;
-      expect(trident_output_type(owner.handle_, index), detail::type_of<T>(), "output", index);
-      if (trident_output_is_scalar(owner.handle_, index) == 1) {
+      expect(trident_output_type(owner.handle(), index), detail::type_of<T>(), "output", index);
+      if (trident_output_is_scalar(owner.handle(), index) == 1) {
         if (range.size != 1) refuse("output " + std::to_string(index) + " is a single element");
       } else {
         length(range.size);
@@ -210,20 +208,20 @@ class kernel {
     void add(const Arg& arg) {
       if constexpr (std::is_arithmetic_v<Arg>) {
         const std::uint32_t index = scalar_count++;
-        expect(trident_scalar_type(owner.handle_, index), detail::type_of<Arg>(), "scalar", index);
+        expect(trident_scalar_type(owner.handle(), index), detail::type_of<Arg>(), "scalar", index);
         std::memcpy(&params[index], &arg, sizeof(arg));
       } else {
         using T = std::remove_pointer_t<decltype(std::data(arg))>;
         const std::uint32_t index = array_count++;
-        expect(trident_array_type(owner.handle_, index), detail::type_of<T>(), "array", index);
+        expect(trident_array_type(owner.handle(), index), detail::type_of<T>(), "array", index);
         if (!add_table(index, std::size(arg))) length(std::size(arg));
         in[index] = std::data(arg);
       }
     }
     bool add_table(std::uint32_t index, std::uint64_t size) {
-      if (trident_scalar_type(owner.handle_, Scalars) < 0) return false;  // no scalar but those given
-      const std::string name = std::string(trident_array_name(owner.handle_, index)) + ".length";
-      const int place = trident_scalar_index(owner.handle_, name.c_str());
+      if (trident_scalar_type(owner.handle(), Scalars) < 0) return false;  // no scalar but those given
+      const std::string name = std::string(trident_array_name(owner.handle(), index)) + ".length";
+      const int place = trident_scalar_index(owner.handle(), name.c_str());
       if (place < 0) return false;
       if (static_cast<std::size_t>(place) < Scalars || static_cast<std::size_t>(place) >= params.size())
         refuse("other scalars than the kernel has");
@@ -232,14 +230,14 @@ class kernel {
       return true;
     }
     void run() {
-      if (trident_array_type(owner.handle_, array_count) >= 0) refuse("an array is missing");
-      if (trident_output_type(owner.handle_, output_count) >= 0) refuse("an output is missing");
-      if (trident_scalar_type(owner.handle_, scalar_count + table_count) >= 0) refuse("a scalar is missing");
+      if (trident_array_type(owner.handle(), array_count) >= 0) refuse("an array is missing");
+      if (trident_output_type(owner.handle(), output_count) >= 0) refuse("an output is missing");
+      if (trident_scalar_type(owner.handle(), scalar_count + table_count) >= 0) refuse("a scalar is missing");
       owner.run(n, in.data(), out.data(), params.data());
     }
   };
 
-  trident_kernel* handle_ = nullptr;
+  std::unique_ptr<trident_kernel, detail::closer> handle_;
 };
 
 /// Inputs with which a program of Triton VM ends well; words below p = 2^64 - 2^32 + 1.
@@ -278,18 +276,12 @@ class context {
     options.struct_size = sizeof(options);
     options.mode = mode;
     options.socket_path = socket_path.empty() ? nullptr : socket_path.c_str();
-    detail::check(trident_open(&options, &handle_));
+    trident_ctx* opened = nullptr;
+    detail::check(trident_open(&options, &opened));
+    handle_.reset(opened);
   }
-  context(context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  context& operator=(context&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  context(const context&) = delete;
-  context& operator=(const context&) = delete;
-  ~context() { trident_close(handle_); }
 
-  [[nodiscard]] trident_ctx* handle() const noexcept { return handle_; }
+  [[nodiscard]] trident_ctx* handle() const noexcept { return handle_.get(); }
 
   static std::uint32_t kind_of(const variable& v) noexcept {
     return v.is_table ? TRIDENT_TABLE : v.is_scalar ? TRIDENT_SCALAR : TRIDENT_ARRAY;
@@ -312,9 +304,9 @@ class context {
     options.variables = plain.data();
     options.variable_count = static_cast<std::uint32_t>(plain.size());
     options.elements_hint = how.elements;
-    trident_kernel* handle = nullptr;
-    detail::check(trident_submit(handle_, text.c_str(), &options, &handle));
-    return kernel(handle);
+    trident_kernel* made = nullptr;
+    detail::check(trident_submit(handle(), text.c_str(), &options, &made));
+    return kernel(made);
   }
 
   /// Builds as trident_build_program() does, and waits for it. `progress(done, total)`, called from this thread:
@@ -354,7 +346,7 @@ class context {
     };
     trident_program* raw = nullptr;
     const trident_status status = trident_build_program(
-        handle_, text.c_str(), &options,
+        handle(), text.c_str(), &options,
         progress ? static_cast<int (*)(std::uint32_t, std::uint32_t, void*)>(told) : nullptr, &watch, &raw);
     if (watch.thrown) std::rethrow_exception(watch.thrown);
     detail::check(status);
@@ -372,19 +364,19 @@ class context {
   [[nodiscard]] trident_stats stats() const {
     trident_stats stats{};
     stats.struct_size = sizeof(stats);
-    detail::check(trident_get_stats(handle_, &stats));
+    detail::check(trident_get_stats(handle(), &stats));
     return stats;
   }
   /// The daemon's own counters as JSON; throws error (TRIDENT_E_DAEMON) when none is connected.
   [[nodiscard]] std::string daemon_stats(std::uint32_t timeout_ms = 2000) const {
     std::string json(1u << 20, '\0');
-    detail::check(trident_daemon_stats(handle_, json.data(), json.size(), timeout_ms));
+    detail::check(trident_daemon_stats(handle(), json.data(), json.size(), timeout_ms));
     json.resize(std::strlen(json.c_str()));
     return json;
   }
 
  private:
-  trident_ctx* handle_ = nullptr;
+  std::unique_ptr<trident_ctx, detail::closer> handle_;
 };
 
 }  // namespace trident

@@ -6,6 +6,8 @@
 
 #include "daemon/admin/admin.h"
 #include "daemon/cache/cache.h"
+#include "daemon/front/service_status.h"
+#include "daemon/front/starter.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/learning/costs_source.h"
 #include "daemon/learning/journal.h"
@@ -115,12 +117,6 @@ std::string programs_folder(const config::Settings& settings) {
   return state.empty() ? "" : state + "/programs";
 }
 
-/// Tells a status, after `state`, if any. Newlines in the status would begin other variables.
-void tell_status(std::string status, const std::string& state = "") {
-  std::replace(status.begin(), status.end(), '\n', ' ');
-  os::notify_service_manager(state + "STATUS=" + status);
-}
-
 /// The start has failed: a line of the log for each of the message.
 int refused(const Error& error, int exit_status = front::kExitConfiguration) {
   if (exit_status == front::kExitConfiguration) turn_clients_away();
@@ -194,202 +190,27 @@ Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
 class Front {
  public:
   Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own,
-        os::Confined confined)
-      : settings_(settings),
-        started_with_(settings),
-        confined_(std::move(confined)),
-        started_ns_(os::monotonic_ns()),
-        cache_({.path = prepared_cache_path(settings),
-                .bytes_max = settings.cache_bytes,
-                .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot),
-                .hot_bytes_max = settings.cache_hot_bytes}),
-        costs_(std::move(costs)),
-        jobs_(
-            loop_,
-            {.baseline_workers = static_cast<std::uint32_t>(settings.baseline_workers),
-             .optimise_workers = static_cast<std::uint32_t>(settings.workers),
-             .program_folder = programs_folder(settings),
-             .baseline_timeout_ms = settings.baseline_timeout_ms,
-             .costs = costs_->told(),
-             .rules = own != nullptr ? own->text : "",
-             .optimise_grace_ms = settings.optimise_grace_ms},
-            job_limits(settings), cache_,
-            [this](const auto& subscriber, const jobs::Event& event) { sessions_.on_event(subscriber, event); },
-            costs_->costs(), own != nullptr ? &own->rules : nullptr),
-        sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
-        starting_(loop_),
-        watchdog_(loop_),
-        drain_(loop_) {
-    sessions_.set_jobs(jobs_);
-    if (const auto tried = try_execution(); !tried.ok()) turn_clients_away(tried.error());
-    if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
-    costs_->watch(loop_, [this] {
-      ++costs_changed_;
-      jobs_.set_costs(costs_->costs(), costs_->told());
-    });
-  }
-
-  Result<void> listen() {
-    TRY(auto socket, listening_socket(settings_));
-    TRY(listener_, net::Listener::make(loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); }));
-    return {};
-  }
+        os::Confined confined);
+  Result<void> listen();
 
   /// Returns the exit status.
-  int serve(int argc, const char* const* argv) {
-    const net::SignalWatch terminate(loop_, SIGTERM, [this] { drain(); });
-    const net::SignalWatch interrupt(loop_, SIGINT, [this] { drain(); });
-    const net::SignalWatch reload_signal(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
-    starting_.start(
-        0, [this] { look_for_workers(); }, kStartLookMs);
-    watch_starter();
-    loop_.run();
-    log::info("stopped");
-    return exit_status_;
-  }
+  int serve(int argc, const char* const* argv);
 
  private:
-  void turn_clients_away(const Error& error) {
-    log::error("no kernel can be made here, so clients are turned away: {}", error.message);
-    sessions_.turn_away(
-        make_error(ErrorCode::kUnsupported, "the daemon can make no kernels: %s", error.message.c_str()));
-  }
+  void turn_clients_away(const Error& error);
 
   /// Ready is who has workers: with none, clients would wait for nothing.
-  void look_for_workers() {
-    if (jobs_.pool().ready()) {
-      starting_.stop();
-      start_watchdog();
-      os::notify_service_manager("READY=1\nSTATUS=serving");
-      log::info("serving; build {}", os::build_id());
-      return;
-    }
-    std::string trouble = jobs_.pool().trouble(0);
-    if (trouble.empty() && os::monotonic_ns() - started_ns_ > kStartMaxMs * kNsPerMs) trouble = "workers do not answer";
-    if (trouble.empty()) return;
-    exit_status_ = refused(make_error(ErrorCode::kOsError, "cannot start: %s", trouble.c_str()), 1);
-    loop_.stop();
-  }
+  void look_for_workers();
 
   /// Weights that were trained here, and the journal that they are trained on.
-  void learn_in(const std::string& state) {
-    weights_.emplace(loop_, state + "/weights", [this] {
-      ++weights_changed_;
-      jobs_.set_weights(weights_->weights(), weights_->told());
-    });
-    jobs_.set_weights(weights_->weights(), weights_->told());
-    if (settings_.journal_bytes == 0) return;
-    journal_.emplace(state + "/journal", settings_.journal_bytes);
-    jobs_.set_journal([this](std::uint32_t uid, const expr::Expr& expr) { journal_->note(uid, expr); });
-  }
-
-  /// Whoever started the daemon may wait for the end of the pipe that its log lines go to: a build that starts it ends
-  /// when the build does.
-  void watch_starter() {
-    auto starter = os::starter_of_standard_error();
-    if (!starter) return;
-    starter_ = std::move(starter->ended);
-    auto poller = starter_.valid() ? net::Poller::make(loop_, starter_) : Result<net::Poller>(net::Poller());
-    if (!starter_.valid() || !poller.ok()) return release_standard_error();
-    starter_ended_ = std::move(*poller);
-    starter_ended_.watch(net::Poller::kReadable, [this](int) { release_standard_error(); });
-  }
-
-  void release_standard_error() {
-    log::info(
-        "what started this daemon has ended: its pipe is let go, and further lines are lost (2>FILE or a unit of "
-        "systemd "
-        "keeps them)");
-    starter_ended_ = {};
-    os::release_standard_error();
-    jobs_.release_standard_error();
-  }
-
-  /// Starts only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
-  void start_watchdog() {
-    watchdog_interval_ns_ = os::watchdog_interval_ns();
-    const std::uint64_t interval_ms = watchdog_interval_ns_ / kNsPerMs;
-    if (interval_ms == 0) return;
-    const std::uint64_t every = std::max<std::uint64_t>(interval_ms / 3, 1);
-    watchdog_.start(
-        every, [this] { ping(); }, every);
-  }
-
-  /// Pings the watchdog unless the workers are in trouble: the loop turns, but without workers only a restart may help.
-  void ping() {
-    std::string trouble = jobs_.pool().trouble(watchdog_interval_ns_);
-    if (trouble != told_trouble_) {
-      if (!trouble.empty()) log::error("the watchdog is not told that all is well: {}", trouble);
-      tell_status(trouble.empty() ? "serving" : trouble);
-      told_trouble_ = trouble;
-    }
-    if (trouble.empty()) os::notify_service_manager("WATCHDOG=1");
-  }
-
-  std::string stats_json() const {
-    const double uptime = static_cast<double>(os::monotonic_ns() - started_ns_) / 1e9;
-    return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), jobs_.pool().stats(), jobs_.pool().alive(),
-                             cache_.stats(),
-                             {.weights = weights_ ? weights_->name() : std::string(store::Versions::kNone),
-                              .weights_changed = weights_changed_,
-                              .costs = costs_->name(),
-                              .costs_changed = costs_changed_,
-                              .noted = journal_ ? journal_->stats().noted : 0,
-                              .lost = journal_ ? journal_->stats().lost : 0},
-                             {.confined = confined_.describe(),
-                              .not_confined = confined_.missing,
-                              .restart_due = restart_due_,
-                              .reload_error = reload_error_});
-  }
-
-  void reload(int argc, const char* const* argv) {
-    os::notify_service_manager("RELOADING=1");
-    const Result<void> taken = take_settings(argc, argv);
-    reload_error_ = taken.ok() ? "" : taken.error().message;
-    const std::string due = fmt::format("{}", fmt::join(restart_due_, ", "));
-    if (!taken.ok())
-      log::error("the reload failed, and everything is as it was: {}", reload_error_);
-    else if (due.empty())
-      log::info("configuration reloaded");
-    else
-      log::warning("configuration reloaded, but for settings that wait for a restart: {}", due);
-    tell_status(!taken.ok()   ? "serving; the last reload failed: " + reload_error_
-                : due.empty() ? "serving"
-                              : "serving; settings that wait for a restart: " + due,
-                "READY=1\n");
-  }
+  void learn_in(const std::string& state);
+  std::string stats_json() const;
+  void reload(int argc, const char* const* argv);
 
   /// All or nothing.
-  Result<void> take_settings(int argc, const char* const* argv) {
-    TRY(const auto loaded, config::load(argc, argv));
-    const auto* settings = std::get_if<config::Settings>(&loaded);
-    if (settings == nullptr) return make_error(ErrorCode::kInvalidArgument, "the flags are those of no daemon");
-    TRY_VOID(costs_->look());
-    settings_ = *settings;
-    restart_due_ = config::waiting_for_restart(started_with_, settings_);
-    configure_log(settings_);
-    sessions_.set_limits(session_limits(settings_));
-    jobs_.set_limits(job_limits(settings_));
-    return {};
-  }
-
-  void drain() {
-    if (!listener_) return;
-    starting_.stop();
-    os::notify_service_manager("STOPPING=1\nSTATUS=draining");
-    listener_.reset();
-    jobs_.drain();
-    drain_started_ns_ = os::monotonic_ns();
-    drain_.start(
-        0, [this] { look_whether_drained(); }, kDrainLookMs);
-  }
-
-  void look_whether_drained() {
-    const bool late = os::monotonic_ns() - drain_started_ns_ > kDrainMaxMs * kNsPerMs;
-    if (!late && !(jobs_.idle() && sessions_.all_written())) return;
-    drain_.stop();
-    loop_.stop();
-  }
+  Result<void> take_settings(int argc, const char* const* argv);
+  void drain();
+  void look_whether_drained();
 
   config::Settings settings_;
   const config::Settings started_with_;
@@ -405,14 +226,162 @@ class Front {
   std::uint64_t weights_changed_ = 0, costs_changed_ = 0;
   jobs::Jobs jobs_;
   session::Sessions sessions_;
-  net::Timer starting_, watchdog_, drain_;
+  net::Timer starting_, drain_;
+  Watchdog watchdog_;
+  Starter starter_;
   int exit_status_ = 0;
-  std::uint64_t watchdog_interval_ns_ = 0;
-  std::string told_trouble_;
-  os::Fd starter_;
-  net::Poller starter_ended_;
   std::unique_ptr<net::Listener> listener_;
 };
+
+Front::Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own,
+             os::Confined confined)
+    : settings_(settings),
+      started_with_(settings),
+      confined_(std::move(confined)),
+      started_ns_(os::monotonic_ns()),
+      cache_({.path = prepared_cache_path(settings),
+              .bytes_max = settings.cache_bytes,
+              .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot),
+              .hot_bytes_max = settings.cache_hot_bytes}),
+      costs_(std::move(costs)),
+      jobs_(
+          loop_,
+          {.baseline_workers = static_cast<std::uint32_t>(settings.baseline_workers),
+           .optimise_workers = static_cast<std::uint32_t>(settings.workers),
+           .program_folder = programs_folder(settings),
+           .baseline_timeout_ms = settings.baseline_timeout_ms,
+           .costs = costs_->told(),
+           .rules = own != nullptr ? own->text : "",
+           .optimise_grace_ms = settings.optimise_grace_ms},
+          job_limits(settings), cache_,
+          [this](const auto& subscriber, const jobs::Event& event) { sessions_.on_event(subscriber, event); },
+          costs_->costs(), own != nullptr ? &own->rules : nullptr),
+      sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
+      starting_(loop_),
+      drain_(loop_),
+      watchdog_(loop_, jobs_),
+      starter_(loop_, [this] { jobs_.release_standard_error(); }) {
+  sessions_.set_jobs(jobs_);
+  if (const auto tried = try_execution(); !tried.ok()) turn_clients_away(tried.error());
+  if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
+  costs_->watch(loop_, [this] {
+    ++costs_changed_;
+    jobs_.set_costs(costs_->costs(), costs_->told());
+  });
+}
+
+Result<void> Front::listen() {
+  TRY(auto socket, listening_socket(settings_));
+  TRY(listener_, net::Listener::make(loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); }));
+  return {};
+}
+
+int Front::serve(int argc, const char* const* argv) {
+  const net::SignalWatch terminate(loop_, SIGTERM, [this] { drain(); });
+  const net::SignalWatch interrupt(loop_, SIGINT, [this] { drain(); });
+  const net::SignalWatch reload_signal(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
+  starting_.start(
+      0, [this] { look_for_workers(); }, kStartLookMs);
+  starter_.watch();
+  loop_.run();
+  log::info("stopped");
+  return exit_status_;
+}
+
+void Front::turn_clients_away(const Error& error) {
+  log::error("no kernel can be made here, so clients are turned away: {}", error.message);
+  sessions_.turn_away(make_error(ErrorCode::kUnsupported, "the daemon can make no kernels: %s", error.message.c_str()));
+}
+
+void Front::look_for_workers() {
+  if (jobs_.pool().ready()) {
+    starting_.stop();
+    watchdog_.start();
+    os::notify_service_manager("READY=1\nSTATUS=serving");
+    log::info("serving; build {}", os::build_id());
+    return;
+  }
+  std::string trouble = jobs_.pool().trouble(0);
+  if (trouble.empty() && os::monotonic_ns() - started_ns_ > kStartMaxMs * kNsPerMs) trouble = "workers do not answer";
+  if (trouble.empty()) return;
+  exit_status_ = refused(make_error(ErrorCode::kOsError, "cannot start: %s", trouble.c_str()), 1);
+  loop_.stop();
+}
+
+void Front::learn_in(const std::string& state) {
+  weights_.emplace(loop_, state + "/weights", [this] {
+    ++weights_changed_;
+    jobs_.set_weights(weights_->weights(), weights_->told());
+  });
+  jobs_.set_weights(weights_->weights(), weights_->told());
+  if (settings_.journal_bytes == 0) return;
+  journal_.emplace(state + "/journal", settings_.journal_bytes);
+  jobs_.set_journal([this](std::uint32_t uid, const expr::Expr& expr) { journal_->note(uid, expr); });
+}
+
+std::string Front::stats_json() const {
+  const double uptime = static_cast<double>(os::monotonic_ns() - started_ns_) / 1e9;
+  return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), jobs_.pool().stats(), jobs_.pool().alive(),
+                           cache_.stats(),
+                           {.weights = weights_ ? weights_->name() : std::string(store::Versions::kNone),
+                            .weights_changed = weights_changed_,
+                            .costs = costs_->name(),
+                            .costs_changed = costs_changed_,
+                            .noted = journal_ ? journal_->stats().noted : 0,
+                            .lost = journal_ ? journal_->stats().lost : 0},
+                           {.confined = confined_.describe(),
+                            .not_confined = confined_.missing,
+                            .restart_due = restart_due_,
+                            .reload_error = reload_error_});
+}
+
+void Front::reload(int argc, const char* const* argv) {
+  os::notify_service_manager("RELOADING=1");
+  const Result<void> taken = take_settings(argc, argv);
+  reload_error_ = taken.ok() ? "" : taken.error().message;
+  const std::string due = fmt::format("{}", fmt::join(restart_due_, ", "));
+  if (!taken.ok())
+    log::error("the reload failed, and everything is as it was: {}", reload_error_);
+  else if (due.empty())
+    log::info("configuration reloaded");
+  else
+    log::warning("configuration reloaded, but for settings that wait for a restart: {}", due);
+  tell_status(!taken.ok()   ? "serving; the last reload failed: " + reload_error_
+              : due.empty() ? "serving"
+                            : "serving; settings that wait for a restart: " + due,
+              "READY=1\n");
+}
+
+Result<void> Front::take_settings(int argc, const char* const* argv) {
+  TRY(const auto loaded, config::load(argc, argv));
+  const auto* settings = std::get_if<config::Settings>(&loaded);
+  if (settings == nullptr) return make_error(ErrorCode::kInvalidArgument, "the flags are those of no daemon");
+  TRY_VOID(costs_->look());
+  settings_ = *settings;
+  restart_due_ = config::waiting_for_restart(started_with_, settings_);
+  configure_log(settings_);
+  sessions_.set_limits(session_limits(settings_));
+  jobs_.set_limits(job_limits(settings_));
+  return {};
+}
+
+void Front::drain() {
+  if (!listener_) return;
+  starting_.stop();
+  os::notify_service_manager("STOPPING=1\nSTATUS=draining");
+  listener_.reset();
+  jobs_.drain();
+  drain_started_ns_ = os::monotonic_ns();
+  drain_.start(
+      0, [this] { look_whether_drained(); }, kDrainLookMs);
+}
+
+void Front::look_whether_drained() {
+  const bool late = os::monotonic_ns() - drain_started_ns_ > kDrainMaxMs * kNsPerMs;
+  if (!late && !(jobs_.idle() && sessions_.all_written())) return;
+  drain_.stop();
+  loop_.stop();
+}
 
 }  // namespace
 

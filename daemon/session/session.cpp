@@ -28,38 +28,10 @@ std::uint8_t common_isa(std::uint8_t clients, const os::CpuFeatures& cpu) {
 
 class Sessions::Session {
  public:
-  Session(Sessions& all, std::uint64_t id, std::uint32_t uid) : all_(all), id_(id), uid_(uid), hello_(all.loop_) {
-    ++all_.users_[uid_].connections;
-  }
-
-  ~Session() {
-    for (const auto& [job, state] : jobs_) all_.jobs_->cancel({id_, job});
-    all_.stats_.image_bytes -= shared_bytes_;
-    const auto user = all_.users_.find(uid_);
-    if (--user->second.connections == 0) all_.users_.erase(user);
-  }
-
-  Result<void> open(os::Fd socket) {
-    const Limits& limits = all_.limits_;
-    TRY(channel_, net::Channel::make(
-                      all_.loop_, std::move(socket),
-                      {.frame_bytes_max = limits.frame_bytes_max,
-                       // A message more than the limit: what is above half of it waits (tell).
-                       .queue_bytes_max = limits.write_queue_bytes_max + limits.frame_bytes_max,
-                       .frame_timeout_ms = limits.frame_timeout_ms},
-                      [this](auto frame) { on_frame(frame); }, [this](net::CloseReason reason) { on_close(reason); }));
-    if (limits.hello_timeout_ms != 0)
-      hello_.start(limits.hello_timeout_ms, [this] {
-        ++all_.stats_.hello_timeouts;
-        close_with(make_error(ErrorCode::kTimeout, "no hello in time"));
-      });
-    return {};
-  }
-
-  void on_event(std::uint64_t job, const jobs::Event& event) {
-    std::visit([&](const auto& e) { tell(job, e); }, event);
-  }
-
+  Session(Sessions& all, std::uint64_t id, std::uint32_t uid);
+  ~Session();
+  Result<void> open(os::Fd socket);
+  void on_event(std::uint64_t job, const jobs::Event& event);
   [[nodiscard]] std::size_t unwritten() const { return channel_->queued_bytes(); }
 
  private:
@@ -67,167 +39,35 @@ class Sessions::Session {
     bool inline_images = false;
   };
 
-  void on_frame(std::span<const std::byte> frame) {
-    auto request = ingest::read(frame);
-    if (!request.ok()) {
-      ++all_.stats_.malformed;
-      return close_with(request.error());
-    }
-    if (const auto* hello = std::get_if<ingest::Hello>(&*request)) return on_hello(*hello);
-    if (!ready_) {
-      ++all_.stats_.malformed;
-      return close_with(make_error(ErrorCode::kRejectedMessage, "the first message must be a hello"));
-    }
-    if (auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
-    if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit(*program, frame);
-    if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
-    if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
-      publish::stats(*channel_, stats->request, all_.stats_json_());
-  }
-
-  void on_hello(const ingest::Hello& hello) {
-    constexpr auto kVersion = static_cast<std::uint16_t>(wire::Protocol::version);
-    if (ready_) {
-      ++all_.stats_.malformed;
-      return close_with(make_error(ErrorCode::kRejectedMessage, "a second hello"));
-    }
-    if (hello.version_min > kVersion || hello.version_max < kVersion)
-      return close_with(make_error(ErrorCode::kUnsupported, "protocol %u to %u; this daemon speaks %u",
-                                   hello.version_min, hello.version_max, kVersion));
-    isa_ = common_isa(hello.isa, os::cpu_features());
-    if (isa_ == 0)
-      return close_with(
-          make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));
-    if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
-    ready_ = true;
-    hello_.stop();
-    publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
-  }
-
-  void on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
-    admit(submit.job, submit.work, {.inline_images = submit.inline_images}, "kernels", [&](ingest::Work& work) {
-      all_.loop_.linger();  // for the worker's answer and for the next submission
-      return jobs::kernel_order(std::move(work), isa_, frame);
-    });
-  }
-
-  void on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame) {
-    admit(submit.job, submit.request, {}, "jobs", [&](const tir::build::Request& request) {
-      return Result<jobs::OrderPtr>(jobs::program_order(request.milliseconds, frame));
-    });
-  }
-
+  void on_frame(std::span<const std::byte> frame);
+  void on_hello(const ingest::Hello& hello);
+  void on_submit(ingest::Submit& submit, std::span<const std::byte> frame);
+  void on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame);
   /// Begins a job of any kind, or says why it is refused. `work`: what its message asks for, or what is wrong with it.
   /// `noun`: such jobs, in sentences.
   template <class Work, class MakeOrder>
-  void admit(std::uint64_t number, Work& work, const Job& job, const char* noun, MakeOrder make_order) {
-    const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
-      publish::failure(*channel_, number, error, retry_after_ms);
-    };
-    // Job 0 is the connection's own number in Failure.
-    if (number == 0 || jobs_.contains(number))
-      return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
-    if (!work.ok()) return fail(work.error(), 0);
-    if (jobs_.size() >= all_.limits_.jobs_per_connection)
-      return fail(make_error(ErrorCode::kBusy, "too many %s are open on this connection", noun), kQuotaRetryMs);
-    auto order = make_order(*work);
-    if (!order.ok()) return fail(order.error(), 0);
-    jobs_[number] = job;
-    all_.jobs_->submit({id_, number}, uid_, std::move(*order));
-  }
-
-  void on_cancel(std::uint64_t job) {
-    const auto at = jobs_.find(job);
-    if (at == jobs_.end()) return;
-    all_.jobs_->cancel({id_, job});
-    jobs_.erase(at);
-    channel_->flush();  // its Accepted may have waited for an answer that will not come
-  }
-
-  void tell(std::uint64_t job, const jobs::Accepted& event) {
-    publish::accepted(*channel_, job, event.cached);
-    if (event.alone) channel_->flush();
-  }
-
-  void tell(std::uint64_t job, const jobs::ProgramReady& event) {
-    jobs_.erase(job);
-    publish::program(*channel_, event.message);
-    publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
-  }
-
-  void tell(std::uint64_t job, const jobs::ImageReady& event) {
-    const auto at = jobs_.find(job);
-    if (at == jobs_.end()) return;
-    if (channel_->queued_bytes() > all_.limits_.write_queue_bytes_max / 2)
-      return give_up(job, make_error(ErrorCode::kBusy, "answers wait to be read: ask again"), kUnreadRetryMs);
-    const auto sent = publish::kernel_ready(*channel_, job, *event.image, {event.baseline_ns, event.optimised_ns},
-                                            {.file = shared_file(at->second, *event.image), .more = event.more});
-    if (!sent.ok()) give_up(job, sent.error(), 0);
-  }
+  void admit(std::uint64_t number, Work& work, const Job& job, const char* noun, MakeOrder make_order);
+  void on_cancel(std::uint64_t job);
+  void tell(std::uint64_t job, const jobs::Accepted& event);
+  void tell(std::uint64_t job, const jobs::ProgramReady& event);
+  void tell(std::uint64_t job, const jobs::ImageReady& event);
+  void tell(std::uint64_t job, const jobs::Progressed& event);
+  void tell(std::uint64_t job, const jobs::Revoked& e) { publish::revoke(*channel_, job, e.tier); }
+  void tell(std::uint64_t job, const jobs::Finished& event);
+  void tell(std::uint64_t job, const jobs::Failed& event);
 
   /// The image as a memfd; null where its bytes are to travel in the message, so that the client pays for the memory.
   /// Whoever has a memfd can hold its pages, which are the daemon's memory, in ways that the daemon cannot see. So only
   /// processes of its own user get any, and each is charged until its connection ends.
-  net::SharedFd shared_file(const Job& job, const image::ImageBytes& image) {
-    if (uid_ != all_.own_uid_ || job.inline_images) return nullptr;
-    if (channel_->blocked()) return nullptr;  // no descriptor waits in a queue
-    const std::uint64_t bytes = os::round_to_pages(image.bytes.size());
-    if (all_.stats_.image_bytes + bytes > all_.limits_.shared_image_bytes) {
-      ++all_.stats_.over_image_bytes;
-      return nullptr;
-    }
-    auto file = image::seal(image);
-    if (!file.ok()) return nullptr;  // no descriptor is left
-    shared_bytes_ += bytes;
-    all_.stats_.image_bytes += bytes;
-    return std::make_shared<const os::Fd>(std::move(*file));
-  }
+  net::SharedFd shared_file(const Job& job, const image::ImageBytes& image);
 
   /// The job ends for this client; others may still wait for it.
-  void give_up(std::uint64_t job, const Error& error, std::uint32_t retry_after_ms) {
-    all_.jobs_->cancel({id_, job});
-    jobs_.erase(job);
-    publish::failure(*channel_, job, error, retry_after_ms);
-  }
-
-  void tell(std::uint64_t job, const jobs::Progressed& event) {
-    publish::progress(*channel_, job, event.stage, event.done, event.total, event.best_ratio);
-  }
-
-  void tell(std::uint64_t job, const jobs::Revoked& e) { publish::revoke(*channel_, job, e.tier); }
-
-  void tell(std::uint64_t job, const jobs::Finished& event) {
-    if (!jobs_.contains(job)) return;  // given up
-    publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome), event.reason);
-  }
-
-  void tell(std::uint64_t job, const jobs::Failed& event) {
-    if (event.error.code == ErrorCode::kBusy && all_.told_to_wait_.take())
-      log::warning("user {} is told to wait: {}{}", uid_, event.error.message, all_.told_to_wait_.left_out());
-    jobs_.erase(job);
-    publish::failure(*channel_, job, event.error, event.retry_after_ms);
-  }
+  void give_up(std::uint64_t job, const Error& error, std::uint32_t retry_after_ms);
 
   /// Says why and closes. Destroys this session.
-  void close_with(const Error& error) {
-    all_.tell_of_refusal(uid_, error);
-    close_after(error);
-  }
-
-  void close_after(const Error& error) {
-    publish::failure(*channel_, 0, error);
-    all_.remove(id_);
-  }
-
-  void on_close(net::CloseReason reason) {
-    if (reason == net::CloseReason::frame_timeout) ++all_.stats_.frame_timeouts;
-    if (reason == net::CloseReason::queue_overflow) ++all_.stats_.overflows;
-    if (reason == net::CloseReason::frame_too_large || reason == net::CloseReason::unasked_descriptor)
-      ++all_.stats_.malformed;
-    if (reason != net::CloseReason::peer_closed)
-      log::debug("a connection of user {} ended: {}", uid_, net::name_of(reason));
-    all_.remove(id_);
-  }
+  void close_with(const Error& error);
+  void close_after(const Error& error);
+  void on_close(net::CloseReason reason);
 
   Sessions& all_;
   std::uint64_t id_;
@@ -239,6 +79,193 @@ class Sessions::Session {
   std::uint8_t isa_ = 0;
   std::unordered_map<std::uint64_t, Job> jobs_;
 };
+
+Sessions::Session::Session(Sessions& all, std::uint64_t id, std::uint32_t uid)
+    : all_(all), id_(id), uid_(uid), hello_(all.loop_) {
+  ++all_.users_[uid_].connections;
+}
+
+Sessions::Session::~Session() {
+  for (const auto& [job, state] : jobs_) all_.jobs_->cancel({id_, job});
+  all_.stats_.image_bytes -= shared_bytes_;
+  const auto user = all_.users_.find(uid_);
+  if (--user->second.connections == 0) all_.users_.erase(user);
+}
+
+Result<void> Sessions::Session::open(os::Fd socket) {
+  const Limits& limits = all_.limits_;
+  TRY(channel_, net::Channel::make(
+                    all_.loop_, std::move(socket),
+                    {.frame_bytes_max = limits.frame_bytes_max,
+                     // A message more than the limit: what is above half of it waits (tell).
+                     .queue_bytes_max = limits.write_queue_bytes_max + limits.frame_bytes_max,
+                     .frame_timeout_ms = limits.frame_timeout_ms},
+                    [this](auto frame) { on_frame(frame); }, [this](net::CloseReason reason) { on_close(reason); }));
+  if (limits.hello_timeout_ms != 0)
+    hello_.start(limits.hello_timeout_ms, [this] {
+      ++all_.stats_.hello_timeouts;
+      close_with(make_error(ErrorCode::kTimeout, "no hello in time"));
+    });
+  return {};
+}
+
+void Sessions::Session::on_event(std::uint64_t job, const jobs::Event& event) {
+  std::visit([&](const auto& e) { tell(job, e); }, event);
+}
+
+void Sessions::Session::on_frame(std::span<const std::byte> frame) {
+  auto request = ingest::read(frame);
+  if (!request.ok()) {
+    ++all_.stats_.malformed;
+    return close_with(request.error());
+  }
+  if (const auto* hello = std::get_if<ingest::Hello>(&*request)) return on_hello(*hello);
+  if (!ready_) {
+    ++all_.stats_.malformed;
+    return close_with(make_error(ErrorCode::kRejectedMessage, "the first message must be a hello"));
+  }
+  if (auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
+  if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit(*program, frame);
+  if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
+  if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
+    publish::stats(*channel_, stats->request, all_.stats_json_());
+}
+
+void Sessions::Session::on_hello(const ingest::Hello& hello) {
+  constexpr auto kVersion = static_cast<std::uint16_t>(wire::Protocol::version);
+  if (ready_) {
+    ++all_.stats_.malformed;
+    return close_with(make_error(ErrorCode::kRejectedMessage, "a second hello"));
+  }
+  if (hello.version_min > kVersion || hello.version_max < kVersion)
+    return close_with(make_error(ErrorCode::kUnsupported, "protocol %u to %u; this daemon speaks %u", hello.version_min,
+                                 hello.version_max, kVersion));
+  isa_ = common_isa(hello.isa, os::cpu_features());
+  if (isa_ == 0)
+    return close_with(
+        make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));
+  if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
+  ready_ = true;
+  hello_.stop();
+  publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
+}
+
+void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
+  admit(submit.job, submit.work, {.inline_images = submit.inline_images}, "kernels", [&](ingest::Work& work) {
+    all_.loop_.linger();  // for the worker's answer and for the next submission
+    return jobs::kernel_order(std::move(work), isa_, frame);
+  });
+}
+
+void Sessions::Session::on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame) {
+  admit(submit.job, submit.request, {}, "jobs", [&](const tir::build::Request& request) {
+    return Result<jobs::OrderPtr>(jobs::program_order(request.milliseconds, frame));
+  });
+}
+
+template <class Work, class MakeOrder>
+void Sessions::Session::admit(std::uint64_t number, Work& work, const Job& job, const char* noun,
+                              MakeOrder make_order) {
+  const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
+    publish::failure(*channel_, number, error, retry_after_ms);
+  };
+  // Job 0 is the connection's own number in Failure.
+  if (number == 0 || jobs_.contains(number))
+    return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
+  if (!work.ok()) return fail(work.error(), 0);
+  if (jobs_.size() >= all_.limits_.jobs_per_connection)
+    return fail(make_error(ErrorCode::kBusy, "too many %s are open on this connection", noun), kQuotaRetryMs);
+  auto order = make_order(*work);
+  if (!order.ok()) return fail(order.error(), 0);
+  jobs_[number] = job;
+  all_.jobs_->submit({id_, number}, uid_, std::move(*order));
+}
+
+void Sessions::Session::on_cancel(std::uint64_t job) {
+  const auto at = jobs_.find(job);
+  if (at == jobs_.end()) return;
+  all_.jobs_->cancel({id_, job});
+  jobs_.erase(at);
+  channel_->flush();  // its Accepted may have waited for an answer that will not come
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::Accepted& event) {
+  publish::accepted(*channel_, job, event.cached);
+  if (event.alone) channel_->flush();
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::ProgramReady& event) {
+  jobs_.erase(job);
+  publish::program(*channel_, event.message);
+  publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::ImageReady& event) {
+  const auto at = jobs_.find(job);
+  if (at == jobs_.end()) return;
+  if (channel_->queued_bytes() > all_.limits_.write_queue_bytes_max / 2)
+    return give_up(job, make_error(ErrorCode::kBusy, "answers wait to be read: ask again"), kUnreadRetryMs);
+  const auto sent = publish::kernel_ready(*channel_, job, *event.image, {event.baseline_ns, event.optimised_ns},
+                                          {.file = shared_file(at->second, *event.image), .more = event.more});
+  if (!sent.ok()) give_up(job, sent.error(), 0);
+}
+
+net::SharedFd Sessions::Session::shared_file(const Job& job, const image::ImageBytes& image) {
+  if (uid_ != all_.own_uid_ || job.inline_images) return nullptr;
+  if (channel_->blocked()) return nullptr;  // no descriptor waits in a queue
+  const std::uint64_t bytes = os::round_to_pages(image.bytes.size());
+  if (all_.stats_.image_bytes + bytes > all_.limits_.shared_image_bytes) {
+    ++all_.stats_.over_image_bytes;
+    return nullptr;
+  }
+  auto file = image::seal(image);
+  if (!file.ok()) return nullptr;  // no descriptor is left
+  shared_bytes_ += bytes;
+  all_.stats_.image_bytes += bytes;
+  return std::make_shared<const os::Fd>(std::move(*file));
+}
+
+void Sessions::Session::give_up(std::uint64_t job, const Error& error, std::uint32_t retry_after_ms) {
+  all_.jobs_->cancel({id_, job});
+  jobs_.erase(job);
+  publish::failure(*channel_, job, error, retry_after_ms);
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::Progressed& event) {
+  publish::progress(*channel_, job, event.stage, event.done, event.total, event.best_ratio);
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::Finished& event) {
+  if (!jobs_.contains(job)) return;  // given up
+  publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome), event.reason);
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::Failed& event) {
+  if (event.error.code == ErrorCode::kBusy && all_.told_to_wait_.take())
+    log::warning("user {} is told to wait: {}{}", uid_, event.error.message, all_.told_to_wait_.left_out());
+  jobs_.erase(job);
+  publish::failure(*channel_, job, event.error, event.retry_after_ms);
+}
+
+void Sessions::Session::close_with(const Error& error) {
+  all_.tell_of_refusal(uid_, error);
+  close_after(error);
+}
+
+void Sessions::Session::close_after(const Error& error) {
+  publish::failure(*channel_, 0, error);
+  all_.remove(id_);
+}
+
+void Sessions::Session::on_close(net::CloseReason reason) {
+  if (reason == net::CloseReason::frame_timeout) ++all_.stats_.frame_timeouts;
+  if (reason == net::CloseReason::queue_overflow) ++all_.stats_.overflows;
+  if (reason == net::CloseReason::frame_too_large || reason == net::CloseReason::unasked_descriptor)
+    ++all_.stats_.malformed;
+  if (reason != net::CloseReason::peer_closed)
+    log::debug("a connection of user {} ended: {}", uid_, net::name_of(reason));
+  all_.remove(id_);
+}
 
 Sessions::Sessions(net::Loop& loop, const Limits& limits, std::function<std::string()> stats_json)
     : loop_(loop),

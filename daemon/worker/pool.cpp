@@ -4,8 +4,7 @@
 #include <cstring>
 
 #include "daemon/worker/compile.h"
-#include "jit/image/image.h"
-#include "jit/pipeline/pipeline.h"
+#include "daemon/worker/response_check.h"
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
@@ -59,78 +58,31 @@ std::string_view name_of(Lane lane) {
 class Pool::Worker {
  public:
   /// `number`: in its lane.
-  Worker(Pool& pool, Lane lane, std::uint32_t number)
-      : pool_(pool), lane_(lane), number_(number), timeout_(pool.loop_), restart_(pool.loop_) {
-    start();
-  }
-
+  Worker(Pool& pool, Lane lane, std::uint32_t number);
   [[nodiscard]] Lane lane() const { return lane_; }
   [[nodiscard]] bool alive() const { return channel_ != nullptr; }
   [[nodiscard]] bool ready() const { return alive() && ready_; }
-  [[nodiscard]] bool has_room(const Claim& claim) const {
-    if (claim.slow && is_kept()) return false;
-    if (!alive() || running_.empty()) return alive();
-    if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
-    return claim.brief && running_.front().claim.brief;
-  }
+  [[nodiscard]] bool has_room(const Claim& claim) const;
   /// The first of several baseline workers is kept for users that are not slow.
-  [[nodiscard]] bool is_kept() const {
-    return lane_ == Lane::baseline && number_ == 0 && pool_.options_.baseline_workers > 1;
-  }
-  [[nodiscard]] bool holds_user(std::uint32_t user) const {
-    return std::any_of(running_.begin(), running_.end(), [&](const Request& one) { return one.claim.user == user; });
-  }
+  [[nodiscard]] bool is_kept() const;
+  [[nodiscard]] bool holds_user(std::uint32_t user) const;
   [[nodiscard]] std::size_t requests() const { return running_.size(); }
 
   /// Pool::trouble() of this worker.
-  [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const {
-    const std::uint64_t now = os::monotonic_ns();
-    const bool well = alive() && now - started_ns_ >= kHealthyAgeNs;
-    if (ill_since_ns_ != 0 && !well && now - ill_since_ns_ > patience_ns)
-      return "no " + std::string(name_of(lane_)) + " worker can be kept alive";
-    if (due_ns_ != 0 && now > due_ns_ + patience_ns)
-      return "a " + std::string(name_of(lane_)) + " worker is overdue and was not replaced";
-    return {};
-  }
+  [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const;
 
   /// Ends the conversation: an idle worker reads the end of its socket and ends.
-  void hang_up() {
-    timeout_.stop();
-    restart_.stop();
-    exit_ = {};
-    channel_.reset();
-  }
-  void say_farewell(std::uint64_t until_ns) {
-    const std::uint64_t now = os::monotonic_ns();
-    if (!child_.ends_within(until_ns > now ? static_cast<int>((until_ns - now) / 1'000'000) : 0)) return;
-    if (const std::string how = child_.wait(); how != "exit 0" && how != "reaped already" && !was_asked_to(how))
-      log::warning("a {} worker ended with {}", name_of(lane_), how);
-  }
+  void hang_up();
+  void say_farewell(std::uint64_t until_ns);
 
   /// Sends new text, which replaces the text that the worker was sent before.
-  void tell_again(Tail what, const std::string& text) {
-    if (alive() && lane_ == Lane::optimise) tell(what, text);
-  }
-
-  void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim) {
-    running_.push_back({header.ticket, claim});
-    if (lane_ != Lane::baseline)
-      timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
-    if (running_.size() == 1) begin_first();
-    send(header, message);
-  }
-
+  void tell_again(Tail what, const std::string& text);
+  void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim);
   void release_standard_error() { child_.signal(kReleaseStandardError); }
-
   [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front().ticket == ticket; }
 
   /// Asks the worker to end the request that it works on.
-  void cancel() {
-    const RequestHeader header{.ticket = running_.front().ticket, .lane = lane_, .tail = Tail::cancel};
-    // The timer starts first: a message that cannot be sent ends the worker and its time limit with it.
-    if (due_ns_ == 0 || os::monotonic_ns() + kCancelMs * 1'000'000 < due_ns_) start_timeout(kCancelMs);
-    send(header, {});
-  }
+  void cancel();
 
  private:
   using Fate = PoolEvents::Fate;
@@ -140,206 +92,24 @@ class Pool::Worker {
   };
 
   /// The worker has come to the first of its requests.
-  void begin_first() {
-    begun_ns_ = os::monotonic_ns();
-    start_timeout();
-  }
-
-  void send(const RequestHeader& header, std::span<const std::byte> tail, net::SharedFd file = nullptr) {
-    message_.resize(sizeof(header) + tail.size());
-    std::memcpy(message_.data(), &header, sizeof(header));
-    std::memcpy(message_.data() + sizeof(header), tail.data(), tail.size());
-    channel_->send(message_, std::move(file));
-  }
-
-  void tell(Tail what, const std::string& text) {
-    net::SharedFd file = what == Tail::weights ? open_weights(text) : nullptr;
-    // A file comes with every text of weights, and with no other.
-    const std::string_view told = what == Tail::weights && !file ? std::string_view() : text;
-    send({.lane = lane_, .tail = what}, std::as_bytes(std::span(told)), std::move(file));
-  }
-
-  void start() {
-    if (auto started = try_start(); !started.ok()) {
-      log::error("cannot start a {} worker: {}", name_of(lane_), started.error().message);
-      fall_ill();
-      restart_later();
-    }
-  }
-
-  [[nodiscard]] std::vector<std::string> arguments() const {
-    std::vector<std::string> out = {"tridentd", kWorkerArgument, std::string(name_of(lane_))};
-    if (lane_ == Lane::programs) out.push_back(pool_.options_.program_folder);
-    return out;
-  }
-
-  Result<void> try_start() {
-    TRY(auto pair, os::socket_pair(os::Blocking::no, os::Blocking::yes));
-    TRY(child_, os::Child::spawn({.program = os::kSelfProgram,
-                                  .arguments = arguments(),
-                                  .inherited_fd = pair.second.get(),
-                                  .nice = lane_ == Lane::baseline && number_ == 0 ? 0 : kLowPriorityNice}));
-    const net::ChannelLimits limits{.frame_bytes_max = lane_ == Lane::programs ? kProgramBytesMax : kResponseBytesMax,
-                                    .queue_bytes_max = kQueueBytesMax};
-    TRY(channel_, net::Channel::make(
-                      pool_.loop_, std::move(pair.first), limits, [this](auto frame) { on_frame(frame); },
-                      [this](net::CloseReason reason) {
-                        if (reason != net::CloseReason::peer_closed) ++pool_.stats_.protocol_errors;
-                        end(Fate::crashed);
-                      }));
-    // Without pidfds the end of the socket tells of the worker's end.
-    if (child_.pidfd().valid()) {
-      TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
-      exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
-    }
-    ready_ = false;
-    if (lane_ == Lane::optimise) {
-      if (!pool_.options_.costs.empty()) tell(Tail::costs, pool_.options_.costs);
-      if (!pool_.options_.rules.empty()) tell(Tail::rules, pool_.options_.rules);
-      if (!pool_.options_.weights.empty()) tell(Tail::weights, pool_.options_.weights);
-    }
-    started_ns_ = os::monotonic_ns();
-    ++pool_.stats_.started;
-    return {};
-  }
-
+  void begin_first();
+  void send(const RequestHeader& header, std::span<const std::byte> tail, net::SharedFd file = nullptr);
+  void tell(Tail what, const std::string& text);
+  void start();
+  [[nodiscard]] std::vector<std::string> arguments() const;
+  Result<void> try_start();
   void start_timeout() { start_timeout(lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : timeout_ms_); }
-
-  void start_timeout(std::uint64_t ms) {
-    if (ms == 0) return;
-    due_ns_ = os::monotonic_ns() + ms * 1'000'000;
-    timeout_.start(ms, [this] { end(Fate::timed_out); });
-  }
-
-  void on_frame(std::span<const std::byte> frame) {
-    ResponseHeader header;
-    if (frame.size() < sizeof(header)) return fail_protocol("a short response");
-    std::memcpy(&header, frame.data(), sizeof(header));
-    const auto tail = frame.subspan(sizeof(header));
-    if (header.kind == Kind::ready) {
-      ready_ = true;
-      return;
-    }
-    if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
-    if (const auto sound = check(header, tail); !sound.ok()) return fail_protocol(sound.error().message);
-    ill_since_ns_ = 0;
-    const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
-    header.cpu_ns = std::min(header.cpu_ns, worker_ns);
-    const bool ends = header.kind != Kind::progress && header.kind != Kind::interim;
-    if (ends) {
-      running_.pop_front();
-      stop_timeout();
-      if (!running_.empty()) begin_first();
-      pool_.events_.on_served(header.ticket, worker_ns);
-    }
-    pool_.events_.on_response(header, {reinterpret_cast<const char*>(tail.data()), tail.size()});
-    if (ends && alive()) pool_.events_.on_free(lane_);
-  }
-
-  /// An error when the tail is not what the header announces.
-  Result<void> check(const ResponseHeader& header, std::span<const std::byte> tail) const {
-    switch (header.kind) {
-      case Kind::baseline_image:
-        if (lane_ != Lane::baseline) return make_error(ErrorCode::kRejectedMessage, "a baseline of another lane");
-        return check_image(tail, TRIDENT_TIER_BASELINE);
-      case Kind::outcome: return check_outcome(header, tail);
-      case Kind::program:
-        if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
-        return {};
-      case Kind::progress:
-        if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");
-        return {};
-      case Kind::interim: return check_interim(header, tail);
-      case Kind::failed: return {};
-      case Kind::ready: break;  // handled before
-    }
-    return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
-  }
-
-  /// Refuses outcomes of workers that search nothing, and those that replace or keep a baseline that was not found right.
-  Result<void> check_outcome(const ResponseHeader& header, std::span<const std::byte> tail) const {
-    using pipeline::Outcome;
-    if (lane_ != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an outcome of another lane");
-    const auto outcome = static_cast<Outcome>(header.code);
-    if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
-    if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)
-      return make_error(ErrorCode::kRejectedMessage, "an outcome over an unchecked baseline");
-    return outcome == Outcome::published ? check_image(tail, TRIDENT_TIER_OPTIMISED) : Result<void>();
-  }
-
-  Result<void> check_interim(const ResponseHeader& header, std::span<const std::byte> tail) const {
-    if (lane_ != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an interim image of another lane");
-    if (header.baseline_checked == 0)
-      return make_error(ErrorCode::kRejectedMessage, "an interim image over an unchecked baseline");
-    return check_image(tail, TRIDENT_TIER_OPTIMISED);
-  }
-
-  static Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {
-    TRY_VOID(image::validate(image));
-    trident_image_header header;
-    std::memcpy(&header, image.data(), sizeof(header));
-    if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of another tier");
-    return {};
-  }
-
-  void fail_protocol(const std::string& what) {
-    log::error("a {} worker sent {}", name_of(lane_), what);
-    ++pool_.stats_.protocol_errors;
-    end(Fate::crashed);
-  }
+  void start_timeout(std::uint64_t ms);
+  void on_frame(std::span<const std::byte> frame);
+  void fail_protocol(const std::string& what);
 
   /// The worker is dead or is made so; its requests are reported and another is started.
-  void end(Fate fate) {
-    exit_ = {};
-    stop_timeout();
-    channel_.reset();
-    child_.kill();
-    const std::string how = child_.wait();
-    if (pool_.stopping_) return;
-    fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
-    if (was_asked_to(how))
-      log::info("a {} worker was told to end ({}); {} requests were in it", name_of(lane_), how, running_.size());
-    else
-      log::warning("a {} worker ended ({}{}); {} requests were in it; another is started", name_of(lane_), how,
-                   fate == Fate::timed_out ? ", out of time" : "", running_.size());
-    const std::deque<Request> lost = std::exchange(running_, {});
-    const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
-    const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
-    if (!young) ill_since_ns_ = 0;
-    if (lost.empty()) fall_ill();
-    // Restarted first: what on_lost sends again finds the lane occupied, not gone.
-    if (young)
-      restart_later();
-    else {
-      pause_ms_ = kRestartPauseMinMs;
-      start();
-    }
-    for (std::size_t i = 0; i < lost.size(); ++i) {
-      pool_.events_.on_served(lost[i].ticket, i == 0 ? worker_ns : 0);
-      pool_.events_.on_lost(lost[i].ticket, i == 0 ? fate : Fate::unharmed);
-    }
-    if (alive()) pool_.events_.on_free(lane_);
-  }
-
-  void stop_timeout() {
-    due_ns_ = 0;
-    timeout_.stop();
-  }
+  void end(Fate fate);
+  void stop_timeout();
 
   /// Marks a worker that could not be started, or died of nothing, until it answers or lives long enough.
-  void fall_ill() {
-    if (ill_since_ns_ == 0) ill_since_ns_ = os::monotonic_ns();
-  }
-
-  void restart_later() {
-    channel_.reset();
-    exit_ = {};
-    restart_.start(pause_ms_, [this] {
-      start();
-      if (alive()) pool_.events_.on_free(lane_);
-    });
-    pause_ms_ = std::min(pause_ms_ * 2, kRestartPauseMaxMs);
-  }
+  void fall_ill();
+  void restart_later();
 
   Pool& pool_;
   Lane lane_;
@@ -357,6 +127,220 @@ class Pool::Worker {
   std::uint64_t ill_since_ns_ = 0;  ///< 0: well
   std::uint64_t due_ns_ = 0;        ///< when the timeout ends the request under way; 0: none
 };
+
+Pool::Worker::Worker(Pool& pool, Lane lane, std::uint32_t number)
+    : pool_(pool), lane_(lane), number_(number), timeout_(pool.loop_), restart_(pool.loop_) {
+  start();
+}
+
+bool Pool::Worker::has_room(const Claim& claim) const {
+  if (claim.slow && is_kept()) return false;
+  if (!alive() || running_.empty()) return alive();
+  if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
+  return claim.brief && running_.front().claim.brief;
+}
+
+bool Pool::Worker::is_kept() const {
+  return lane_ == Lane::baseline && number_ == 0 && pool_.options_.baseline_workers > 1;
+}
+
+bool Pool::Worker::holds_user(std::uint32_t user) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const Request& one) { return one.claim.user == user; });
+}
+
+std::string Pool::Worker::trouble(std::uint64_t patience_ns) const {
+  const std::uint64_t now = os::monotonic_ns();
+  const bool well = alive() && now - started_ns_ >= kHealthyAgeNs;
+  if (ill_since_ns_ != 0 && !well && now - ill_since_ns_ > patience_ns)
+    return "no " + std::string(name_of(lane_)) + " worker can be kept alive";
+  if (due_ns_ != 0 && now > due_ns_ + patience_ns)
+    return "a " + std::string(name_of(lane_)) + " worker is overdue and was not replaced";
+  return {};
+}
+
+void Pool::Worker::hang_up() {
+  timeout_.stop();
+  restart_.stop();
+  exit_ = {};
+  channel_.reset();
+}
+
+void Pool::Worker::say_farewell(std::uint64_t until_ns) {
+  const std::uint64_t now = os::monotonic_ns();
+  if (!child_.ends_within(until_ns > now ? static_cast<int>((until_ns - now) / 1'000'000) : 0)) return;
+  if (const std::string how = child_.wait(); how != "exit 0" && how != "reaped already" && !was_asked_to(how))
+    log::warning("a {} worker ended with {}", name_of(lane_), how);
+}
+
+void Pool::Worker::tell_again(Tail what, const std::string& text) {
+  if (alive() && lane_ == Lane::optimise) tell(what, text);
+}
+
+void Pool::Worker::request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim) {
+  running_.push_back({header.ticket, claim});
+  if (lane_ != Lane::baseline)
+    timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
+  if (running_.size() == 1) begin_first();
+  send(header, message);
+}
+
+void Pool::Worker::cancel() {
+  const RequestHeader header{.ticket = running_.front().ticket, .lane = lane_, .tail = Tail::cancel};
+  // The timer starts first: a message that cannot be sent ends the worker and its time limit with it.
+  if (due_ns_ == 0 || os::monotonic_ns() + kCancelMs * 1'000'000 < due_ns_) start_timeout(kCancelMs);
+  send(header, {});
+}
+
+void Pool::Worker::begin_first() {
+  begun_ns_ = os::monotonic_ns();
+  start_timeout();
+}
+
+void Pool::Worker::send(const RequestHeader& header, std::span<const std::byte> tail, net::SharedFd file) {
+  message_.resize(sizeof(header) + tail.size());
+  std::memcpy(message_.data(), &header, sizeof(header));
+  std::memcpy(message_.data() + sizeof(header), tail.data(), tail.size());
+  channel_->send(message_, std::move(file));
+}
+
+void Pool::Worker::tell(Tail what, const std::string& text) {
+  net::SharedFd file = what == Tail::weights ? open_weights(text) : nullptr;
+  // A file comes with every text of weights, and with no other.
+  const std::string_view told = what == Tail::weights && !file ? std::string_view() : text;
+  send({.lane = lane_, .tail = what}, std::as_bytes(std::span(told)), std::move(file));
+}
+
+void Pool::Worker::start() {
+  if (auto started = try_start(); !started.ok()) {
+    log::error("cannot start a {} worker: {}", name_of(lane_), started.error().message);
+    fall_ill();
+    restart_later();
+  }
+}
+
+std::vector<std::string> Pool::Worker::arguments() const {
+  std::vector<std::string> out = {"tridentd", kWorkerArgument, std::string(name_of(lane_))};
+  if (lane_ == Lane::programs) out.push_back(pool_.options_.program_folder);
+  return out;
+}
+
+Result<void> Pool::Worker::try_start() {
+  TRY(auto pair, os::socket_pair(os::Blocking::no, os::Blocking::yes));
+  TRY(child_, os::Child::spawn({.program = os::kSelfProgram,
+                                .arguments = arguments(),
+                                .inherited_fd = pair.second.get(),
+                                .nice = lane_ == Lane::baseline && number_ == 0 ? 0 : kLowPriorityNice}));
+  const net::ChannelLimits limits{.frame_bytes_max = lane_ == Lane::programs ? kProgramBytesMax : kResponseBytesMax,
+                                  .queue_bytes_max = kQueueBytesMax};
+  TRY(channel_, net::Channel::make(
+                    pool_.loop_, std::move(pair.first), limits, [this](auto frame) { on_frame(frame); },
+                    [this](net::CloseReason reason) {
+                      if (reason != net::CloseReason::peer_closed) ++pool_.stats_.protocol_errors;
+                      end(Fate::crashed);
+                    }));
+  // Without pidfds the end of the socket tells of the worker's end.
+  if (child_.pidfd().valid()) {
+    TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
+    exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
+  }
+  ready_ = false;
+  if (lane_ == Lane::optimise) {
+    if (!pool_.options_.costs.empty()) tell(Tail::costs, pool_.options_.costs);
+    if (!pool_.options_.rules.empty()) tell(Tail::rules, pool_.options_.rules);
+    if (!pool_.options_.weights.empty()) tell(Tail::weights, pool_.options_.weights);
+  }
+  started_ns_ = os::monotonic_ns();
+  ++pool_.stats_.started;
+  return {};
+}
+
+void Pool::Worker::start_timeout(std::uint64_t ms) {
+  if (ms == 0) return;
+  due_ns_ = os::monotonic_ns() + ms * 1'000'000;
+  timeout_.start(ms, [this] { end(Fate::timed_out); });
+}
+
+void Pool::Worker::on_frame(std::span<const std::byte> frame) {
+  ResponseHeader header;
+  if (frame.size() < sizeof(header)) return fail_protocol("a short response");
+  std::memcpy(&header, frame.data(), sizeof(header));
+  const auto tail = frame.subspan(sizeof(header));
+  if (header.kind == Kind::ready) {
+    ready_ = true;
+    return;
+  }
+  if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
+  if (const auto sound = check_response(lane_, header, tail); !sound.ok()) return fail_protocol(sound.error().message);
+  ill_since_ns_ = 0;
+  const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
+  header.cpu_ns = std::min(header.cpu_ns, worker_ns);
+  const bool ends = header.kind != Kind::progress && header.kind != Kind::interim;
+  if (ends) {
+    running_.pop_front();
+    stop_timeout();
+    if (!running_.empty()) begin_first();
+    pool_.events_.on_served(header.ticket, worker_ns);
+  }
+  pool_.events_.on_response(header, {reinterpret_cast<const char*>(tail.data()), tail.size()});
+  if (ends && alive()) pool_.events_.on_free(lane_);
+}
+
+void Pool::Worker::fail_protocol(const std::string& what) {
+  log::error("a {} worker sent {}", name_of(lane_), what);
+  ++pool_.stats_.protocol_errors;
+  end(Fate::crashed);
+}
+
+void Pool::Worker::end(Fate fate) {
+  exit_ = {};
+  stop_timeout();
+  channel_.reset();
+  child_.kill();
+  const std::string how = child_.wait();
+  if (pool_.stopping_) return;
+  fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
+  if (was_asked_to(how))
+    log::info("a {} worker was told to end ({}); {} requests were in it", name_of(lane_), how, running_.size());
+  else
+    log::warning("a {} worker ended ({}{}); {} requests were in it; another is started", name_of(lane_), how,
+                 fate == Fate::timed_out ? ", out of time" : "", running_.size());
+  const std::deque<Request> lost = std::exchange(running_, {});
+  const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
+  const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
+  if (!young) ill_since_ns_ = 0;
+  if (lost.empty()) fall_ill();
+  // Restarted first: what on_lost sends again finds the lane occupied, not gone.
+  if (young)
+    restart_later();
+  else {
+    pause_ms_ = kRestartPauseMinMs;
+    start();
+  }
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    pool_.events_.on_served(lost[i].ticket, i == 0 ? worker_ns : 0);
+    pool_.events_.on_lost(lost[i].ticket, i == 0 ? fate : Fate::unharmed);
+  }
+  if (alive()) pool_.events_.on_free(lane_);
+}
+
+void Pool::Worker::stop_timeout() {
+  due_ns_ = 0;
+  timeout_.stop();
+}
+
+void Pool::Worker::fall_ill() {
+  if (ill_since_ns_ == 0) ill_since_ns_ = os::monotonic_ns();
+}
+
+void Pool::Worker::restart_later() {
+  channel_.reset();
+  exit_ = {};
+  restart_.start(pause_ms_, [this] {
+    start();
+    if (alive()) pool_.events_.on_free(lane_);
+  });
+  pause_ms_ = std::min(pause_ms_ * 2, kRestartPauseMaxMs);
+}
 
 Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
     : loop_(loop), options_(options), events_(std::move(events)) {

@@ -9,7 +9,6 @@ namespace {
 
 template <class Real>
 struct Activate : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x;
   Value<Real> y;
   const Scratch<Real>* slopes;  // where they must be added to what is there
@@ -35,7 +34,6 @@ void activate_backward(Op<Real>& base) {
 
 template <class Real>
 struct Binary : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> a, b;
   Value<Real> y;
   std::size_t count, period;  // of a, of b
@@ -70,7 +68,7 @@ void multiply_backward(Op<Real>& base) {
   for (const bool of_a : {true, false}) {
     const Operand<Real>& operand = of_a ? op.a : op.b;
     if (!operand.gradient) continue;
-    if (!operand.accumulate) std::memset(operand.gradient, 0, (of_a ? op.count : op.period) * sizeof(Real));
+    operand.clear_unless_accumulated(of_a ? op.count : op.period);
     for (std::size_t i = 0; i < op.count; i += op.period) {
       op.kernels->multiply_add(op.period, d + i, of_a ? op.b.data : op.a.data + i, operand.gradient + (of_a ? i : 0));
     }
@@ -83,7 +81,6 @@ Value<Real> binary(Tape<Real>& tape, OpKind kind, Value<Real> a, Value<Real> b, 
   CHECK(b.shape.count() > 0 && a.shape.count() % b.shape.count() == 0 && b.shape.rank() <= a.shape.rank());
   for (int i = -1; i >= -static_cast<int>(b.shape.rank()); --i) CHECK(a.shape[i] == b.shape[i]);
   auto* op = tape.template take<Binary<Real>>(forward, backward);
-  op->kernels = &tape.kernels();
   op->a = Operand<Real>(a);
   op->b = Operand<Real>(b);
   op->count = a.shape.count();
@@ -98,7 +95,6 @@ Value<Real> binary(Tape<Real>& tape, OpKind kind, Value<Real> a, Value<Real> b, 
 template <class Real>
 Value<Real> activate(Tape<Real>& tape, Value<Real> x, Activation activation) {
   auto* op = tape.template take<Activate<Real>>(activate_forward<Real>, activate_backward<Real>);
-  op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->activation = activation;
   op->count = x.shape.count();

@@ -131,8 +131,7 @@ Value<Real> attention(Tape<Real>& tape, Value<Real> q, Value<Real> k, Value<Real
   CHECK(q.shape.rank() == 3 && k.shape.rank() == 3 && k.shape == v.shape);
   CHECK(q.shape[0] == k.shape[0] && q.shape[2] == k.shape[2] && heads > 0 && q.shape[2] % heads == 0);
   CHECK(!mask.present() || mask.shape == (Shape{q.shape[0], q.shape[1], k.shape[1]}));
-  auto* op = tape.template take<Attention<Real>>(forward<Real>, backward<Real>);
-  op->prepare = prepare<Real>;
+  auto* op = tape.template take<Attention<Real>>(forward<Real>, backward<Real>, prepare<Real>);
   op->q = Operand<Real>(q);
   op->k = Operand<Real>(k);
   op->v = Operand<Real>(v);

@@ -15,7 +15,6 @@ namespace {
 
 template <class Real>
 struct Conv1d : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x, w, b;
   Value<Real> y;
   Real* halo;  // [B, T + K - 1, in]
@@ -106,9 +105,7 @@ template <class Real>
 Value<Real> conv1d(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b, Activation activation) {
   CHECK(x.shape.rank() == 3 && w.shape.rank() == 3 && w.shape[1] == x.shape[2] && w.shape[0] % 2 == 1);
   CHECK(!b.present() || b.shape == Shape{w.shape[2]});
-  auto* op = tape.template take<Conv1d<Real>>(forward<Real>, backward<Real>);
-  op->prepare = prepare<Real>;
-  op->kernels = &tape.kernels();
+  auto* op = tape.template take<Conv1d<Real>>(forward<Real>, backward<Real>, prepare<Real>);
   op->x = Operand<Real>(x);
   op->w = Operand<Real>(w);
   op->b = Operand<Real>(b);

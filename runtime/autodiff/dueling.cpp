@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "runtime/autodiff/ops.h"
 #include "runtime/base/check.h"
 
@@ -9,6 +11,7 @@ struct Dueling : Op<Real> {
   Operand<Real> v, a;
   Value<Real> q;
   std::size_t rows, actions;
+  [[nodiscard]] Real row_sum(const Real* row) const { return std::accumulate(row, row + actions, Real{0}); }
 };
 
 template <class Real>
@@ -16,9 +19,7 @@ void forward(Op<Real>& base) {
   auto& op = static_cast<Dueling<Real>&>(base);
   for (std::size_t r = 0; r < op.rows; ++r) {
     const Real* a = op.a.data + r * op.actions;
-    Real sum = 0;
-    for (std::size_t i = 0; i < op.actions; ++i) sum += a[i];
-    const Real shift = op.v.data[r] - sum / static_cast<Real>(op.actions);
+    const Real shift = op.v.data[r] - op.row_sum(a) / static_cast<Real>(op.actions);
     for (std::size_t i = 0; i < op.actions; ++i) op.q.data[r * op.actions + i] = a[i] + shift;
   }
 }
@@ -28,8 +29,7 @@ void backward(Op<Real>& base) {
   auto& op = static_cast<Dueling<Real>&>(base);
   for (std::size_t r = 0; r < op.rows; ++r) {
     const Real* d = op.q.gradient + r * op.actions;
-    Real sum = 0;
-    for (std::size_t i = 0; i < op.actions; ++i) sum += d[i];
+    const Real sum = op.row_sum(d);
     if (op.v.gradient) op.v.gradient[r] = op.v.accumulate ? op.v.gradient[r] + sum : sum;
     if (!op.a.gradient) continue;
     Real* to = op.a.gradient + r * op.actions;

@@ -6,7 +6,6 @@ namespace {
 
 template <class Real>
 struct Linear : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x, w, b;
   Value<Real> y;
   Real* before;  // what the activation saw; only gelu's slope needs it
@@ -67,9 +66,7 @@ void backward(Op<Real>& base) {
 template <class Real>
 Value<Real> linear(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b, Activation activation) {
   CHECK(w.shape.rank() == 2 && x.shape[-1] == w.shape[0] && (!b.present() || b.shape == Shape{w.shape[1]}));
-  auto* op = tape.template take<Linear<Real>>(forward<Real>, backward<Real>);
-  op->prepare = prepare<Real>;
-  op->kernels = &tape.kernels();
+  auto* op = tape.template take<Linear<Real>>(forward<Real>, backward<Real>, prepare<Real>);
   op->x = Operand<Real>(x);
   op->w = Operand<Real>(w);
   op->b = Operand<Real>(b);

@@ -10,7 +10,6 @@ namespace {
 
 template <class Real>
 struct Concat : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   std::span<Operand<Real>> parts;
   std::span<std::size_t> widths;
   Value<Real> y;
@@ -48,7 +47,6 @@ void concat_backward(Op<Real>& base) {
 
 template <class Real>
 struct Slice : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x;
   Value<Real> y;
   std::size_t rows, width, from, count;
@@ -66,7 +64,7 @@ template <class Real>
 void slice_backward(Op<Real>& base) {
   auto& op = static_cast<Slice<Real>&>(base);
   if (!op.x.gradient) return;
-  if (!op.x.accumulate) std::memset(op.x.gradient, 0, op.rows * op.width * sizeof(Real));
+  op.x.clear_unless_accumulated(op.rows * op.width);
   for (std::size_t r = 0; r < op.rows; ++r) {
     Real* to = op.x.gradient + r * op.width + op.from;
     op.kernels->add(op.count, to, op.y.gradient + r * op.count, to);
@@ -94,7 +92,7 @@ template <class Real>
 void gather_backward(Op<Real>& base) {
   auto& op = static_cast<Gather<Real>&>(base);
   if (!op.q.gradient) return;
-  if (!op.q.accumulate) std::memset(op.q.gradient, 0, op.rows * op.width * sizeof(Real));
+  op.q.clear_unless_accumulated(op.rows * op.width);
   for (std::size_t r = 0; r < op.rows; ++r) {
     op.q.gradient[r * op.width + static_cast<std::size_t>(op.actions[r])] += op.y.gradient[r];
   }
@@ -134,7 +132,7 @@ template <class Real>
 void pool_backward(Op<Real>& base) {
   auto& op = static_cast<MaxPool<Real>&>(base);
   if (!op.x.gradient) return;
-  if (!op.x.accumulate) std::memset(op.x.gradient, 0, op.samples * op.length * op.channels * sizeof(Real));
+  op.x.clear_unless_accumulated(op.samples * op.length * op.channels);
   for (std::size_t s = 0; s < op.samples; ++s) {
     for (std::size_t c = 0; c < op.channels; ++c) {
       const std::size_t at = s * op.channels + c;
@@ -149,7 +147,6 @@ template <class Real>
 Value<Real> concat(Tape<Real>& tape, std::span<const Value<Real>> parts) {
   CHECK(!parts.empty());
   auto* op = tape.template take<Concat<Real>>(concat_forward<Real>, concat_backward<Real>);
-  op->kernels = &tape.kernels();
   op->parts = tape.arena().template take_span<Operand<Real>>(parts.size());
   op->widths = tape.arena().template take_span<std::size_t>(parts.size());
   op->rows = parts[0].shape.rows();
@@ -173,7 +170,6 @@ template <class Real>
 Value<Real> slice(Tape<Real>& tape, Value<Real> x, std::size_t from, std::size_t to) {
   CHECK(from < to && to <= x.shape[-1]);
   auto* op = tape.template take<Slice<Real>>(slice_forward<Real>, slice_backward<Real>);
-  op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->rows = x.shape.rows();
   op->width = x.shape[-1];

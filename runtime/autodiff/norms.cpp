@@ -10,7 +10,6 @@ namespace {
 
 template <class Real>
 struct LayerNorm : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x, gain, bias;
   Value<Real> y;
   Real *normalised, *inverse_deviation;
@@ -25,24 +24,17 @@ void layer_forward(Op<Real>& base) {
                          op.inverse_deviation, op.y.data);
 }
 
-/// The kernel always adds: what is to be overwritten is cleared first.
-template <class Real>
-void clear_unless_accumulated(const Operand<Real>& operand, std::size_t count) {
-  if (operand.gradient && !operand.accumulate) std::memset(operand.gradient, 0, count * sizeof(Real));
-}
-
 template <class Real>
 void layer_backward(Op<Real>& base) {
   auto& op = static_cast<LayerNorm<Real>&>(base);
-  clear_unless_accumulated(op.gain, op.columns);
-  clear_unless_accumulated(op.bias, op.columns);
+  op.gain.clear_unless_accumulated(op.columns);  // the kernel always adds to these
+  op.bias.clear_unless_accumulated(op.columns);
   op.kernels->layer_norm_backward(op.rows, op.columns, op.gain.data, op.normalised, op.inverse_deviation, op.y.gradient,
                                   op.x.accumulate, op.x.gradient, op.gain.gradient, op.bias.gradient);
 }
 
 template <class Real>
 struct BatchNorm : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x, gain, bias, running_mean, running_variance;
   Value<Real> y;
   Real *normalised, *mean, *variance, *inverse_deviation;
@@ -125,7 +117,6 @@ Value<Real> layer_norm(Tape<Real>& tape, Value<Real> x, Value<Real> gain, Value<
   const std::size_t columns = x.shape[-1];
   CHECK(gain.shape == Shape{columns} && bias.shape == Shape{columns});
   auto* op = tape.template take<LayerNorm<Real>>(layer_forward<Real>, layer_backward<Real>);
-  op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->gain = Operand<Real>(gain);
   op->bias = Operand<Real>(bias);
@@ -148,7 +139,6 @@ Value<Real> batch_norm(Tape<Real>& tape, Value<Real> x, Value<Real> gain, Value<
     CHECK(value->shape == Shape{columns});
   auto* op = tape.template take<BatchNorm<Real>>(
       tape.mode() == Mode::train ? batch_forward<Real> : batch_forward_infer<Real>, batch_backward<Real>);
-  op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->gain = Operand<Real>(gain);
   op->bias = Operand<Real>(bias);

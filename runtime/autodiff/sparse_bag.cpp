@@ -6,7 +6,6 @@ namespace {
 
 template <class Real>
 struct SparseBag : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   tensor::RowTable<Real>* table;
   Bags bags;
   Operand<Real> b;
@@ -40,7 +39,6 @@ Value<Real> sparse_bag(Tape<Real>& tape, tensor::RowTable<Real>& table, Bags bag
                        Activation activation) {
   CHECK(!b.present() || b.shape == Shape{table.width()});
   auto* op = tape.template take<SparseBag<Real>>(forward<Real>, backward<Real>);
-  op->kernels = &tape.kernels();
   op->table = &table;
   op->bags = bags;
   op->b = Operand<Real>(b);

@@ -97,6 +97,10 @@ struct Operand {
   explicit Operand(const Value<Real>& value) : data(value.data), gradient(value.gradient), id(value.id) {}
   /// Zero to overwrite, one to add: the beta of a gemm.
   [[nodiscard]] Real beta() const { return accumulate ? Real{1} : Real{0}; }
+  /// Zeroes a gradient that is to be overwritten, for a backward that only adds.
+  void clear_unless_accumulated(std::size_t count) const {
+    if (gradient && !accumulate) std::fill_n(gradient, count, Real{0});
+  }
 };
 
 /// Memory of a step that every op shares: what is in it lasts for one forward or backward of one op.
@@ -112,6 +116,7 @@ struct Op {
   void (*backward)(Op&) = nullptr;
   /// Called once when recording ends and every operand knows whether it accumulates: tells the op's products.
   void (*prepare)(Op&, tensor::GemmCode<Real>&) = nullptr;
+  const tensor::Kernels<Real>* kernels = nullptr;
 };
 
 /// A named number of an op that remains after recording, for hashes and exports.
@@ -184,12 +189,15 @@ class Tape {
 
   // For ops: buffers and entries of the lists.
   tensor::Arena& arena() { return arena_; }
-  /// Takes an op with these passes from the arena; the rest of it is zero.
+  /// Takes an op with these functions and the tape's kernels from the arena; the rest of it is zero.
   template <class Made>
-  Made* take(void (*forward)(Op<Real>&), void (*backward)(Op<Real>&)) {
+  Made* take(void (*forward)(Op<Real>&), void (*backward)(Op<Real>&),
+             void (*prepare)(Op<Real>&, tensor::GemmCode<Real>&) = nullptr) {
     auto* op = arena_.template take<Made>();
     op->forward = forward;
     op->backward = backward;
+    op->prepare = prepare;
+    op->kernels = &kernels_;
     return op;
   }
   /// Room for the inputs of `count` activations; null where no slope needs them: only gelu's does, in Mode::train.

@@ -20,105 +20,29 @@ constexpr std::uint64_t kP = 0xffff'ffff'0000'0001, kEps = 0xffff'ffff;
 // --- A vocabulary of 64-bit lanes: V, and what a level can do with it ---
 
 #if defined(TRIDENT_LEVEL_AVX512)
-
-using V = __m512i;
 constexpr std::size_t kLanes = 8;
-inline V load(const std::uint64_t* p) {
-  return _mm512_loadu_si512(p);
-}
-inline void store(std::uint64_t* p, V v) {
-  _mm512_storeu_si512(p, v);
-}
-inline V all(std::uint64_t x) {
-  return _mm512_set1_epi64(static_cast<long long>(x));
-}
-inline V add(V a, V b) {
-  return _mm512_add_epi64(a, b);
-}
-inline V sub(V a, V b) {
-  return _mm512_sub_epi64(a, b);
-}
-inline V and_(V a, V b) {
-  return _mm512_and_si512(a, b);
-}
-inline V upper(V a) {
-  return _mm512_srli_epi64(a, 32);
-}
-inline V shifted_up(V a) {
-  return _mm512_slli_epi64(a, 32);
-}
-/// Multiplies the lower 32 bits of each lane.
-inline V mul32(V a, V b) {
-  return _mm512_mul_epu32(a, b);
-}
-/// x + c or x - c where a < b, else x.
-inline V add_if_less(V x, V a, V b, V c) {
-  return _mm512_mask_add_epi64(x, _mm512_cmplt_epu64_mask(a, b), x, c);
-}
-inline V sub_if_less(V x, V a, V b, V c) {
-  return _mm512_mask_sub_epi64(x, _mm512_cmplt_epu64_mask(a, b), x, c);
-}
-
 #elif defined(TRIDENT_LEVEL_AVX2)
-
-using V = __m256i;
 constexpr std::size_t kLanes = 4;
-inline V load(const std::uint64_t* p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
-inline void store(std::uint64_t* p, V v) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
-}
-inline V all(std::uint64_t x) {
-  return _mm256_set1_epi64x(static_cast<long long>(x));
-}
-inline V add(V a, V b) {
-  return _mm256_add_epi64(a, b);
-}
-inline V sub(V a, V b) {
-  return _mm256_sub_epi64(a, b);
-}
-inline V and_(V a, V b) {
-  return _mm256_and_si256(a, b);
-}
-inline V upper(V a) {
-  return _mm256_srli_epi64(a, 32);
-}
-inline V shifted_up(V a) {
-  return _mm256_slli_epi64(a, 32);
-}
-inline V mul32(V a, V b) {
-  return _mm256_mul_epu32(a, b);
-}
-inline V less(V a, V b) {  // AVX2 compares signed lanes only
-  const V sign = all(std::uint64_t{1} << 63);
-  return _mm256_cmpgt_epi64(_mm256_xor_si256(b, sign), _mm256_xor_si256(a, sign));
-}
-inline V add_if_less(V x, V a, V b, V c) {
-  return add(x, and_(less(a, b), c));
-}
-inline V sub_if_less(V x, V a, V b, V c) {
-  return sub(x, and_(less(a, b), c));
-}
-
 #else
-
-using V = std::uint64_t;
 constexpr std::size_t kLanes = 1;
+#endif
+
+#if defined(TRIDENT_LEVEL_AVX512) || defined(TRIDENT_LEVEL_AVX2)
+typedef std::uint64_t V __attribute__((vector_size(8 * kLanes)));
+#else
+using V = std::uint64_t;
+#endif
+
 inline V load(const std::uint64_t* p) {
-  return *p;
+  V v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
 }
 inline void store(std::uint64_t* p, V v) {
-  *p = v;
+  __builtin_memcpy(p, &v, sizeof v);
 }
 inline V all(std::uint64_t x) {
-  return x;
-}
-inline V add(V a, V b) {
-  return a + b;
-}
-inline V sub(V a, V b) {
-  return a - b;
+  return V{} + x;
 }
 inline V upper(V a) {
   return a >> 32;
@@ -126,16 +50,33 @@ inline V upper(V a) {
 inline V shifted_up(V a) {
   return a << 32;
 }
-inline V and_(V a, V b) {
-  return a & b;
+
+#if defined(TRIDENT_LEVEL_AVX2)
+/// x + c or x - c where a < b, else x. AVX2 blends slower than it masks.
+inline V add_if_less(V x, V a, V b, V c) {
+  return x + (V(a < b) & c);
 }
+inline V sub_if_less(V x, V a, V b, V c) {
+  return x - (V(a < b) & c);
+}
+#else
 inline V add_if_less(V x, V a, V b, V c) {
   return a < b ? x + c : x;
 }
 inline V sub_if_less(V x, V a, V b, V c) {
   return a < b ? x - c : x;
 }
+#endif
 
+/// Multiplies the lower 32 bits of each lane.
+#if defined(TRIDENT_LEVEL_AVX512)
+inline V mul32(V a, V b) {
+  return V(_mm512_mul_epu32(__m512i(a), __m512i(b)));
+}
+#elif defined(TRIDENT_LEVEL_AVX2)
+inline V mul32(V a, V b) {
+  return V(_mm256_mul_epu32(__m256i(a), __m256i(b)));
+}
 #endif
 
 // --- Products and their reductions ---
@@ -148,8 +89,8 @@ inline Wide product(V a, V b) {
 #if defined(TRIDENT_LEVEL_AVX512) || defined(TRIDENT_LEVEL_AVX2)
   const V mask = all(kEps), a1 = upper(a), b1 = upper(b);
   const V p00 = mul32(a, b), p01 = mul32(a, b1), p10 = mul32(a1, b), p11 = mul32(a1, b1);
-  const V middle = add(p10, upper(p00)), lower = add(p01, and_(middle, mask));
-  return {add(p11, add(upper(middle), upper(lower))), add(shifted_up(lower), and_(p00, mask))};
+  const V middle = p10 + upper(p00), lower = p01 + (middle & mask);
+  return {p11 + (upper(middle) + upper(lower)), shifted_up(lower) + (p00 & mask)};
 #else
   const unsigned __int128 wide = static_cast<unsigned __int128>(a) * b;
   return {static_cast<std::uint64_t>(wide >> 64), static_cast<std::uint64_t>(wide)};
@@ -158,16 +99,16 @@ inline Wide product(V a, V b) {
 
 /// x / 2^64 mod p, below 2^64; below p if x.high is.
 inline V montgomery_reduced(Wide x) {
-  const V a = add(x.low, shifted_up(x.low));
-  const V b = sub_if_less(sub(a, upper(a)), a, x.low, all(1));
-  return sub_if_less(sub(x.high, b), x.high, b, all(kEps));
+  const V a = x.low + shifted_up(x.low);
+  const V b = sub_if_less(a - upper(a), a, x.low, all(1));
+  return sub_if_less(x.high - b, x.high, b, all(kEps));
 }
 
 /// x mod p, below 2^64.
 inline V reduced(Wide x) {
-  const V x2 = upper(x.high), x1 = and_(x.high, all(kEps));
-  const V difference = sub_if_less(sub(x.low, x2), x.low, x2, all(kEps));
-  const V folded = sub(shifted_up(x1), x1), sum = add(difference, folded);
+  const V x2 = upper(x.high), x1 = x.high & all(kEps);
+  const V difference = sub_if_less(x.low - x2, x.low, x2, all(kEps));
+  const V folded = shifted_up(x1) - x1, sum = difference + folded;
   return add_if_less(sum, sum, folded, all(kEps));
 }
 
@@ -188,11 +129,11 @@ void each(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, st
 }
 
 inline V sum_of(V a, V b) {
-  const V sum = add(a, b);  // wraps where sum < a; then, or above p, p is to be taken off
+  const V sum = a + b;  // wraps where sum < a; then, or above p, p is to be taken off
   return below_p(add_if_less(sum, sum, a, all(kEps)));
 }
 inline V difference_of(V a, V b) {
-  return sub_if_less(sub(a, b), a, b, all(kEps));
+  return sub_if_less(a - b, a, b, all(kEps));
 }
 inline V product_of(V a, V b) {
   return below_p(reduced(product(a, b)));
@@ -221,9 +162,9 @@ constexpr SplitMatrix kMatrix = [] {
 }();
 
 inline V montgomery_form(V x) {  // x (2^32 - 1)
-  const V high = upper(x), folded = sub(shifted_up(high), high), sum = add(shifted_up(x), folded);
+  const V high = upper(x), folded = shifted_up(high) - high, sum = shifted_up(x) + folded;
   const V whole = add_if_less(sum, sum, folded, all(kEps));
-  return sub_if_less(sub(whole, x), whole, x, all(kEps));
+  return sub_if_less(whole - x, whole, x, all(kEps));
 }
 
 inline V seventh_power(V x) {
@@ -234,9 +175,9 @@ inline V seventh_power(V x) {
 
 /// low + 2^32 high + constant mod p, below 2^64; low and high below 2^52, the constant below p.
 inline V gathered(V low, V high, V constant) {
-  const V high1 = upper(high), small = add(low, sub(shifted_up(high1), high1));
-  const V sum = add(small, shifted_up(high)), folded = add_if_less(sum, sum, small, all(kEps));
-  const V total = add(folded, constant);
+  const V high1 = upper(high), small = low + (shifted_up(high1) - high1);
+  const V sum = small + shifted_up(high), folded = add_if_less(sum, sum, small, all(kEps));
+  const V total = folded + constant;
   return add_if_less(total, total, constant, all(kEps));
 }
 
@@ -262,33 +203,34 @@ inline __m256i bytes_looked_up(__m256i words) {
   return _mm256_packus_epi16(cubed(_mm256_unpacklo_epi8(words, zero)), cubed(_mm256_unpackhi_epi8(words, zero)));
 }
 
+typedef double Doubles __attribute__((vector_size(8 * kLanes)));
+inline Doubles as_doubles(V x) {  // of integers below 2^52
+  const Doubles magic = Doubles{} + 0x1p52;
+  return Doubles(x | V(magic)) - magic;
+}
+inline V as_integers(Doubles x) {
+  const Doubles magic = Doubles{} + 0x1p52;
+  return V(x + magic) ^ V(magic);
+}
+
 #endif
 
 #if defined(TRIDENT_LEVEL_AVX512)
-
-inline __m512d as_doubles(V x) {  // of integers below 2^52
-  const V magic = _mm512_castpd_si512(_mm512_set1_pd(0x1p52));
-  return _mm512_sub_pd(_mm512_castsi512_pd(_mm512_or_si512(x, magic)), _mm512_set1_pd(0x1p52));
-}
-inline V as_integers(__m512d x) {
-  const __m512d magic = _mm512_set1_pd(0x1p52);
-  return _mm512_xor_si512(_mm512_castpd_si512(_mm512_add_pd(x, magic)), _mm512_castpd_si512(magic));
-}
 
 void tip5(std::uint64_t* state, Tip5Lookups& lookups) {
   V first = montgomery_form(load(state)), second = montgomery_form(load(state + kHalf));
   alignas(64) double sums[2][kHalf], differences[2][kHalf];
   for (unsigned round = 0; round < kTip5Rounds; ++round) {
-    const __m256i words = _mm512_castsi512_si256(below_p(first));
+    const __m256i words = _mm512_castsi512_si256(__m512i(below_p(first)));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(lookups.word[round]), words);
-    first = _mm512_inserti64x4(seventh_power(first), bytes_looked_up(words), 0);
+    first = V(_mm512_inserti64x4(__m512i(seventh_power(first)), bytes_looked_up(words), 0));
     second = seventh_power(second);
     const auto split = [&](V a, V b, unsigned part) {
-      const __m512d x = as_doubles(a), y = as_doubles(b);
-      _mm512_store_pd(sums[part], _mm512_add_pd(x, y));
-      _mm512_store_pd(differences[part], _mm512_sub_pd(x, y));
+      const Doubles x = as_doubles(a), y = as_doubles(b);
+      _mm512_store_pd(sums[part], x + y);
+      _mm512_store_pd(differences[part], x - y);
     };
-    split(and_(first, all(kEps)), and_(second, all(kEps)), 0);
+    split(first & all(kEps), second & all(kEps), 0);
     split(upper(first), upper(second), 1);
     __m512d cyclic[2][2] = {}, negacyclic[2][2] = {};  // two sums each, for the pipeline
     for (std::size_t j = 0; j < kHalf; ++j) {
@@ -301,10 +243,9 @@ void tip5(std::uint64_t* state, Tip5Lookups& lookups) {
     }
     V parts[2][2];
     for (unsigned part = 0; part < 2; ++part) {
-      const __m512d x = _mm512_add_pd(cyclic[part][0], cyclic[part][1]);
-      const __m512d y = _mm512_add_pd(negacyclic[part][0], negacyclic[part][1]);
-      parts[0][part] = as_integers(_mm512_add_pd(x, y));
-      parts[1][part] = as_integers(_mm512_sub_pd(x, y));
+      const Doubles x = cyclic[part][0] + cyclic[part][1], y = negacyclic[part][0] + negacyclic[part][1];
+      parts[0][part] = as_integers(x + y);
+      parts[1][part] = as_integers(x - y);
     }
     const std::uint64_t* constants = kTip5Constants + round * kTip5Width;
     first = gathered(parts[0][0], parts[0][1], load(constants));
@@ -316,22 +257,13 @@ void tip5(std::uint64_t* state, Tip5Lookups& lookups) {
 
 #elif defined(TRIDENT_LEVEL_AVX2)
 
-inline __m256d as_doubles(V x) {
-  const V magic = _mm256_castpd_si256(_mm256_set1_pd(0x1p52));
-  return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(x, magic)), _mm256_set1_pd(0x1p52));
-}
-inline V as_integers(__m256d x) {
-  const __m256d magic = _mm256_set1_pd(0x1p52);
-  return _mm256_xor_si256(_mm256_castpd_si256(_mm256_add_pd(x, magic)), _mm256_castpd_si256(magic));
-}
-
 /// The matrix times the lower or upper halves of the words, which are below 2^32.
 inline void convolved(const V* words, V* out) {
   alignas(64) double sums[kHalf], differences[kHalf];
   for (unsigned k = 0; k < 2; ++k) {
-    const __m256d x = as_doubles(words[k]), y = as_doubles(words[k + 2]);
-    _mm256_store_pd(sums + k * kLanes, _mm256_add_pd(x, y));
-    _mm256_store_pd(differences + k * kLanes, _mm256_sub_pd(x, y));
+    const Doubles x = as_doubles(words[k]), y = as_doubles(words[k + 2]);
+    _mm256_store_pd(sums + k * kLanes, x + y);
+    _mm256_store_pd(differences + k * kLanes, x - y);
   }
   __m256d cyclic[2] = {}, negacyclic[2] = {};
   for (std::size_t j = 0; j < kHalf; ++j) {
@@ -342,8 +274,8 @@ inline void convolved(const V* words, V* out) {
     }
   }
   for (unsigned k = 0; k < 2; ++k) {
-    out[k] = as_integers(_mm256_add_pd(cyclic[k], negacyclic[k]));
-    out[k + 2] = as_integers(_mm256_sub_pd(cyclic[k], negacyclic[k]));
+    out[k] = as_integers(cyclic[k] + negacyclic[k]);
+    out[k + 2] = as_integers(cyclic[k] - negacyclic[k]);
   }
 }
 
@@ -354,10 +286,10 @@ void tip5(std::uint64_t* state, Tip5Lookups& lookups) {
   for (unsigned round = 0; round < kTip5Rounds; ++round) {
     const V words = below_p(s[0]);
     store(lookups.word[round], words);
-    s[0] = bytes_looked_up(words);
+    s[0] = V(bytes_looked_up(__m256i(words)));
     for (unsigned v = 1; v < kVectors; ++v) s[v] = seventh_power(s[v]);
     V lower[kVectors], higher[kVectors], low[kVectors], high[kVectors];
-    for (unsigned v = 0; v < kVectors; ++v) lower[v] = and_(s[v], all(kEps)), higher[v] = upper(s[v]);
+    for (unsigned v = 0; v < kVectors; ++v) lower[v] = s[v] & all(kEps), higher[v] = upper(s[v]);
     convolved(lower, low);
     convolved(higher, high);
     for (unsigned v = 0; v < kVectors; ++v)

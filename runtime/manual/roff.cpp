@@ -56,12 +56,14 @@ class Writer {
     if (block_ == Block::literal) out_ += ".fi\n.RE\n";
     block_ = Block::none;
   }
+  void enter(Block block, std::string_view opening) {
+    if (block_ == block) return;
+    leave();
+    out_ += opening;
+    block_ = block;
+  }
   void literal(std::string_view text) {
-    if (block_ != Block::literal) {
-      leave();
-      out_ += ".PP\n.RS 4\n.nf\n";
-      block_ = Block::literal;
-    }
+    enter(Block::literal, ".PP\n.RS 4\n.nf\n");
     out_ += roff_line(text) + "\n";
   }
   void definition(std::string_view text, std::size_t defines) {
@@ -70,11 +72,7 @@ class Writer {
     block_ = Block::prose;
   }
   void prose(std::string_view text) {
-    if (block_ != Block::prose) {
-      leave();
-      out_ += ".PP\n";
-      block_ = Block::prose;
-    }
+    enter(Block::prose, ".PP\n");
     out_ += roff_prose(text) + "\n";
   }
 

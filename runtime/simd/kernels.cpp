@@ -11,81 +11,95 @@
 namespace trident::simd {
 namespace {
 
+#if defined(TRIDENT_LEVEL_AVX2) || defined(TRIDENT_LEVEL_AVX512VNNI)
+
+// --- A vocabulary of registers: V, half of one, and what a level can do with them ---
+
 #if defined(TRIDENT_LEVEL_AVX512VNNI)
 
-// --- AVX-512: a node vector is eight registers, an accumulator sixteen ---
-
-using V = __m512i;
-constexpr std::size_t kWords = 32, kDwords = 16;  // lanes of a register
-V widen_bytes(const std::int8_t* p) {
-  return _mm512_cvtepi8_epi16(_mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+using V = __m512i;  // a node vector is eight registers, an accumulator sixteen
+using Half = __m256i;
+V widen_bytes(Half bytes) {
+  return _mm512_cvtepi8_epi16(bytes);
 }
-V widen_words(const std::int16_t* p) {
-  return _mm512_cvtepi16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+V widen_words(Half words) {
+  return _mm512_cvtepi16_epi32(words);
 }
-V load(const void* p) {
-  return _mm512_load_si512(p);
+Half lower_half(V v) {
+  return _mm512_castsi512_si256(v);
 }
-void store(void* p, V v) {
-  _mm512_store_si512(p, v);
+Half upper_half(V v) {
+  return _mm512_extracti64x4_epi64(v, 1);
 }
-V zero() {
-  return _mm512_setzero_si512();
+V clipped(V dwords, V most) {
+  return _mm512_min_epi32(_mm512_max_epi32(dwords, V{}), most);
 }
-V add_words(V a, V b) {
-  return _mm512_add_epi16(a, b);
-}
-V sub_words(V a, V b) {
-  return _mm512_sub_epi16(a, b);
-}
-V add_dwords(V a, V b) {
-  return _mm512_add_epi32(a, b);
-}
-V low_words(V v) {
-  return _mm512_cvtepi16_epi32(_mm512_castsi512_si256(v));
-}
-V high_words(V v) {
-  return _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(v, 1));
+/// Packs four registers of non-negative dwords into bytes, in order, at most 127 each.
+V packed(const V* dwords) {
+  // Packing takes 128 bits of each register in turn: this puts groups of four bytes back into their order.
+  const V order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const V low = _mm512_packs_epi32(dwords[0], dwords[1]), high = _mm512_packs_epi32(dwords[2], dwords[3]);
+  return _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
 }
 
-#elif defined(TRIDENT_LEVEL_AVX2)
+#else
 
 using V = __m256i;
-constexpr std::size_t kWords = 16, kDwords = 8;
-V widen_bytes(const std::int8_t* p) {
-  return _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+using Half = __m128i;
+V widen_bytes(Half bytes) {
+  return _mm256_cvtepi8_epi16(bytes);
 }
-V widen_words(const std::int16_t* p) {
-  return _mm256_cvtepi16_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+V widen_words(Half words) {
+  return _mm256_cvtepi16_epi32(words);
 }
-V load(const void* p) {
-  return _mm256_load_si256(static_cast<const __m256i*>(p));
+Half lower_half(V v) {
+  return _mm256_castsi256_si128(v);
 }
-void store(void* p, V v) {
-  _mm256_store_si256(static_cast<__m256i*>(p), v);
+Half upper_half(V v) {
+  return _mm256_extracti128_si256(v, 1);
 }
-V zero() {
-  return _mm256_setzero_si256();
+V clipped(V dwords, V most) {
+  return _mm256_min_epi32(_mm256_max_epi32(dwords, V{}), most);
 }
-V add_words(V a, V b) {
-  return _mm256_add_epi16(a, b);
-}
-V sub_words(V a, V b) {
-  return _mm256_sub_epi16(a, b);
-}
-V add_dwords(V a, V b) {
-  return _mm256_add_epi32(a, b);
-}
-V low_words(V v) {
-  return _mm256_cvtepi16_epi32(_mm256_castsi256_si128(v));
-}
-V high_words(V v) {
-  return _mm256_cvtepi16_epi32(_mm256_extracti128_si256(v, 1));
+V packed(const V* dwords) {
+  const V order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const V low = _mm256_packs_epi32(dwords[0], dwords[1]), high = _mm256_packs_epi32(dwords[2], dwords[3]);
+  return _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
 }
 
 #endif
 
-#if defined(TRIDENT_LEVEL_AVX2) || defined(TRIDENT_LEVEL_AVX512VNNI)
+// The rest is the same for both, in the compiler's vector extensions.
+typedef std::uint16_t Words __attribute__((vector_size(sizeof(V))));
+typedef std::uint32_t Dwords __attribute__((vector_size(sizeof(V))));
+constexpr std::size_t kWords = sizeof(V) / 2, kDwords = sizeof(V) / 4;  // lanes of a register
+
+V load(const void* p) {
+  return *static_cast<const V*>(p);
+}
+Half load_half(const void* p) {
+  return *static_cast<const Half*>(p);
+}
+void store(void* p, V v) {
+  *static_cast<V*>(p) = v;
+}
+V all_dwords(std::int32_t x) {
+  return V(Dwords{} + static_cast<std::uint32_t>(x));
+}
+V add_words(V a, V b) {
+  return V(Words(a) + Words(b));
+}
+V sub_words(V a, V b) {
+  return V(Words(a) - Words(b));
+}
+V add_dwords(V a, V b) {
+  return V(Dwords(a) + Dwords(b));
+}
+V multiply_dwords(V a, V b) {
+  return V(Dwords(a) * Dwords(b));
+}
+
+// --- Sums ---
 
 // Eight registers of sums at a time, whatever that is of a row.
 constexpr std::size_t kAtOnce = 8;
@@ -96,14 +110,14 @@ struct Sums {
 
 [[gnu::always_inline]] inline Sums sums_from(const Terms& t, std::size_t lane) {
   Sums s;
-  for (V& v : s.v) v = zero();
+  for (V& v : s.v) v = V{};
   for (std::size_t i = 0; i < t.plus_count; ++i) {
     const std::int8_t* row = t.rows + t.plus[i] * kLanes + lane;
-    for (std::size_t j = 0; j < kAtOnce; ++j) s.v[j] = add_words(s.v[j], widen_bytes(row + j * kWords));
+    for (std::size_t j = 0; j < kAtOnce; ++j) s.v[j] = add_words(s.v[j], widen_bytes(load_half(row + j * kWords)));
   }
   for (std::size_t i = 0; i < t.minus_count; ++i) {
     const std::int8_t* row = t.rows + t.minus[i] * kLanes + lane;
-    for (std::size_t j = 0; j < kAtOnce; ++j) s.v[j] = sub_words(s.v[j], widen_bytes(row + j * kWords));
+    for (std::size_t j = 0; j < kAtOnce; ++j) s.v[j] = sub_words(s.v[j], widen_bytes(load_half(row + j * kWords)));
   }
   for (std::size_t i = 0; i < t.plus_vectors_count; ++i) {
     const std::int16_t* h = t.plus_vectors[i]->lane + lane;
@@ -128,8 +142,8 @@ void update(Accumulator& accumulator, const Terms& terms) {
     const Sums s = sums_from(terms, lane);
     for (std::size_t j = 0; j < kAtOnce; ++j) {
       std::int32_t* const at = accumulator.lane + lane + j * kWords;
-      store(at, add_dwords(load(at), low_words(s.v[j])));
-      store(at + kDwords, add_dwords(load(at + kDwords), high_words(s.v[j])));
+      store(at, add_dwords(load(at), widen_words(lower_half(s.v[j]))));
+      store(at + kDwords, add_dwords(load(at + kDwords), widen_words(upper_half(s.v[j]))));
     }
   }
 }
@@ -161,48 +175,22 @@ void update(Accumulator& accumulator, const Terms& terms) {
 
 // --- pooling ---
 
-#if defined(TRIDENT_LEVEL_AVX512VNNI)
+#if defined(TRIDENT_LEVEL_AVX2) || defined(TRIDENT_LEVEL_AVX512VNNI)
 
 template <bool with_delta>
 V pooled(const Accumulator& a, const NodeVector* delta, std::size_t lane, V factor, V bound) {
   V v = load(a.lane + lane);
-  if constexpr (with_delta) v = add_dwords(v, widen_words(delta->lane + lane));
-  v = _mm512_min_epi32(_mm512_max_epi32(v, zero()), bound);
-  return _mm512_srli_epi32(_mm512_mullo_epi32(v, factor), 16);
+  if constexpr (with_delta) v = add_dwords(v, widen_words(load_half(delta->lane + lane)));
+  return V(Dwords(multiply_dwords(clipped(v, bound), factor)) >> 16);
 }
 
 template <bool with_delta>
 void pool_lanes(std::uint8_t* out, const Accumulator& a, const NodeVector* delta, Pool pool) {
-  const V factor = _mm512_set1_epi32(pool.factor), bound = _mm512_set1_epi32(pool.bound);
-  // Packing takes 128 bits of each register in turn: this puts groups of four bytes back into their order.
-  const V order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const V factor = all_dwords(pool.factor), bound = all_dwords(pool.bound);
   for (std::size_t lane = 0; lane < kLanes; lane += 4 * kDwords) {
     V v[4];
     for (std::size_t j = 0; j < 4; ++j) v[j] = pooled<with_delta>(a, delta, lane + j * kDwords, factor, bound);
-    const V bytes = _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
-    store(out + lane, _mm512_permutexvar_epi32(order, bytes));
-  }
-}
-
-#elif defined(TRIDENT_LEVEL_AVX2)
-
-template <bool with_delta>
-V pooled(const Accumulator& a, const NodeVector* delta, std::size_t lane, V factor, V bound) {
-  V v = load(a.lane + lane);
-  if constexpr (with_delta) v = add_dwords(v, widen_words(delta->lane + lane));
-  v = _mm256_min_epi32(_mm256_max_epi32(v, zero()), bound);
-  return _mm256_srli_epi32(_mm256_mullo_epi32(v, factor), 16);
-}
-
-template <bool with_delta>
-void pool_lanes(std::uint8_t* out, const Accumulator& a, const NodeVector* delta, Pool pool) {
-  const V factor = _mm256_set1_epi32(pool.factor), bound = _mm256_set1_epi32(pool.bound);
-  const V order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  for (std::size_t lane = 0; lane < kLanes; lane += 4 * kDwords) {
-    V v[4];
-    for (std::size_t j = 0; j < 4; ++j) v[j] = pooled<with_delta>(a, delta, lane + j * kDwords, factor, bound);
-    const V bytes = _mm256_packs_epi16(_mm256_packs_epi32(v[0], v[1]), _mm256_packs_epi32(v[2], v[3]));
-    store(out + lane, _mm256_permutevar8x32_epi32(bytes, order));
+    store(out + lane, packed(v));
   }
 }
 
@@ -239,11 +227,11 @@ void pool(std::uint8_t* out, const Accumulator& accumulator, const NodeVector* d
 #if defined(TRIDENT_LEVEL_AVX512VNNI)
 
 std::int32_t output(const Head& head, V z0, V z1) {
-  const V most = _mm512_set1_epi32(head.most);
+  const V most = all_dwords(head.most);
   const auto weighted = [&](V z, const std::int8_t* w2) {
-    z = _mm512_srav_epi32(z, _mm512_set1_epi32(static_cast<int>(head.shift)));
-    z = _mm512_min_epi32(_mm512_max_epi32(z, zero()), most);
-    return _mm512_mullo_epi32(z, _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w2))));
+    z = _mm512_srav_epi32(z, all_dwords(static_cast<int>(head.shift)));
+    return multiply_dwords(clipped(z, most),
+                           _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w2))));
   };
   return head.b2 + _mm512_reduce_add_epi32(add_dwords(weighted(z0, head.w2), weighted(z1, head.w2 + kDwords)));
 }
@@ -257,7 +245,7 @@ void score_some(std::int32_t* out, const Head& head, const Accumulator& accumula
     pool(x[c], accumulator, states[c].delta, states[c].pool);
     for (std::size_t half = 0; half < 2; ++half) {
       z[c][half][0] = load(states[c].bias + half * kDwords);
-      z[c][half][1] = zero();
+      z[c][half][1] = V{};
     }
   }
   for (std::size_t i = 0; i < kScalars / 2; ++i) {
@@ -265,14 +253,14 @@ void score_some(std::int32_t* out, const Head& head, const Accumulator& accumula
       const V w = load(head.ws[i][half * kDwords]);
       for (std::size_t c = 0; c < count; ++c)
         z[c][half][1] =
-            _mm512_dpwssd_epi32(z[c][half][1], _mm512_set1_epi32(static_cast<int>(group_of(states[c].scalars, i))), w);
+            _mm512_dpwssd_epi32(z[c][half][1], all_dwords(static_cast<int>(group_of(states[c].scalars, i))), w);
     }
   }
   for (std::size_t i = 0; i < kLanes / 4; i += 2) {
     for (std::size_t chain = 0; chain < 2; ++chain) {
       const V w0 = load(head.w1[i + chain][0]), w1 = load(head.w1[i + chain][kDwords]);
       for (std::size_t c = 0; c < count; ++c) {
-        const V group = _mm512_set1_epi32(static_cast<int>(group_of(x[c], i + chain)));
+        const V group = all_dwords(static_cast<int>(group_of(x[c], i + chain)));
         z[c][0][chain] = _mm512_dpbusd_epi32(z[c][0][chain], group, w0);
         z[c][1][chain] = _mm512_dpbusd_epi32(z[c][1][chain], group, w1);
       }
@@ -287,7 +275,7 @@ void score_some(std::int32_t* out, const Head& head, const Accumulator& accumula
 template <std::size_t count>
 void score_some(std::int32_t* out, const Head& head, const Accumulator& accumulator, const Afterstate* states) {
   constexpr std::size_t kParts = kHidden / kDwords;
-  const V ones = _mm256_set1_epi16(1), most = _mm256_set1_epi32(head.most);
+  const V ones = _mm256_set1_epi16(1), most = all_dwords(head.most);
   const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(head.shift));
   for (std::size_t c = 0; c < count; ++c) {
     alignas(64) std::uint8_t x[kLanes];
@@ -295,22 +283,22 @@ void score_some(std::int32_t* out, const Head& head, const Accumulator& accumula
     V z[kParts];
     for (std::size_t p = 0; p < kParts; ++p) z[p] = load(states[c].bias + p * kDwords);
     for (std::size_t i = 0; i < kScalars / 2; ++i) {
-      const V group = _mm256_set1_epi32(static_cast<int>(group_of(states[c].scalars, i)));
+      const V group = all_dwords(static_cast<int>(group_of(states[c].scalars, i)));
       for (std::size_t p = 0; p < kParts; ++p)
         z[p] = add_dwords(z[p], _mm256_madd_epi16(group, load(head.ws[i][p * kDwords])));
     }
     for (std::size_t i = 0; i < kLanes / 4; ++i) {
-      const V group = _mm256_set1_epi32(static_cast<int>(group_of(x, i)));
+      const V group = all_dwords(static_cast<int>(group_of(x, i)));
       for (std::size_t p = 0; p < kParts; ++p) {
         const V pairs = _mm256_maddubs_epi16(group, load(head.w1[i][p * kDwords]));
         z[p] = add_dwords(z[p], _mm256_madd_epi16(pairs, ones));
       }
     }
-    V total = zero();
+    V total = V{};
     for (std::size_t p = 0; p < kParts; ++p) {
-      const V a = _mm256_min_epi32(_mm256_max_epi32(_mm256_sra_epi32(z[p], shift), zero()), most);
+      const V a = clipped(_mm256_sra_epi32(z[p], shift), most);
       const V w2 = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(head.w2 + p * kDwords)));
-      total = add_dwords(total, _mm256_mullo_epi32(a, w2));
+      total = add_dwords(total, multiply_dwords(a, w2));
     }
     __m128i s = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
     s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));

@@ -28,19 +28,17 @@ inline void map(std::size_t count, Real* out, F f, const Inputs*... in) {
   if (i < count) store_part<Real>(out + i, f(load_part<Real>(in + i, count - i)...), count - i);
 }
 
-template <class Real>
-inline Real error_function(Real x) {
-  if constexpr (sizeof(Real) == 4)
-    return __builtin_erff(x);
-  else
-    return __builtin_erf(x);
+inline float error_function(float x) {
+  return __builtin_erff(x);
 }
-template <class Real>
-inline Real exponential(Real x) {
-  if constexpr (sizeof(Real) == 4)
-    return __builtin_expf(x);
-  else
-    return __builtin_exp(x);
+inline double error_function(double x) {
+  return __builtin_erf(x);
+}
+inline float exponential(float x) {
+  return __builtin_expf(x);
+}
+inline double exponential(double x) {
+  return __builtin_exp(x);
 }
 
 /// x Phi(x), by the error function.

@@ -1,8 +1,8 @@
 // Reports of `trident train judge --folds`, as text and JSON.
 #include <fmt/format.h>
 
+#include "clients/cli/train/judge_json.h"
 #include "clients/cli/train/training_reports.h"
-#include "runtime/json/json.h"
 
 namespace trident::cli {
 
@@ -42,18 +42,8 @@ std::string folds_json(const training::JudgeFolds& folds) {
   root["splits"] = Json::array();
   for (const training::JudgeFolds::Split& split : folds.splits) {
     Json guesses = Json::array(), extraction = guesses;
-    for (const training::JudgeFolds::Guess& g : split.guesses)
-      guesses.push_back({{"name", g.name},
-                         {"spearman", json(g.spearman)},
-                         {"pairs", json(g.pairs)},
-                         {"median_error", json(g.median_error)},
-                         {"regret", json(g.regret)}});
-    for (const training::JudgeFolds::Extraction& e : split.extraction)
-      extraction.push_back({{"margin", e.margin},
-                            {"gain", json(e.gain)},
-                            {"possible", json(e.possible)},
-                            {"faster", json(e.faster)},
-                            {"slower", json(e.slower)}});
+    for (const training::JudgeFolds::Guess& g : split.guesses) guesses.push_back(guess_json(g, json));
+    for (const training::JudgeFolds::Extraction& e : split.extraction) extraction.push_back(extraction_json(e, json));
     root["splits"].push_back({{"name", split.name},
                               {"kernels", json(split.kernels)},
                               {"families", json(split.families)},

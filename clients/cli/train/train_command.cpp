@@ -178,17 +178,25 @@ Result<int> cross_validate(JudgeVerb& verb) {
   return 0;
 }
 
+void add_seed_option(Verb verb, std::uint64_t& seed) {
+  verb.add_option("--seed", seed, "Seed of all random choices; the same seed gives the same weights")
+      .check(range(std::uint64_t{0}, std::uint64_t{1} << 40))
+      .capture_default_str();
+}
+
+void add_threads_option(Verb verb, unsigned& threads) {
+  verb.add_option("--threads", threads, "Threads; they change nothing but the time")
+      .check(range(1u, 256u))
+      .capture_default_str();
+}
+
 /// Options that all trainings have.
 template <class State>
 void add_shared_options(Verb verb, State& state) {
   auto& o = state.options;
   verb.add_option("--epochs", o.epochs, "Passes over the samples").check(range(1, 10'000)).capture_default_str();
-  verb.add_option("--seed", o.seed, "Seed of all random choices; the same seed gives the same weights")
-      .check(range(std::uint64_t{0}, std::uint64_t{1} << 40))
-      .capture_default_str();
-  verb.add_option("--threads", o.threads, "Threads; they change nothing but the time")
-      .check(range(1u, 256u))
-      .capture_default_str();
+  add_seed_option(verb, o.seed);
+  add_threads_option(verb, o.threads);
   verb.add_option("--width", o.width, "Width of the embedding, at most 256")
       .check(range(8u, static_cast<unsigned>(nn::kLanes)))
       .capture_default_str();
@@ -322,12 +330,8 @@ void add_daemon_verb(Verb train, int& status) {
   verb.add_option("--least", o.least, "Expressions that a round needs to begin")
       .check(range(1, 1'000'000))
       .capture_default_str();
-  verb.add_option("--seed", o.seed, "Seed of all random choices; the same seed gives the same weights")
-      .check(range(std::uint64_t{0}, std::uint64_t{1} << 40))
-      .capture_default_str();
-  verb.add_option("--threads", o.threads, "Threads; they change nothing but the time")
-      .check(range(1u, 256u))
-      .capture_default_str();
+  add_seed_option(verb, o.seed);
+  add_threads_option(verb, o.threads);
   verb.add_flag("--busy", state->busy, "Keep the priority that the command was started with");
   verb.callback([state, &status] {
     const auto code = run(*state);

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "clients/cli/train/calibration_panel.h"
+#include "clients/cli/train/judge_json.h"
 #include "clients/cli/train/training_reports.h"
 #include "jit/training/train_judge.h"
-#include "runtime/json/json.h"
 #include "runtime/report/line_plot.h"
 
 namespace trident::cli {
@@ -37,25 +37,16 @@ std::string judge_text(const training::TrainedJudge& trained) {
 }
 
 std::string judge_json(const training::TrainedJudge& trained) {
+  const auto figure = [](double x) { return Json(x); };
   Json root = {{"machine", trained.machine},      {"kernels", trained.kernels},
                {"families", trained.families},    {"trained_on", trained.trained_on},
                {"ceiling", trained.ceiling.kept}, {"ceiling_of_first_attempts", trained.ceiling.first}};
   root["splits"] = Json::array();
   for (const training::TrainedJudge::Split& split : trained.splits) {
     Json guesses = Json::array();
-    for (const learn::GuessFigures& g : split.figures.guesses)
-      guesses.push_back({{"name", g.name},
-                         {"spearman", g.spearman},
-                         {"pairs", g.pairs},
-                         {"median_error", g.median_error},
-                         {"regret", g.regret}});
+    for (const learn::GuessFigures& g : split.figures.guesses) guesses.push_back(guess_json(g, figure));
     Json extraction = Json::array();
-    for (const learn::Extraction& e : split.figures.extraction)
-      extraction.push_back({{"margin", e.margin},
-                            {"gain", e.gain},
-                            {"possible", e.possible},
-                            {"faster", e.faster},
-                            {"slower", e.slower}});
+    for (const learn::Extraction& e : split.figures.extraction) extraction.push_back(extraction_json(e, figure));
     root["splits"].push_back({{"name", split.name},
                               {"extraction", extraction},
                               {"kernels", split.figures.samples},

@@ -16,7 +16,6 @@ using autodiff::Value;
 
 template <class Real>
 struct SumRows : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> table;
   Bags bags;
   Value<Real> y;
@@ -35,7 +34,7 @@ template <class Real>
 void backward_sum(Op<Real>& base) {
   auto& op = static_cast<SumRows<Real>&>(base);
   if (!op.table.gradient) return;
-  if (!op.table.accumulate) std::fill_n(op.table.gradient, op.rows * op.width, Real{0});
+  op.table.clear_unless_accumulated(op.rows * op.width);
   const std::int32_t *ids = op.bags.ids.data, *offsets = op.bags.offsets.data;
   for (std::size_t l = 0; l < op.lists; ++l)
     for (std::int32_t i = offsets[l]; i < offsets[l + 1]; ++i)
@@ -45,7 +44,6 @@ void backward_sum(Op<Real>& base) {
 
 template <class Real>
 struct Compare : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> x, table, bias;
   Value<Real> y;
   std::size_t count, rows, table_rows, width;
@@ -91,7 +89,6 @@ template <class Real>
 Value<Real> sum_table_rows(Tape<Real>& tape, Value<Real> table, Bags bags) {
   CHECK(table.shape.rank() == 2);
   auto* op = tape.template take<SumRows<Real>>(forward_sum<Real>, backward_sum<Real>);
-  op->kernels = &tape.kernels();
   op->table = Operand<Real>(table);
   op->bags = bags;
   op->lists = bags.count();
@@ -106,9 +103,7 @@ template <class Real>
 Value<Real> compare_with_rows(Tape<Real>& tape, Value<Real> x, Value<Real> table, std::size_t rows, Value<Real> bias) {
   CHECK(table.shape.rank() == 2 && x.shape[-1] == table.shape[1] && rows <= table.shape[0]);
   CHECK(bias.shape.count() == rows);
-  auto* op = tape.template take<Compare<Real>>(forward_compare<Real>, backward_compare<Real>);
-  op->prepare = prepare_compare<Real>;
-  op->kernels = &tape.kernels();
+  auto* op = tape.template take<Compare<Real>>(forward_compare<Real>, backward_compare<Real>, prepare_compare<Real>);
   op->x = Operand<Real>(x);
   op->table = Operand<Real>(table);
   op->bias = Operand<Real>(bias);

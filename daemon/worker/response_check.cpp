@@ -1,0 +1,59 @@
+#include "daemon/worker/response_check.h"
+
+#include <cstring>
+
+#include "jit/image/image.h"
+#include "jit/pipeline/pipeline.h"
+#include "schemas/stages.h"
+
+namespace trident::worker {
+namespace {
+
+Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {
+  TRY_VOID(image::validate(image));
+  trident_image_header header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of another tier");
+  return {};
+}
+
+/// Refuses outcomes of workers that search nothing, and those that replace or keep a baseline that was not found right.
+Result<void> check_outcome(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
+  using pipeline::Outcome;
+  if (lane != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an outcome of another lane");
+  const auto outcome = static_cast<Outcome>(header.code);
+  if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
+  if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)
+    return make_error(ErrorCode::kRejectedMessage, "an outcome over an unchecked baseline");
+  return outcome == Outcome::published ? check_image(tail, TRIDENT_TIER_OPTIMISED) : Result<void>();
+}
+
+Result<void> check_interim(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
+  if (lane != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an interim image of another lane");
+  if (header.baseline_checked == 0)
+    return make_error(ErrorCode::kRejectedMessage, "an interim image over an unchecked baseline");
+  return check_image(tail, TRIDENT_TIER_OPTIMISED);
+}
+
+}  // namespace
+
+Result<void> check_response(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
+  switch (header.kind) {
+    case Kind::baseline_image:
+      if (lane != Lane::baseline) return make_error(ErrorCode::kRejectedMessage, "a baseline of another lane");
+      return check_image(tail, TRIDENT_TIER_BASELINE);
+    case Kind::outcome: return check_outcome(lane, header, tail);
+    case Kind::program:
+      if (lane != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
+      return {};
+    case Kind::progress:
+      if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");
+      return {};
+    case Kind::interim: return check_interim(lane, header, tail);
+    case Kind::failed: return {};
+    case Kind::ready: break;  // answers no request
+  }
+  return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
+}
+
+}  // namespace trident::worker
