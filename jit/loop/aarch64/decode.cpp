@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "jit/loop/guest/aarch64/instruction.h"
+#include "jit/loop/aarch64/instruction.h"
 
 namespace trident::loop::aarch64 {
 namespace {
@@ -183,7 +183,7 @@ bool sets_flags(const Row& row) {
 
 constexpr std::array<Row, kRowCount> kRows = {{
 #define X(name, pattern, mnemonic, format, lift) row(Op::name, pattern, mnemonic, Format::format, Lift::lift),
-#include "jit/loop/guest/aarch64/instructions.def"
+#include "jit/loop/aarch64/instructions.def"
 #undef X
 }};
 

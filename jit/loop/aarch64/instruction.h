@@ -11,7 +11,7 @@ namespace trident::loop::aarch64 {
 
 enum class Op : std::uint8_t {
 #define X(name, pattern, mnemonic, format, lift) name,
-#include "jit/loop/guest/aarch64/instructions.def"
+#include "jit/loop/aarch64/instructions.def"
 #undef X
 };
 /// Which operands an instruction has, and what of them is reserved.
@@ -88,7 +88,7 @@ struct Row {
 };
 inline constexpr std::uint32_t kRowCount = 0
 #define X(...) +1
-#include "jit/loop/guest/aarch64/instructions.def"
+#include "jit/loop/aarch64/instructions.def"
 #undef X
     ;
 extern const std::array<Row, kRowCount> kRows;

@@ -1,7 +1,7 @@
 // The text of an instruction as Capstone writes it. An alias (mov, cmp, lsl, ..) is a case of the row's mnemonic.
 #include <fmt/format.h>
 
-#include "jit/loop/guest/aarch64/instruction.h"
+#include "jit/loop/aarch64/instruction.h"
 
 namespace trident::loop::aarch64 {
 namespace {
@@ -210,15 +210,13 @@ class Printer {
 
   [[nodiscard]] std::string place() const {
     const std::string base = reg_or_sp(i_.n, true);
-    switch (i_.row->format) {
-      case Format::PostIndex:
-        return fmt::format("[{}], {}", base, unsigned_immediate(static_cast<std::uint64_t>(i_.imm)));
-      case Format::PairPostIndex: return fmt::format("[{}], {}", base, immediate(i_.imm));
-      case Format::PreIndex:
-      case Format::PairPreIndex: return fmt::format("[{}, {}]!", base, immediate(i_.imm));
-      case Format::RegisterOffset: return fmt::format("[{}, {}{}]", base, index(), extension());
-      default: break;
-    }
+    const Format format = i_.row->format;
+    if (format == Format::PostIndex)
+      return fmt::format("[{}], {}", base, unsigned_immediate(static_cast<std::uint64_t>(i_.imm)));
+    if (format == Format::PairPostIndex) return fmt::format("[{}], {}", base, immediate(i_.imm));
+    if (format == Format::PreIndex || format == Format::PairPreIndex)
+      return fmt::format("[{}, {}]!", base, immediate(i_.imm));
+    if (format == Format::RegisterOffset) return fmt::format("[{}, {}{}]", base, index(), extension());
     return i_.imm == 0 ? fmt::format("[{}]", base) : fmt::format("[{}, {}]", base, immediate(i_.imm));
   }
   [[nodiscard]] std::string index() const { return reg(i_.m, (static_cast<unsigned>(i_.extend) & 1) != 0); }
