@@ -22,6 +22,14 @@ inline constexpr std::size_t kNameBytesMax = 128;
 inline constexpr std::uint32_t kKirInstsMax = 1u << 18;
 /// Constant tables of one kir kernel.
 inline constexpr std::uint32_t kKirTablesMax = 1024;
+/// Instructions, blocks, variables and windows of one region, and bytes of its frame.
+inline constexpr std::uint32_t kRegionInstsMax = 1u << 16;
+inline constexpr std::uint32_t kRegionBlocksMax = 1u << 14;
+inline constexpr std::uint32_t kRegionVariablesMax = 256;
+inline constexpr std::uint32_t kRegionWindowsMax = 16;
+inline constexpr std::uint32_t kRegionFrameBytesMax = 4096;
+/// Bytes of one Access.
+inline constexpr std::uint32_t kRegionAccessBytesMax = 4096;
 /// Bytes of machine code plus constants in one image.
 inline constexpr std::size_t kImageBytesMax = 1u << 20;
 /// Stack that one kernel may take: clients' threads may have small stacks.

@@ -1,0 +1,130 @@
+// Makes region code of AArch64 instructions, one at a time. The caller places blocks and jumps.
+//
+// Flags are kept as the operands of the instruction that set them last, and of which kind it was is known at every
+// point: a condition needs one comparison, and NZCV is made only where control leaves.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "jit/loop/aarch64/instruction.h"
+#include "jit/region/builder.h"
+
+namespace trident::loop::aarch64 {
+
+/// Byte offsets of the guest's state in a loop's frame, behind the head that every region's frame has.
+inline constexpr std::uint32_t kXSlot = region::kFrameHeadBytes;  ///< x0..x30, then sp
+inline constexpr std::uint32_t kPcSlot = kXSlot + 32 * 8;
+inline constexpr std::uint32_t kNzcvSlot = kPcSlot + 16;
+/// Homes of the flags' operands, which the caller of a loop does not look at.
+inline constexpr std::uint32_t kFlagOperandsSlot = kNzcvSlot + 16;
+inline constexpr std::uint32_t kFrameBytes = kFlagOperandsSlot + 16;
+
+/// How the flags follow from variables: from the variable nzcv, or as those of an addition, a subtraction or a logical
+/// result of 32 or 64 bits.
+enum class Flags : std::uint8_t { nzcv, add32, add64, sub32, sub64, logic32, logic64 };
+
+class Lifter {
+ public:
+  /// Appends to `region` through `builder`. `miss(address)` is called while an instruction at that address is lifted,
+  /// and returns the label of a block for accesses that miss.
+  Lifter(region::Region& region, region::Builder& builder, std::function<std::uint32_t()> miss)
+      : region_(region), builder_(builder), miss_(std::move(miss)) {}
+
+  /// The kind of flags at this point.
+  [[nodiscard]] Flags flags() const { return flags_; }
+  void set_flags(Flags flags) { flags_ = flags; }
+
+  /// Lifts any instruction but a branch.
+  void lift(const Instruction& instruction, std::uint64_t address);
+  /// The condition, an i32, under which a branch other than b is taken.
+  region::Value taken(const Instruction& branch);
+  /// Makes the variable nzcv hold the flags.
+  void settle_flags();
+  void set_pc(std::uint64_t address);
+  /// Counts one of the budget; returns an i32 that is 0 when nothing is left.
+  region::Value spend();
+
+ private:
+  using Value = region::Value;
+  using Op = region::Op;
+  using Type = region::Type;
+  /// The four flags, each an i32 of 0 or 1.
+  struct FourFlags {
+    Value n, z, c, v;
+  };
+  struct Access {
+    Value place, next_base;
+  };
+
+  // Registers.
+  std::uint32_t variable(std::string name, Type type, std::uint32_t slot);
+  std::uint32_t register_variable(unsigned number);
+  Value x(unsigned number);        ///< 31 is zero
+  Value x_or_sp(unsigned number);  ///< 31 is the stack pointer
+  Value read(unsigned number, bool is64);
+  Value read_or_sp(unsigned number, bool is64);
+  void write(unsigned number, Value value);  ///< 31 discards; an i32 is zero-extended
+  void write_or_sp(unsigned number, Value value);
+  Value constant(bool is64, std::uint64_t bits) { return builder_.constant(is64 ? Type::i64 : Type::i32, bits); }
+  Value op(Op o, Value a, Value b = {}, Value c = {}) { return builder_.op(o, a, b, c); }
+  Value op_with(Op o, Value a, std::uint64_t bits) { return builder_.op_with(o, a, bits); }
+  Value low(Value v, bool is64) { return is64 ? v : op(Op::Trunc, v); }
+  Value wide(Value v);
+
+  // lift_integer.cpp
+  void address(const Instruction& i, std::uint64_t at);
+  void add(const Instruction& i);
+  void logic(const Instruction& i);
+  void move_wide(const Instruction& i);
+  void bitfield(const Instruction& i);
+  void extract(const Instruction& i);
+  void add_carry(const Instruction& i);
+  void conditional_compare(const Instruction& i);
+  void conditional_select(const Instruction& i);
+  void divide(const Instruction& i);
+  void shift(const Instruction& i);
+  void reverse(const Instruction& i);
+  void count_bits(const Instruction& i);
+  void multiply(const Instruction& i);
+  void multiply_long(const Instruction& i);
+  void multiply_high(const Instruction& i);
+  Value shifted(const Instruction& i);
+  Value extended(Value wide, Extend extend, unsigned amount, bool is64);
+  Value second_operand(const Instruction& i);
+  Value swapped_bytes_of_halves(Value v, bool is64);
+
+  // lift_memory.cpp
+  void load(const Instruction& i, std::uint64_t at);
+  void store(const Instruction& i);
+  void load_pair(const Instruction& i);
+  void store_pair(const Instruction& i);
+  Access access(const Instruction& i, unsigned bytes);
+  void write_back(const Instruction& i, const Access& access);
+  Value loaded(const Instruction& i, Value place, unsigned displacement);
+  std::uint32_t window_of(unsigned base);
+
+  // lift_flags.cpp
+  void keep_flags(Flags kind, Value a, Value b);
+  FourFlags four_flags();
+  FourFlags flags_of_nzcv();
+  FourFlags flags_of_sum(Value a, Value b);
+  FourFlags flags_of_difference(Value a, Value b);
+  FourFlags flags_of_logic(Value result);
+  Value packed(const FourFlags& flags);
+  Value condition(unsigned code);
+  Value condition_of_difference(unsigned code, Value a, Value b);
+  Value condition_of(unsigned code, const FourFlags& flags);
+  Value operand(unsigned number, bool is64);
+  Value inverted(Value condition) { return op_with(Op::Xor, condition, 1); }
+
+  region::Region& region_;
+  region::Builder& builder_;
+  std::function<std::uint32_t()> miss_;
+  Flags flags_ = Flags::nzcv;
+  std::array<std::optional<std::uint32_t>, 33> windows_{};  ///< by base register; 32 is the program counter
+};
+
+}  // namespace trident::loop::aarch64

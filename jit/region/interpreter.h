@@ -1,0 +1,29 @@
+// Runs regions: their meaning, and the oracle of code that is generated from them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "jit/region/region.h"
+
+namespace trident::region {
+
+/// Returns the value of an op of signature Same, Compare, Select, Widen or Narrow. `type` is that of the first operand,
+/// for Select that of the second; values of i32 have no bits above the lowest 32.
+std::uint64_t evaluate(Op op, Type type, std::uint64_t a, std::uint64_t b, std::uint64_t c);
+
+struct Outcome {
+  std::optional<Exit> exit;  ///< nothing when the steps were used up
+  std::uint64_t steps = 0;   ///< instructions that were run
+};
+
+/// Runs `region`, which passes check(), on a frame that holds all its homes and as many windows as it has. Memory is
+/// read and written through the windows. When `steps` instructions have run, it stops where it is: the frame then holds
+/// the variables of that point. Bytes of the frame that are no variable's home stay, but for those of the head that
+/// FrameHead names.
+Outcome interpret(const Region& region, std::span<std::byte> frame, std::span<const Window> windows,
+                  std::uint64_t steps);
+
+}  // namespace trident::region

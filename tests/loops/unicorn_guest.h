@@ -1,0 +1,55 @@
+// A guest CPU of Unicorn with a page of code and some memory: the oracle of lifted loops.
+#pragma once
+
+#include <unicorn/unicorn.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/loop/aarch64/lifter.h"
+#include "tests/support/random.h"
+
+namespace trident::tests {
+
+/// A loop's frame as the caller sees it.
+struct GuestFrame {
+  region::FrameHead head;
+  std::uint64_t x[32];
+  std::uint64_t pc, iterations;
+  std::uint32_t nzcv, unused[3];
+  std::uint64_t flag_operands[2];
+};
+static_assert(sizeof(GuestFrame) == loop::aarch64::kFrameBytes);
+
+inline constexpr std::uint64_t kCodeBase = 0x1'0000, kDataBase = 0x20'0000;
+inline constexpr std::size_t kDataBytes = 0x4000;
+
+class UnicornGuest {
+ public:
+  UnicornGuest();
+  ~UnicornGuest();
+  UnicornGuest(const UnicornGuest&) = delete;
+  UnicornGuest& operator=(const UnicornGuest&) = delete;
+
+  /// Runs `code`, which stands at kCodeBase, from there until `until`, at most `instructions` (0: any number) of it.
+  /// The frame's registers and flags are the guest's before and after, and so is data(). Returns false at a fault; pc
+  /// is that of the instruction that did not run.
+  bool run(std::span<const std::uint32_t> code, GuestFrame& frame, std::uint64_t until, std::size_t instructions);
+  std::span<std::uint8_t> data() { return {data_, kDataBytes}; }
+
+ private:
+  uc_engine* engine_ = nullptr;
+  std::uint8_t* data_ = nullptr;
+  std::uint64_t address_ = 0;  ///< of the instruction that ran last
+};
+
+/// How many cases a test draws: TRIDENT_LOOP_CASES, which a campaign sets, or `by_default`.
+std::size_t cases(std::size_t by_default);
+/// Fills with random bytes, eight at a time.
+void fill(std::span<std::uint8_t> bytes, testing::Random& random);
+/// A random number with many corners.
+std::uint64_t drawn(std::uint64_t random);
+
+}  // namespace trident::tests
