@@ -247,6 +247,15 @@ std::uint64_t thread_work_ns() {
   return thread_cpu_ns() + t_children_cpu_ns;
 }
 
+bool WorkLimit::reached() {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns < not_before_ns_) return false;
+  const std::uint64_t used_ns = thread_work_ns();
+  if (used_ns >= end_ns_) return true;
+  not_before_ns_ = now_ns + (end_ns_ - used_ns) / 2;  // a thread and its child may both run all the time
+  return false;
+}
+
 std::uint64_t thread_children() {
   return t_children;
 }

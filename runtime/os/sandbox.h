@@ -46,6 +46,19 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
 /// machine is.
 std::uint64_t thread_work_ns();
 
+/// A limit of thread_work_ns() that can be asked often. That clock is a system call, of 1.5 us where memory is
+/// virtualised; it is read only when, by the monotonic clock, the limit may be reached. For one thread.
+class WorkLimit {
+ public:
+  explicit WorkLimit(std::uint64_t end_ns) : end_ns_(end_ns) {}
+  [[nodiscard]] bool reached();
+  [[nodiscard]] std::uint64_t end_ns() const { return end_ns_; }
+
+ private:
+  std::uint64_t end_ns_;
+  std::uint64_t not_before_ns_ = 0;  ///< by monotonic_ns()
+};
+
 /// Sandboxed children that this thread has made. Where memory is virtualised each costs milliseconds: tests count them.
 std::uint64_t thread_children();
 

@@ -185,6 +185,28 @@ TEST(Sandbox, WorkOfChildrenCountsForTheThreadThatWaits) {
   EXPECT_GE(thread_work_ns() - before, 45'000'000u);
 }
 
+// Oracle: the clock that it stands for.
+TEST(WorkLimit, IsReachedWhenTheWorkIsDone) {
+  EXPECT_TRUE(WorkLimit(0).reached());
+  EXPECT_TRUE(WorkLimit(thread_work_ns()).reached());
+  const std::uint64_t end_ns = thread_work_ns() + 30'000'000;
+  WorkLimit limit(end_ns);
+  EXPECT_FALSE(limit.reached());
+  while (!limit.reached()) ASSERT_LT(thread_work_ns(), end_ns + 20'000'000);
+  EXPECT_GE(thread_work_ns(), end_ns);
+  EXPECT_TRUE(limit.reached());
+}
+
+TEST(WorkLimit, SleepIsNoWorkAndThatOfChildrenIs) {
+  WorkLimit limit(thread_work_ns() + 40'000'000);
+  ::usleep(60'000);
+  EXPECT_FALSE(limit.reached());
+  run([](void*) {
+    while (thread_cpu_ns() < 60'000'000) asm volatile("");
+  });
+  EXPECT_TRUE(limit.reached());
+}
+
 TEST(Sandbox, ChildrenAreCounted) {
   const std::uint64_t before = thread_children();
   run([](void*) {});
