@@ -438,45 +438,61 @@ Outputs interpret_long(const expr::Expr& source, const kir::Kernel& kernel, cons
 
 }  // namespace
 
+Execute one_by_one(std::function<Result<Executed>(const CodeRun& run)> execute) {
+  return [execute = std::move(execute)](std::span<const CodeRun> runs) -> Result<std::vector<Executed>> {
+    std::vector<Executed> results;
+    for (const CodeRun& run : runs) {
+      TRY(Executed executed, execute(run));
+      results.push_back(std::move(executed));
+      if (!results.back().failure.empty()) break;
+    }
+    return results;
+  };
+}
+
+// Makes all runs at once and compares their results in order.
+Result<Verdict> Checker::compare_code(const Verdict& meaning, const Execute& execute,
+                                      std::span<const Question> questions) const {
+  std::vector<CodeRun> runs;
+  for (const Question& question : questions) runs.push_back(question.run);
+  TRY_VOID(go_on());
+  TRY(const std::vector<Executed> executed, execute(runs));
+  for (std::size_t i = 0; i < executed.size(); ++i) {
+    TRY_VOID(go_on());
+    std::optional<Counterexample> difference;
+    if (executed[i].failure.empty())
+      difference = compare_bits(source_, runs[i].samples, runs[i].calls, questions[i].wanted, executed[i].outputs,
+                                policy_.kind);
+    else
+      difference.emplace().why = executed[i].failure;
+    if (difference) return differing(meaning, std::move(*difference));
+  }
+  CHECK(executed.size() == runs.size());
+  return meaning;
+}
+
 Result<Verdict> Checker::check_long_calls(const Prepared& prepared, const kir::Kernel& kernel, const Execute& execute,
                                           std::uint64_t elements) {
   const Samples samples = make_long(source_, sets_[0], elements + kLongSlack);
   for (const bool flush_start : {false, true}) {
-    TRY_VOID(go_on());
     const std::vector<Call> calls = long_calls(samples.n, elements, flush_start);
-    TRY(const Executed executed, execute(samples, calls, flush_start));
-    std::optional<Counterexample> difference;
-    if (executed.failure.empty()) {
-      const Outputs wanted = interpret_long(source_, kernel, samples, calls);
-      difference = compare_bits(source_, samples, calls, wanted, executed.outputs, policy_.kind);
-    } else {
-      difference.emplace().why = executed.failure;
-    }
-    if (difference) return differing(prepared.meaning, std::move(*difference));
+    const Outputs wanted = interpret_long(source_, kernel, samples, calls);
+    const Question question{{samples, calls, flush_start}, wanted};
+    TRY(Verdict verdict, compare_code(prepared.meaning, execute, std::span(&question, 1)));
+    if (!verdict.same()) return verdict;
   }
   return prepared.meaning;
 }
 
 Result<Verdict> Checker::check_code(const Prepared& prepared, const Execute& execute, Effort effort) {
-  const auto compare = [&](const Samples& samples, const std::vector<Call>& calls, bool flush_start,
-                           const Outputs& wanted) -> Result<std::optional<Counterexample>> {
-    TRY_VOID(go_on());
-    TRY(const Executed executed, execute(samples, calls, flush_start));
-    if (executed.failure.empty()) return compare_bits(source_, samples, calls, wanted, executed.outputs, policy_.kind);
-    Counterexample e;
-    e.why = executed.failure;
-    return std::optional<Counterexample>(std::move(e));
-  };
-  for (std::size_t placement = 0; placement < prepared.tails.size(); ++placement) {
-    TRY(auto difference, compare(sets_[0], prepared.tail_calls[placement], placement == 1, prepared.tails[placement]));
-    if (difference) return differing(prepared.meaning, std::move(*difference));
-  }
+  std::vector<Question> questions;
+  for (std::size_t placement = 0; placement < prepared.tails.size(); ++placement)
+    questions.push_back({{sets_[0], prepared.tail_calls[placement], placement == 1}, prepared.tails[placement]});
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     if (effort == Effort::brief && s + 1 != sets_.size()) continue;  // the corners are the last set
-    TRY(auto difference, compare(sets_[s], sets_[s].calls, false, prepared.full[s]));
-    if (difference) return differing(prepared.meaning, std::move(*difference));
+    questions.push_back({{sets_[s], sets_[s].calls}, prepared.full[s]});
   }
-  return prepared.meaning;
+  return compare_code(prepared.meaning, execute, questions);
 }
 
 }  // namespace trident::equiv

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "jit/equiv/compare.h"
 #include "jit/kir/kir.h"
@@ -25,15 +26,23 @@ struct CheckOptions {
   std::function<bool()> cancelled{};
 };
 
-/// Result of running a candidate.
+/// Calls of a candidate on points of `samples`. With flush_start the arrays begin where accessible memory begins, else
+/// they end where it ends.
+struct CodeRun {
+  const Samples& samples;
+  const std::vector<Call>& calls;
+  bool flush_start = false;
+};
+/// Result of a run.
 struct Executed {
-  std::string failure;  ///< "crashed (SIGSEGV) in call 3", or empty
+  std::string failure;  ///< "crashed (SIGSEGV) in a call of 3 elements", or empty
   Outputs outputs;
 };
-/// Runs the candidate on `calls` of `samples`. With flush_start the arrays begin where accessible memory begins, else
-/// they end where it ends. An Error means that nothing could be run at all.
-using Execute =
-    std::function<Result<Executed>(const Samples& samples, const std::vector<Call>& calls, bool flush_start)>;
+/// Makes the runs in turn and returns their results, up to the first with a failure. An Error means that nothing could
+/// be run at all.
+using Execute = std::function<Result<std::vector<Executed>>(std::span<const CodeRun> runs)>;
+/// Makes each run by itself.
+Execute one_by_one(std::function<Result<Executed>(const CodeRun& run)> execute);
 
 enum class Effort : std::uint8_t { full, brief };
 
@@ -97,6 +106,13 @@ class Checker {
                                                     const Standing& standing, Verdict& verdict);
   Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,
                                                     const std::vector<std::vector<Errors>>& errors, Verdict& verdict);
+  /// A run of a candidate with the results of the interpreter.
+  struct Question {
+    CodeRun run;
+    const Outputs& wanted;
+  };
+  [[nodiscard]] Result<Verdict> compare_code(const Verdict& meaning, const Execute& execute,
+                                             std::span<const Question> questions) const;
 
   const expr::Expr& source_;
   expr::Policy policy_;

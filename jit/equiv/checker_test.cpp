@@ -36,9 +36,9 @@ kir::Kernel lowered(const expr::Expr& e) {
 
 // Runs a kernel as if it were machine code.
 Execute interpreting(const expr::Expr& source, const kir::Kernel& kernel) {
-  return [&](const Samples& samples, const std::vector<Call>& calls, bool) -> Result<Executed> {
-    return Executed{"", interpret_calls(source, kernel, samples, calls)};
-  };
+  return one_by_one([&](const CodeRun& run) -> Result<Executed> {
+    return Executed{"", interpret_calls(source, kernel, run.samples, run.calls)};
+  });
 }
 
 Verdict verdict_of(const expr::Expr& source, const kir::Kernel& kernel, expr::Policy policy = {}) {
@@ -199,21 +199,20 @@ TEST(Checker, LongCallsAreComparedBitForBit) {
     enum class Fault { none, first, last, misaligned, in_place, at_start, crash };
     for (const Fault fault :
          {Fault::none, Fault::first, Fault::last, Fault::misaligned, Fault::in_place, Fault::at_start, Fault::crash}) {
-      const Execute spoiling = [&](const Samples& samples, const std::vector<Call>& calls,
-                                   bool flush_start) -> Result<Executed> {
-        Executed executed{"", interpret_calls(source, kernel, samples, calls)};
-        for (std::size_t c = 0; c < calls.size(); ++c) {
-          const Call& call = calls[c];
+      const Execute spoiling = one_by_one([&](const CodeRun& run) -> Result<Executed> {
+        Executed executed{"", interpret_calls(source, kernel, run.samples, run.calls)};
+        for (std::size_t c = 0; c < run.calls.size(); ++c) {
+          const Call& call = run.calls[c];
           if (call.n < kLong || fault == Fault::none) continue;
           auto& output = executed.outputs[c].back();
           const bool hit =
               fault == Fault::first || fault == Fault::last || (fault == Fault::in_place && call.in_place) ||
-              (fault == Fault::misaligned && call.first % 8 != 0) || (fault == Fault::at_start && flush_start);
+              (fault == Fault::misaligned && call.first % 8 != 0) || (fault == Fault::at_start && run.flush_start);
           if (hit) (fault == Fault::last ? output.back() : output.front()) ^= std::byte{1};
           if (fault == Fault::crash) executed.failure = "crashed";
         }
         return executed;
-      };
+      });
       // The ordinary check sees nothing of it.
       auto ordinary = (*checker)->check_code(*prepared, spoiling, Effort::full);
       ASSERT_TRUE(ordinary.ok());
@@ -420,8 +419,8 @@ TEST(Checker, UnderFastHostsNeedNotAgreeOnWhatInfinitiesGive) {
     const auto kernel = lowered(source);
     const auto checker = Checker::make(source, {policy, 2}, {.samples = {.points = 512}});
     auto prepared = (*checker)->check_meaning(kernel, Demand::policy);
-    const auto execute = [&](const Samples& samples, const std::vector<Call>& calls, bool) -> Result<Executed> {
-      Executed done{"", interpret_calls(source, kernel, samples, calls)};
+    const Execute execute = one_by_one([&](const CodeRun& run) -> Result<Executed> {
+      Executed done{"", interpret_calls(source, kernel, run.samples, run.calls)};
       for (auto& call : done.outputs)
         for (auto& output : call)
           for (std::size_t at = 0; at + sizeof(float) <= output.size(); at += sizeof(float)) {
@@ -431,7 +430,7 @@ TEST(Checker, UnderFastHostsNeedNotAgreeOnWhatInfinitiesGive) {
             std::memcpy(&output[at], &y, sizeof y);
           }
       return done;
-    };
+    });
     return (*checker)->check_code(*prepared, execute, Effort::full)->same();
   };
   EXPECT_FALSE(verdict(expr::PolicyKind::exact, false));
@@ -590,21 +589,19 @@ TEST(Checker, CodeIsComparedBitForBitAndFailuresAreNamed) {
   EXPECT_FALSE(rounded->same());
 
   // Wrong only in a tail of 13 elements.
-  const Execute tail_fault = [&](const Samples& samples, const std::vector<Call>& calls, bool) -> Result<Executed> {
-    Executed done{"", interpret_calls(source, kernel, samples, calls)};
-    for (std::size_t c = 0; c < calls.size(); ++c)
-      if (calls[c].n == 13 && calls[c].in_place) done.outputs[c][0][12 * 4] ^= std::byte{1};
+  const Execute tail_fault = one_by_one([&](const CodeRun& run) -> Result<Executed> {
+    Executed done{"", interpret_calls(source, kernel, run.samples, run.calls)};
+    for (std::size_t c = 0; c < run.calls.size(); ++c)
+      if (run.calls[c].n == 13 && run.calls[c].in_place) done.outputs[c][0][12 * 4] ^= std::byte{1};
     return done;
-  };
+  });
   auto faulty = (*checker)->check_code(*prepared, tail_fault, Effort::brief);
   ASSERT_TRUE(faulty.ok());
   ASSERT_FALSE(faulty->same());
   EXPECT_EQ(faulty->counterexample->elements, 13u);
   EXPECT_EQ(faulty->counterexample->element, 12u);
 
-  const Execute crash = [](const Samples&, const std::vector<Call>&, bool) -> Result<Executed> {
-    return Executed{"crashed (SIGILL)", {}};
-  };
+  const Execute crash = one_by_one([](const CodeRun&) -> Result<Executed> { return Executed{"crashed (SIGILL)", {}}; });
   auto crashed = (*checker)->check_code(*prepared, crash, Effort::brief);
   ASSERT_TRUE(crashed.ok());
   EXPECT_NE(print(*crashed).find("crashed (SIGILL)"), std::string::npos);

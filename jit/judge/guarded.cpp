@@ -10,6 +10,9 @@ constexpr std::byte kCanary{0xA5};
 /// Canary bytes on each side of an output, clipped to its mapping: more than any vector or unrolled iteration stores.
 constexpr std::size_t kCanaryBytes = 4096;
 
+/// Memory of runs that share a child.
+constexpr std::size_t kSharedRunBytes = std::size_t{32} << 20;
+
 // One array in guarded memory: flush with the end or the start of its mapping.
 struct Array {
   std::span<std::byte> mapping;
@@ -98,6 +101,20 @@ std::size_t output_bytes(const Signature::Output& output, std::uint64_t n) {
   return output.scalar ? output.bytes : static_cast<std::size_t>(n) * output.bytes;
 }
 
+std::size_t log_bytes(const Signature& signature, const GuardedRun& run) {
+  std::size_t bytes = 0;
+  for (const auto& call : run.calls)
+    for (const auto& output : signature.outputs) bytes += output_bytes(output, call.n);
+  return bytes;
+}
+
+std::size_t memory_of(const Signature& signature, const GuardedRun& run) {
+  std::size_t bytes = log_bytes(signature, run);
+  for (const std::uint32_t each : signature.input_bytes) bytes += static_cast<std::size_t>(run.elements) * each;
+  for (const auto& output : signature.outputs) bytes += output_bytes(output, run.elements);
+  return bytes;
+}
+
 // All the memory of one run; the spans and pointers of its calls point into it.
 class Arena {
  public:
@@ -114,28 +131,30 @@ class Arena {
       TRY(Array array, make_array(output.bytes, output.scalar ? 1 : run_.elements));
       outputs_.push_back(array);
     }
-    std::size_t log_bytes = 0;
-    for (const auto& call : run_.calls)
-      for (const auto& output : signature_.outputs) log_bytes += output_bytes(output, call.n);
-    TRY(log_, os::map_shared(log_bytes));
+    TRY(log_, os::map_shared(log_bytes(signature_, run_)));
     lay_out_calls();
     return {};
   }
 
-  Result<GuardedResults> run(trident_entry entry) {
-    std::vector<Contestant> contestants;
+  [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+
+  // Adds what the child calls and what it may not write.
+  void enter(trident_entry entry, std::vector<Contestant>& contestants, std::vector<std::span<std::byte>>& read_only) {
     for (ArrayCall& call : calls_) {
       call.kernel.entry = entry;
       contestants.push_back({call_on_arrays, &call, reset_arrays});
     }
-    TRY(const GuardedEnd end, run_guarded(contestants, kept_to_arrays, read_only_, run_.cpu_ns));
-    GuardedResults results{end, {}};
-    if (!results.sound()) return results;
+    read_only.insert(read_only.end(), read_only_.begin(), read_only_.end());
+  }
+
+  // Returns the outputs of all calls, which must be done.
+  [[nodiscard]] std::vector<std::vector<std::vector<std::byte>>> outputs() const {
+    std::vector<std::vector<std::vector<std::byte>>> all;
     for (const ArrayCall& call : calls_) {
-      auto& outputs = results.outputs.emplace_back();
+      auto& outputs = all.emplace_back();
       for (const OutputPlace& out : call.outputs) outputs.emplace_back(out.log, out.log + out.bytes);
     }
-    return results;
+    return all;
   }
 
  private:
@@ -204,6 +223,59 @@ class Arena {
   std::vector<ArrayCall> calls_;
 };
 
+// Returns how many of `runs` share the next child: all with one limit of time, and the first whatever its memory.
+std::size_t sharing(const Signature& signature, std::span<const GuardedRun> runs) {
+  std::size_t count = 0;
+  for (std::size_t bytes = 0; count < runs.size() && runs[count].cpu_ns == runs[0].cpu_ns; ++count) {
+    bytes += memory_of(signature, runs[count]);
+    if (count > 0 && bytes > kSharedRunBytes) break;
+  }
+  return count;
+}
+
+// The end of the run that has the child's calls from `first` on. A child that ended badly did so in its last run, or in
+// an earlier one with a call left to do or without a call behind it that began. (A child may write any progress.)
+GuardedEnd end_of_run(const GuardedEnd& child, std::size_t first, std::size_t calls) {
+  const std::size_t after = first + calls;
+  const bool later = after < child.calls && child.calls_done >= after && child.calls_begun > after;
+  if (child.sound() || later) return {{}, calls, calls, calls, false};
+  return {child.end, calls, child.calls_begun - first, child.calls_done - first, child.wrote_outside};
+}
+
+// Makes `runs` in one child and adds the results of those that ended. A run that was not the child's first may have
+// had too little time: if it was under way when the time was up, it adds nothing.
+Result<void> run_together(trident_entry entry, const Signature& signature, std::span<const GuardedRun> runs,
+                          std::vector<GuardedResults>& results) {
+  std::vector<Arena> arenas;
+  std::vector<Contestant> contestants;
+  std::vector<std::span<std::byte>> read_only;
+  for (const GuardedRun& run : runs) {
+    TRY_VOID(arenas.emplace_back(signature, run).make());
+    arenas.back().enter(entry, contestants, read_only);
+  }
+  TRY(const GuardedEnd child, run_guarded(contestants, kept_to_arrays, read_only, runs[0].cpu_ns));
+  std::size_t first = 0;
+  for (const Arena& arena : arenas) {
+    const GuardedEnd end = end_of_run(child, first, arena.calls());
+    if (end.end.kind == os::SandboxEnd::Kind::timed_out && &arena != &arenas.front()) return {};
+    results.push_back({end, end.sound() ? arena.outputs() : decltype(arena.outputs()){}});
+    if (!end.sound()) return {};
+    first += arena.calls();
+  }
+  return {};
+}
+
+void check_shape(const Signature& signature, const GuardedRun& run) {
+  CHECK(run.inputs.size() == signature.input_bytes.size());
+  for (std::size_t i = 0; i < run.inputs.size(); ++i)
+    CHECK(run.inputs[i].size() == run.elements * signature.input_bytes[i]);
+  for (const auto& call : run.calls) {
+    CHECK(call.first <= run.elements);
+    CHECK(call.n <= run.elements - call.first);
+    CHECK(call.params < run.params.size());
+  }
+}
+
 }  // namespace
 
 Signature signature_of(const kir::Kernel& kernel) {
@@ -227,21 +299,29 @@ Result<GuardedEnd> run_guarded(std::span<const Contestant> calls, bool (*kept)(v
   if (end.kind != os::SandboxEnd::Kind::finished && progress->calls_begun == 0)
     return make_error(ErrorCode::kOsError, "a child %s before it called the code under test",
                       os::describe(end).c_str());
-  return GuardedEnd{end, static_cast<std::size_t>(progress->calls_done), progress->wrote_outside != 0};
+  return GuardedEnd{end, calls.size(), static_cast<std::size_t>(progress->calls_begun),
+                    static_cast<std::size_t>(progress->calls_done), progress->wrote_outside != 0};
 }
 
 Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature& signature, const GuardedRun& run) {
-  CHECK(run.inputs.size() == signature.input_bytes.size());
-  for (std::size_t i = 0; i < run.inputs.size(); ++i)
-    CHECK(run.inputs[i].size() == run.elements * signature.input_bytes[i]);
-  for (const auto& call : run.calls) {
-    CHECK(call.first <= run.elements);
-    CHECK(call.n <= run.elements - call.first);
-    CHECK(call.params < run.params.size());
+  TRY(std::vector<GuardedResults> results, run_guarded(kernel, signature, std::span(&run, 1)));
+  return std::move(results.front());
+}
+
+Result<std::vector<GuardedResults>> run_guarded(const image::Mapped& kernel, const Signature& signature,
+                                                std::span<const GuardedRun> runs) {
+  for (const GuardedRun& run : runs) check_shape(signature, run);
+  std::vector<GuardedResults> results;
+  while (results.size() < runs.size() && (results.empty() || results.back().sound())) {
+    const auto left = runs.subspan(results.size());
+    TRY_VOID(run_together(kernel.entry(), signature, left.first(sharing(signature, left)), results));
   }
-  Arena arena(signature, run);
-  TRY_VOID(arena.make());
-  return arena.run(kernel.entry());
+  return results;
+}
+
+std::string describe(const GuardedEnd& end) {
+  if (end.wrote_outside) return "wrote outside its outputs";
+  return end.end.kind == os::SandboxEnd::Kind::finished ? "ended its process" : os::describe(end.end);
 }
 
 }  // namespace trident::judge

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "jit/image/image.h"
@@ -52,10 +53,17 @@ struct GuardedRun {
 
 struct GuardedEnd {
   os::SandboxEnd end;
-  std::size_t calls_done = 0;  ///< the call with this index was under way when the child crashed or timed out
-  bool wrote_outside = false;  ///< call `calls_done` changed memory that is not its own
-  [[nodiscard]] bool sound() const { return end.kind == os::SandboxEnd::Kind::finished && !wrote_outside; }
+  std::size_t calls = 0;        ///< that were asked for
+  std::size_t calls_begun = 0;  ///< if equal to calls_done, none was under way at the end
+  std::size_t calls_done = 0;   ///< the call with this index was under way when the child crashed or timed out
+  bool wrote_outside = false;   ///< call `calls_done` changed memory that is not its own
+  /// A child that finished early is not sound: the code under test ended its process.
+  [[nodiscard]] bool sound() const {
+    return end.kind == os::SandboxEnd::Kind::finished && !wrote_outside && calls_done == calls;
+  }
 };
+/// "crashed (SIGSEGV)", "wrote outside its outputs", "ended its process": for messages.
+std::string describe(const GuardedEnd& end);
 
 struct GuardedResults : GuardedEnd {
   /// outputs[call][output]: n elements (one when scalar); only for finished runs.
@@ -70,5 +78,12 @@ Result<GuardedEnd> run_guarded(std::span<const Contestant> calls, bool (*kept)(v
 
 /// Runs a kernel. OsError when memory or the sandbox cannot be had; any behaviour of the kernel is a value.
 Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature& signature, const GuardedRun& run);
+
+/// Makes several runs of a kernel in turn. Returns their results, up to the first that is not sound. The results are
+/// those of single runs, but runs share a child where their memory allows it, because a child costs more than most
+/// runs. Each run has its own guard pages, and its own limit of CPU time: one that was under way when a shared child's
+/// time was up is made again in another child.
+Result<std::vector<GuardedResults>> run_guarded(const image::Mapped& kernel, const Signature& signature,
+                                                std::span<const GuardedRun> runs);
 
 }  // namespace trident::judge

@@ -42,6 +42,8 @@ KERNEL(hangs_later, 0, "jge", "cmp $64, %rsi\n 9: jae 9b", "")
 KERNEL(crashes_later, 0, "jge", "cmp $64, %rsi\n jb 9f\n ud2\n 9:", "")
 KERNEL(crashes_by_order, 0, "jge", "cmpq $7, (%r8)\n jne 9f\n ud2\n 9:", "")
 KERNEL(calls_system, 0, "jge", "mov $39, %eax\n syscall", "")
+KERNEL(exits_later, 0, "jge", "cmp $64, %rsi\n jb 9f\n xor %edi, %edi\n mov $231, %eax\n syscall\n 9:", "")
+KERNEL(writes_behind_later, 0, "jge", "cmp $64, %rsi\n jb 9f\n mov (%rcx), %r9\n movq $1, (%r9,%rsi,8)\n 9:", "")
 KERNEL(wild_write, 0, "jge", "movq $0, 0x1000", "")
 // A dependent chain of divisions, about a hundred times slower per element.
 KERNEL(slow, 0, "jge", "",
@@ -168,6 +170,95 @@ TEST(Guarded, SaysWhichCallCrashed) {
   ASSERT_TRUE(results.ok());
   EXPECT_EQ(results->end.signal, SIGILL);
   EXPECT_EQ(results->calls_done, plan.run.calls.size() - 1);  // only the last call has 64 elements or more
+}
+
+/// Runs of short calls, with a longer call in one of them.
+struct Series {
+  Plan plan;
+  std::vector<GuardedRun> runs;
+  Series(std::size_t count, std::size_t with_longer) {
+    plan.run.calls.pop_back();
+    plan.run.cpu_ns = 50'000'000;
+    runs.assign(count, plan.run);
+    for (std::size_t r = 0; r < count; ++r) runs[r].flush_start = r % 2 == 1;
+    if (with_longer >= count) return;
+    auto& calls = runs[with_longer].calls;
+    calls.insert(calls.begin() + 5, {100, 64, 1, false});
+  }
+};
+
+/// Oracle: each run by itself.
+std::vector<GuardedResults> one_by_one(const image::Mapped& kernel, std::span<const GuardedRun> runs) {
+  std::vector<GuardedResults> results;
+  for (const GuardedRun& run : runs) {
+    auto result = run_guarded(kernel, kSignature, run);
+    CHECK(result.ok());
+    results.push_back(std::move(result).value());
+    if (!results.back().sound()) break;
+  }
+  return results;
+}
+
+// Returns how many children it took.
+std::uint64_t expect_results_of_single_runs(const image::Mapped& kernel, std::span<const GuardedRun> runs) {
+  const std::uint64_t before = os::thread_children();
+  const auto together = run_guarded(kernel, kSignature, runs);
+  const std::uint64_t children = os::thread_children() - before;
+  CHECK(together.ok());
+  const auto single = one_by_one(kernel, runs);
+  EXPECT_EQ(together->size(), single.size());
+  for (std::size_t r = 0; r < std::min(together->size(), single.size()); ++r) {
+    const GuardedResults &a = (*together)[r], &b = single[r];
+    EXPECT_EQ(a.end.kind, b.end.kind) << r;
+    EXPECT_EQ(describe(a), describe(b)) << r;
+    EXPECT_EQ(a.calls, b.calls) << r;
+    EXPECT_EQ(a.calls_begun, b.calls_begun) << r;
+    EXPECT_EQ(a.calls_done, b.calls_done) << r;
+    EXPECT_EQ(a.outputs, b.outputs) << r;
+  }
+  return children;
+}
+
+TEST(GuardedSeries, TakesOneChildAndGivesTheResultsOfSingleRuns) {
+  const Series series(13, 7);
+  EXPECT_EQ(expect_results_of_single_runs(MAPPED(good), series.runs), 1u);
+}
+
+TEST(GuardedSeries, AFaultIsOneOfItsRunAndCall) {
+  for (const std::size_t at : {0, 1, 4}) {
+    const Series series(5, at);
+    const auto results = run_guarded(MAPPED(crashes_later), kSignature, series.runs);
+    ASSERT_TRUE(results.ok());
+    ASSERT_EQ(results->size(), at + 1);
+    EXPECT_EQ(results->back().calls_done, 5u);
+    EXPECT_EQ(describe(results->back()), "crashed (SIGILL)");
+    EXPECT_EQ(expect_results_of_single_runs(MAPPED(crashes_later), series.runs), 1u);
+    EXPECT_EQ(expect_results_of_single_runs(MAPPED(writes_behind_later), series.runs), 1u);
+    EXPECT_EQ(expect_results_of_single_runs(MAPPED(exits_later), series.runs), 1u);
+  }
+}
+
+TEST(GuardedSeries, EveryRunHasItsOwnTime) {
+  EXPECT_EQ(expect_results_of_single_runs(MAPPED(hangs_later), Series(5, 0).runs), 1u);
+  EXPECT_EQ(expect_results_of_single_runs(MAPPED(hangs_later), Series(5, 3).runs), 2u);
+}
+
+TEST(GuardedSeries, LargeRunsDoNotShare) {
+  const std::vector<std::int64_t> much(1'500'000, 3);
+  GuardedRun large;
+  large.elements = much.size();
+  large.inputs = {std::as_bytes(std::span(much))};
+  large.params = {{1000}};
+  large.calls = {{0, 64, 0, false}};
+  const std::vector<GuardedRun> runs(2, large);
+  EXPECT_EQ(expect_results_of_single_runs(MAPPED(good), runs), 2u);
+}
+
+TEST(Guarded, CodeThatEndsItsProcessIsNotSound) {
+  const GuardedResults results = guarded(MAPPED(exits_later), false, false);
+  EXPECT_FALSE(results.sound());
+  EXPECT_EQ(results.end.kind, Kind::finished);
+  EXPECT_EQ(describe(results), "ended its process");
 }
 
 struct Bench {

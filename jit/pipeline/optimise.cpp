@@ -61,8 +61,8 @@ class Optimisation {
 
   // Checks the meaning of all forms; false if the unrewritten one is wrong, or the baseline is not its code.
   Result<bool> check_forms() {
-    check_end_ns_ =
-        os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare);
+    check_end_ = os::WorkLimit(os::thread_work_ns() +
+                               static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare));
     const std::uint64_t points = equiv::suggested_points(source_);
     check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
                       .seed = options_.search.seed};
@@ -118,7 +118,7 @@ class Optimisation {
   Result<std::size_t> check_candidates() {
     // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
     const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
-    check_end_ns_ = std::max(check_end_ns_, os::thread_work_ns() + left - std::min(left, end));
+    check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
     std::size_t sound = 1;
     for (std::size_t i = 1; i < candidates_.size(); ++i) {
       Candidate& c = candidates_[i];
@@ -333,7 +333,7 @@ class Optimisation {
     return {};
   }
 
-  [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::thread_work_ns() >= check_end_ns_; }
+  [[nodiscard]] bool out_of_time() { return passes_.spent() || check_end_.reached(); }
 
   [[nodiscard]] CallSize size_of_call() const { return call_size(source_, signature_, options_.target.elements); }
 
@@ -374,7 +374,7 @@ class Optimisation {
   equiv::CheckOptions check_;
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<SecondLooks> second_looks_;
-  std::uint64_t check_end_ns_ = 0;  ///< end of the current checks, by os::thread_work_ns()
+  os::WorkLimit check_end_{0};  ///< end of the current checks
 };
 
 // The spine.

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "runtime/os/clock.h"
-#include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 namespace {
@@ -55,7 +54,7 @@ Result<void> check_names(const Search& search, const Trace& trace) {
 PassScope::PassScope(const Options& options, const std::function<void(const Progress&)>& progress)
     : options_(options),
       progress_(progress),
-      work_end_ns_(os::thread_work_ns() + cpu_ns_of(options.budget)),
+      work_end_(os::thread_work_ns() + cpu_ns_of(options.budget)),
       wall_end_ns_(os::monotonic_ns() + kWallPerBudget * cpu_ns_of(options.budget)) {}
 
 bool PassScope::enabled(std::string_view candidate) const {
@@ -71,7 +70,7 @@ void PassScope::report(Stage stage, std::size_t done, std::size_t total, double 
 
 std::uint64_t PassScope::left_ns() const {
   const std::uint64_t used_ns = os::thread_work_ns();
-  return used_ns < work_end_ns_ && os::monotonic_ns() < wall_end_ns_ ? work_end_ns_ - used_ns : 0;
+  return used_ns < work_end_.end_ns() && os::monotonic_ns() < wall_end_ns_ ? work_end_.end_ns() - used_ns : 0;
 }
 
 bool PassScope::cancelled() const {
@@ -79,13 +78,13 @@ bool PassScope::cancelled() const {
 }
 
 bool PassScope::spent() const {
-  return cancelled() || left_ns() == 0;
+  return cancelled() || work_end_.reached() || os::monotonic_ns() >= wall_end_ns_;
 }
 
 std::string PassScope::why_ended() const {
   if (stopped_) return "stopped after pass '" + options_.trace.stop_after + "'";
   if (cancelled()) return "whoever asked for it gave up in pass '" + pass_ + "'";
-  const bool by_clock = os::thread_work_ns() < work_end_ns_ && os::monotonic_ns() >= wall_end_ns_;
+  const bool by_clock = !work_end_.reached() && os::monotonic_ns() >= wall_end_ns_;
   const double limit_s = 1e-9 * static_cast<double>(cpu_ns_of(options_.budget)) * (by_clock ? kWallPerBudget : 1);
   char text[160];
   std::snprintf(text, sizeof text, "the limit of %.3g s%s was reached in pass '%s'", limit_s,

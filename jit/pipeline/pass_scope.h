@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jit/pipeline/pipeline.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 
@@ -53,7 +54,7 @@ class PassScope {
 
   const Options& options_;
   const std::function<void(const Progress&)>& progress_;
-  std::uint64_t work_end_ns_;  ///< by os::thread_work_ns()
+  mutable os::WorkLimit work_end_;
   std::uint64_t wall_end_ns_;
   std::uint64_t entered_ns_ = 0;
   bool stopped_ = false;

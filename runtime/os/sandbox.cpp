@@ -80,11 +80,15 @@ void leave(int status) {
   for (;;) ::syscall(__NR_exit_group, status);
 }
 
-// The handlers of the host program must not see the signals of the code under test.
-void reset_signal_handlers() {
+/// Signals that a fault of the code under test gives it, blocked or not.
+constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+
+// The handlers of the host program must not see the signals of the code under test. All other signals are blocked in
+// the child (fork_quietly) and stay so, because the filter forbids sigprocmask: their handlers need no call each.
+void reset_fault_handlers() {
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &by_default, nullptr);
+  for (const int signal : kFaults) ::sigaction(signal, &by_default, nullptr);
 }
 
 bool limit(int resource, rlim_t value) {
@@ -107,7 +111,7 @@ bool close_the_kernel() {
 }
 
 bool enter_sandbox(const ChildPlan& plan) {
-  reset_signal_handlers();
+  reset_fault_handlers();
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || ::getppid() != plan.parent) return false;
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   ::syscall(SYS_close_range, 0, ~0u, 0);  // Linux 5.9; without it the filter still forbids their use
@@ -165,6 +169,7 @@ constexpr std::uint64_t kLookNs = 100'000'000;
 constexpr std::uint64_t kShortestLookNs = 1'000'000;
 
 thread_local std::uint64_t t_children_cpu_ns = 0;
+thread_local std::uint64_t t_children = 0;
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec t{};
@@ -223,6 +228,7 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
   auto* const body_began = static_cast<bool*>(shared.base());
   ChildPlan plan{body, context, read_only, ::getpid(), limits.cpu_seconds, body_began};
   TRY(const Started child, fork_quietly(plan, stack.bytes()));
+  ++t_children;
   const Watched watched = watch(limits, child);
   if (watched != Watched::ended) kill_child(child);
   int status = 0;
@@ -239,6 +245,19 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
 
 std::uint64_t thread_work_ns() {
   return thread_cpu_ns() + t_children_cpu_ns;
+}
+
+bool WorkLimit::reached() {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns < not_before_ns_) return false;
+  const std::uint64_t used_ns = thread_work_ns();
+  if (used_ns >= end_ns_) return true;
+  not_before_ns_ = now_ns + (end_ns_ - used_ns) / 2;  // a thread and its child may both run all the time
+  return false;
+}
+
+std::uint64_t thread_children() {
+  return t_children;
 }
 
 std::string describe(const SandboxEnd& end) {

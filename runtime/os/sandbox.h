@@ -3,9 +3,9 @@
 // process goes on.
 //
 // The child is made so that it does not matter what else this process is (Trident may be embedded in a threaded
-// program with its own signal handlers): it sends no SIGCHLD and no stranger's wait() reaps it, every signal handler is
-// reset, it has a stack of its own and no descriptors, and between the fork and its end only async-signal-safe code
-// runs. That includes the body: no allocation, no locks, no stdio; results go to memory from map_shared() or
+// program with its own signal handlers): it sends no SIGCHLD and no stranger's wait() reaps it, signals are blocked and
+// handlers of faults reset, it has a stack of its own and no descriptors, and between the fork and its end only
+// async-signal-safe code runs. That includes the body: no allocation, no locks, no stdio; results go to memory from map_shared() or
 // GuardedMapping.
 //
 // A SandboxEnd speaks of the body alone. What the machine did to the child (no memory, no processor, a signal from
@@ -45,6 +45,22 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
 /// CPU time of this thread and of all sandboxed children that it has waited for: the cost of work, however busy the
 /// machine is.
 std::uint64_t thread_work_ns();
+
+/// A limit of thread_work_ns() that can be asked often. That clock is a system call, of 1.5 us where memory is
+/// virtualised; it is read only when, by the monotonic clock, the limit may be reached. For one thread.
+class WorkLimit {
+ public:
+  explicit WorkLimit(std::uint64_t end_ns) : end_ns_(end_ns) {}
+  [[nodiscard]] bool reached();
+  [[nodiscard]] std::uint64_t end_ns() const { return end_ns_; }
+
+ private:
+  std::uint64_t end_ns_;
+  std::uint64_t not_before_ns_ = 0;  ///< by monotonic_ns()
+};
+
+/// Sandboxed children that this thread has made. Where memory is virtualised each costs milliseconds: tests count them.
+std::uint64_t thread_children();
 
 /// "finished", "crashed (SIGSEGV)", "timed out": for messages.
 std::string describe(const SandboxEnd& end);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -103,15 +104,19 @@ TEST(Sandbox, AChildThatGetsNoProcessorIsAnError) {
   EXPECT_GE(monotonic_ns() - start, 20'000'000u);
 }
 
+void send_to_children(int signal) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    for (std::ifstream children(entry.path() / "children"); children;)
+      if (pid_t child = 0; children >> child) ::kill(child, signal);
+}
+
 // As the kernel does that has no memory left.
 TEST(Sandbox, AChildThatIsKilledFromOutsideIsAnError) {
   auto shared = map_shared(sizeof(bool));
   ASSERT_TRUE(shared.ok());
   std::thread killer([&] {
     while (!*static_cast<volatile bool*>(shared->base())) ::usleep(1000);
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
-      for (std::ifstream children(entry.path() / "children"); children;)
-        if (pid_t child = 0; children >> child) ::kill(child, SIGKILL);
+    send_to_children(SIGKILL);
   });
   const auto end = run_sandboxed(
       {.cpu_ns = 20'000'000'000, .cpu_seconds = 30},
@@ -178,6 +183,35 @@ TEST(Sandbox, WorkOfChildrenCountsForTheThreadThatWaits) {
             Kind::finished);
   // The kernel may account in ticks of up to 10 ms.
   EXPECT_GE(thread_work_ns() - before, 45'000'000u);
+}
+
+// Oracle: the clock that it stands for.
+TEST(WorkLimit, IsReachedWhenTheWorkIsDone) {
+  EXPECT_TRUE(WorkLimit(0).reached());
+  EXPECT_TRUE(WorkLimit(thread_work_ns()).reached());
+  const std::uint64_t end_ns = thread_work_ns() + 30'000'000;
+  WorkLimit limit(end_ns);
+  EXPECT_FALSE(limit.reached());
+  while (!limit.reached()) ASSERT_LT(thread_work_ns(), end_ns + 20'000'000);
+  EXPECT_GE(thread_work_ns(), end_ns);
+  EXPECT_TRUE(limit.reached());
+}
+
+TEST(WorkLimit, SleepIsNoWorkAndThatOfChildrenIs) {
+  WorkLimit limit(thread_work_ns() + 40'000'000);
+  ::usleep(60'000);
+  EXPECT_FALSE(limit.reached());
+  run([](void*) {
+    while (thread_cpu_ns() < 60'000'000) asm volatile("");
+  });
+  EXPECT_TRUE(limit.reached());
+}
+
+TEST(Sandbox, ChildrenAreCounted) {
+  const std::uint64_t before = thread_children();
+  run([](void*) {});
+  run([](void*) { write_to_unmapped_memory(); });
+  EXPECT_EQ(thread_children() - before, 2u);
 }
 
 #if defined(__x86_64__)
@@ -250,6 +284,35 @@ TEST(Sandbox, HostHandlersAndWaitsAreLeftAlone) {
   EXPECT_EQ(errno, ECHILD);
   ::sigaction(SIGSEGV, &before_segv, nullptr);
   ::sigaction(SIGCHLD, &before_child, nullptr);
+}
+
+struct SharedFlags {
+  volatile bool running, handled, sent;
+};
+SharedFlags* flags_of_handler = nullptr;
+TEST(Sandbox, SignalsFromOutsideReachNoHandlerInAChild) {
+  auto shared = map_shared(sizeof(SharedFlags));
+  ASSERT_TRUE(shared.ok());
+  flags_of_handler = static_cast<SharedFlags*>(shared->base());
+  const std::array signals = {SIGUSR1, SIGTERM, SIGALRM, SIGSEGV, SIGRTMIN};
+  struct sigaction mine {};
+  mine.sa_handler = [](int) { flags_of_handler->handled = true; };
+  std::array<struct sigaction, signals.size()> before{};
+  for (std::size_t i = 0; i < signals.size(); ++i) ASSERT_EQ(::sigaction(signals[i], &mine, &before[i]), 0);
+  std::thread sender([&] {
+    while (!flags_of_handler->running) ::usleep(1000);
+    for (const int signal : signals) send_to_children(signal);
+    flags_of_handler->sent = true;
+  });
+  const SandboxEnd end = run([](void*) {
+    flags_of_handler->running = true;
+    while (!flags_of_handler->sent) asm volatile("");
+    for (const std::uint64_t end_ns = thread_cpu_ns() + 20'000'000; thread_cpu_ns() < end_ns;) asm volatile("");
+  });
+  sender.join();
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before[i], nullptr);
+  EXPECT_EQ(end.kind, Kind::finished) << describe(end);
+  EXPECT_FALSE(flags_of_handler->handled);
 }
 
 TEST(Sandbox, WorksFromManyThreadsThatAllocate) {
