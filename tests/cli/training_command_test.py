@@ -94,7 +94,7 @@ class TrainingCommand(CommandCase):
         before = self.read("cut.nnue")
         message = self.trident(*command, "--resume", *options, status=2).stderr
         self.assertIn(hint, message)
-        self.assertIn("give the same, or begin anew in another folder", message)
+        self.assertIn("use the same value, or start over in another folder", message)
         self.assertEqual(before, self.read("cut.nnue"))
 
     def test_a_judge_goes_on_after_sigkill(self):
