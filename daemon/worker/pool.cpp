@@ -45,8 +45,7 @@ bool was_asked_to(std::string_view end) {
 net::SharedFd open_weights(std::string_view told) {
   auto file = os::open_regular_file(path_of_weights(told));
   if (file.ok()) return std::make_shared<const os::Fd>(std::move(*file));
-  if (!told.empty())
-    log::warning("{}: the search goes by the weights that come with the program", file.error().message);
+  if (!told.empty()) log::warning("{}: the search uses the shipped weights", file.error().message);
   return nullptr;
 }
 
@@ -220,7 +219,7 @@ class Pool::Worker {
       ready_ = true;
       return;
     }
-    if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
+    if (!works_on(header.ticket)) return fail_protocol("a response to an unknown request");
     if (const auto sound = check(header, tail); !sound.ok()) return fail_protocol(sound.error().message);
     ill_since_ns_ = 0;
     const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
@@ -240,11 +239,13 @@ class Pool::Worker {
   Result<void> check(const ResponseHeader& header, std::span<const std::byte> tail) const {
     switch (header.kind) {
       case Kind::baseline_image:
-        if (lane_ != Lane::baseline) return make_error(ErrorCode::kRejectedMessage, "a baseline of another lane");
+        if (lane_ != Lane::baseline)
+          return make_error(ErrorCode::kRejectedMessage, "a baseline image, which only a baseline worker may send");
         return check_image(tail, TRIDENT_TIER_BASELINE);
       case Kind::outcome: return check_outcome(header, tail);
       case Kind::program:
-        if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
+        if (lane_ != Lane::programs)
+          return make_error(ErrorCode::kRejectedMessage, "a program, which only a programs worker may send");
         return {};
       case Kind::progress:
         if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");
@@ -259,18 +260,20 @@ class Pool::Worker {
   /// Refuses outcomes of workers that search nothing, and those that replace or keep a baseline that was not found right.
   Result<void> check_outcome(const ResponseHeader& header, std::span<const std::byte> tail) const {
     using pipeline::Outcome;
-    if (lane_ != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an outcome of another lane");
+    if (lane_ != Lane::optimise)
+      return make_error(ErrorCode::kRejectedMessage, "an outcome, which only an optimise worker may send");
     const auto outcome = static_cast<Outcome>(header.code);
     if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
     if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)
-      return make_error(ErrorCode::kRejectedMessage, "an outcome over an unchecked baseline");
+      return make_error(ErrorCode::kRejectedMessage, "an outcome although its baseline was not checked");
     return outcome == Outcome::published ? check_image(tail, TRIDENT_TIER_OPTIMISED) : Result<void>();
   }
 
   Result<void> check_interim(const ResponseHeader& header, std::span<const std::byte> tail) const {
-    if (lane_ != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an interim image of another lane");
+    if (lane_ != Lane::optimise)
+      return make_error(ErrorCode::kRejectedMessage, "an interim image, which only an optimise worker may send");
     if (header.baseline_checked == 0)
-      return make_error(ErrorCode::kRejectedMessage, "an interim image over an unchecked baseline");
+      return make_error(ErrorCode::kRejectedMessage, "an interim image although its baseline was not checked");
     return check_image(tail, TRIDENT_TIER_OPTIMISED);
   }
 
@@ -278,7 +281,7 @@ class Pool::Worker {
     TRY_VOID(image::validate(image));
     trident_image_header header;
     std::memcpy(&header, image.data(), sizeof(header));
-    if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of another tier");
+    if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of the wrong tier");
     return {};
   }
 
@@ -298,9 +301,10 @@ class Pool::Worker {
     if (pool_.stopping_) return;
     fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
     if (was_asked_to(how))
-      log::info("a {} worker was told to end ({}); {} requests were in it", name_of(lane_), how, running_.size());
+      log::info("a {} worker was terminated from outside ({}); it held {} requests", name_of(lane_), how,
+                running_.size());
     else
-      log::warning("a {} worker ended ({}{}); {} requests were in it; another is started", name_of(lane_), how,
+      log::warning("a {} worker ended ({}{}); it held {} requests; starting another", name_of(lane_), how,
                    fate == Fate::timed_out ? ", out of time" : "", running_.size());
     const std::deque<Request> lost = std::exchange(running_, {});
     const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;

@@ -327,7 +327,7 @@ class LearningCommand(CommandCase):
 def log_names(log):
     """The weights that the daemon has said it goes by, in order."""
     log.seek(0)
-    return [line.rsplit(" ", 1)[1].strip() for line in log if "weights of the search's guide" in line]
+    return [line.rsplit(" ", 1)[1].strip() for line in log if "search weights: " in line]
 
 
 if __name__ == "__main__":
