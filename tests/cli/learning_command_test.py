@@ -159,8 +159,8 @@ class LearningCommand(CommandCase):
         for names in (("nonsense",), ("program", "nonsense"), ("",)):
             words = [word for name in names for word in ("--without", name)]
             message = self.trident(*train, *words, status=2).stderr
-            self.assertIn(f"--without {names[-1]}: no kernels are of that; there are corpus, program, scramble\n",
-                          message)
+            self.assertIn(f"--without {names[-1]}: no kernels come from that generator; there are corpus, program, "
+                          "scramble\n", message)
         self.assertFalse(os.path.exists(self.at("judge.nnue")))
 
     def test_training_past_a_limit_on_file_sizes_is_an_error(self):
