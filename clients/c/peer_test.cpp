@@ -88,7 +88,7 @@ TEST_F(PeerTest, APathIsTooLongForASocket) {
   for (const std::string& path : {longest, longest + std::string(5000, 's')}) {
     const auto checked = check_socket_path(path);
     ASSERT_FALSE(checked);
-    EXPECT_NE(std::string::npos, checked.error().message.find("longer than 107 bytes")) << checked.error().message;
+    EXPECT_NE(std::string::npos, checked.error().message.find("at most 107 bytes")) << checked.error().message;
   }
   EXPECT_EQ(ErrorCode::kDisconnected, check_socket_path(longest.substr(0, 107)).error().code);
 }

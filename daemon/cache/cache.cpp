@@ -79,12 +79,12 @@ store::Bytes encode_entry(const Entry& entry) {
 
 Result<Entry> decode_entry(std::span<const std::byte> bytes) {
   RecordHeader header;
-  if (bytes.size() < sizeof(header)) return make_error(ErrorCode::kRejectedRecord, "a short record");
+  if (bytes.size() < sizeof(header)) return make_error(ErrorCode::kRejectedRecord, "the record is too short");
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != kRecordMagic ||
       bytes.size() != sizeof(header) + std::uint64_t{header.canonical_bytes} + header.image_bytes)
-    return make_error(ErrorCode::kRejectedRecord, "a record of another layout");
-  if (!is_answer(header)) return make_error(ErrorCode::kRejectedRecord, "an unknown outcome or tier");
+    return make_error(ErrorCode::kRejectedRecord, "the record has an unknown layout");
+  if (!is_answer(header)) return make_error(ErrorCode::kRejectedRecord, "the record has an unknown outcome or tier");
   Entry entry;
   entry.outcome = header.outcome;
   entry.baseline_ns = header.baseline_ns;
@@ -95,7 +95,8 @@ Result<Entry> decode_entry(std::span<const std::byte> bytes) {
   if (!image.empty()) {
     TRY_VOID(image::validate(image));
     auto held = std::make_shared<const image::ImageBytes>(image::ImageBytes{{image.begin(), image.end()}});
-    if (held->header().tier != header.tier) return make_error(ErrorCode::kRejectedRecord, "an image of another tier");
+    if (held->header().tier != header.tier)
+      return make_error(ErrorCode::kRejectedRecord, "the image's tier differs from the record's");
     entry.image = std::move(held);
   }
   return entry;
@@ -111,7 +112,7 @@ Cache::Cache(const Options& options)
   writer_ = std::thread([this] {
     while (auto write = writes_.pop()) {
       if (const auto put = store_.put(write->key, write->value); !put.ok())
-        log::warning("not cached: {}", put.error().message);
+        log::warning("a kernel could not be cached: {}", put.error().message);
       tell_store_changes();
     }
   });
@@ -121,8 +122,8 @@ void Cache::tell_store_changes() {
   if (options_.path.empty()) return;  // as configured
   const store::Stats now = store_.stats();
   if (now.set_aside != told_set_aside_)
-    log::warning("the cache {} was damaged or not ours, set aside as {}.corrupt: {}", options_.path, options_.path,
-                 now.set_aside_why);
+    log::warning("the cache {} is damaged or belongs to another program, so it was set aside as {}.corrupt: {}",
+                 options_.path, options_.path, now.set_aside_why);
   if (now.mode != told_mode_ && now.mode == store::Mode::memory)
     log::warning("the cache is kept in memory only: {}", now.reason);
   if (now.mode != told_mode_ && now.mode == store::Mode::disk && told_mode_) log::info("the cache is on disk again");
@@ -169,7 +170,7 @@ const Entry* Cache::find_stored(std::uint32_t uid, const image::Key& key, std::s
   auto decoded = decode_entry(*bytes);
   if (!decoded.ok()) {
     ++stats_.refused_images;
-    log::warning("a cached kernel was refused: {}", decoded.error().message);
+    log::warning("a cached kernel was rejected: {}", decoded.error().message);
     return nullptr;
   }
   Entry& entry = *decoded;

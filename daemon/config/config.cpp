@@ -180,8 +180,8 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
         return make_error(ErrorCode::kInvalidArgument, "%s:%u: unknown setting '%s'", file.c_str(),
                           static_cast<unsigned>(node.source().begin.line), name.c_str());
       if (!fits)
-        return make_error(ErrorCode::kInvalidArgument, "%s:%u: '%s' has a value of the wrong kind", file.c_str(),
-                          static_cast<unsigned>(node.source().begin.line), name.c_str());
+        return make_error(ErrorCode::kInvalidArgument, "%s:%u: setting '%s' has a value of the wrong type",
+                          file.c_str(), static_cast<unsigned>(node.source().begin.line), name.c_str());
     }
   } catch (const toml::parse_error& error) {
     return make_error(ErrorCode::kSyntaxError, "%s:%u: %s", file.c_str(),
@@ -234,7 +234,8 @@ std::vector<std::string> waiting_for_restart(const Settings& running, const Sett
 Result<log::Level> log_level_of(const std::string& name) {
   for (const auto level : {log::Level::debug, log::Level::info, log::Level::warning, log::Level::error})
     if (log::name_of(level) == name) return level;
-  return make_error(ErrorCode::kInvalidArgument, "log_level is none of debug, info, warning, error: %s", name.c_str());
+  return make_error(ErrorCode::kInvalidArgument, "log_level '%s' is unknown: expected debug, info, warning or error",
+                    name.c_str());
 }
 
 std::string socket_path(const Settings& settings) {

@@ -87,7 +87,7 @@ std::string readable_or_another(const char* flag) {
 std::string prepared_cache_path(const config::Settings& settings) {
   std::string path = config::cache_path(settings);
   if (const auto made = os::make_private_directory_of(path); !made.ok())
-    log::error("{}: kernels are kept in memory alone; let user {} write there, or name another file with --cache",
+    log::error("{}: kernels are cached in memory only; let user {} write there, or name another file with --cache",
                made.error().message, os::effective_uid());
   return path;
 }
@@ -175,7 +175,7 @@ Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
   const auto progress = [&](std::size_t done, std::size_t total, const std::string&) {
     constexpr std::uint64_t kEveryNs = 1'000'000'000, kOneRuleMaxUs = 60'000'000;
     const std::uint64_t now = os::monotonic_ns();
-    if (done == 0) log::info("rules to be checked: {}", total);
+    if (done == 0) log::info("checking {} rules of --rules", total);
     if (done != 0 && now - told_ns < kEveryNs) return;
     told_ns = now;
     os::notify_service_manager(
@@ -183,7 +183,7 @@ Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
   };
   TRY(rulecheck::UserRules user, rulecheck::load_user_rules(files, progress));
   TRY(pipeline::SearchRules rules, pipeline::SearchRules::parse(user.text, files.front()));
-  log::info("rules beside the built-in ones: {}", user.set.rules.size());
+  log::info("using {} rules besides the built-in ones", user.set.rules.size());
   return std::make_optional<OwnRules>(OwnRules{std::move(user.text), std::move(rules)});
 }
 
@@ -289,8 +289,9 @@ int Front::serve(int argc, const char* const* argv) {
 }
 
 void Front::turn_clients_away(const Error& error) {
-  log::error("no kernel can be made here, so clients are turned away: {}", error.message);
-  sessions_.turn_away(make_error(ErrorCode::kUnsupported, "the daemon can make no kernels: %s", error.message.c_str()));
+  log::error("kernels cannot be compiled here, so clients are refused: {}", error.message);
+  sessions_.turn_away(
+      make_error(ErrorCode::kUnsupported, "the daemon cannot compile kernels: %s", error.message.c_str()));
 }
 
 void Front::look_for_workers() {
@@ -302,7 +303,8 @@ void Front::look_for_workers() {
     return;
   }
   std::string trouble = jobs_.pool().trouble(0);
-  if (trouble.empty() && os::monotonic_ns() - started_ns_ > kStartMaxMs * kNsPerMs) trouble = "workers do not answer";
+  if (trouble.empty() && os::monotonic_ns() - started_ns_ > kStartMaxMs * kNsPerMs)
+    trouble = "the worker processes do not answer";
   if (trouble.empty()) return;
   exit_status_ = refused(make_error(ErrorCode::kOsError, "cannot start: %s", trouble.c_str()), 1);
   loop_.stop();
@@ -341,21 +343,21 @@ void Front::reload(int argc, const char* const* argv) {
   reload_error_ = taken.ok() ? "" : taken.error().message;
   const std::string due = fmt::format("{}", fmt::join(restart_due_, ", "));
   if (!taken.ok())
-    log::error("the reload failed, and everything is as it was: {}", reload_error_);
+    log::error("the reload failed, and the old settings stay in force: {}", reload_error_);
   else if (due.empty())
     log::info("configuration reloaded");
   else
-    log::warning("configuration reloaded, but for settings that wait for a restart: {}", due);
+    log::warning("configuration reloaded, except settings that need a restart: {}", due);
   tell_status(!taken.ok()   ? "serving; the last reload failed: " + reload_error_
               : due.empty() ? "serving"
-                            : "serving; settings that wait for a restart: " + due,
+                            : "serving; settings that need a restart: " + due,
               "READY=1\n");
 }
 
 Result<void> Front::take_settings(int argc, const char* const* argv) {
   TRY(const auto loaded, config::load(argc, argv));
   const auto* settings = std::get_if<config::Settings>(&loaded);
-  if (settings == nullptr) return make_error(ErrorCode::kInvalidArgument, "the flags are those of no daemon");
+  if (settings == nullptr) return make_error(ErrorCode::kInvalidArgument, "the flags do not start a daemon");
   TRY_VOID(costs_->look());
   settings_ = *settings;
   restart_due_ = config::waiting_for_restart(started_with_, settings_);
@@ -418,7 +420,8 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   const auto own = own_rules(settings);
   if (!own.ok()) return refused(own.error(), exit_status_of_rules(own.error()));
   os::Confined confined = os::try_confinement();  // before there are threads
-  if (!confined.missing.empty()) log::warning("workers give up {} alone: {}", confined.describe(), confined.missing);
+  if (!confined.missing.empty())
+    log::warning("workers are not fully confined (restricted: {}): {}", confined.describe(), confined.missing);
   Front front(settings, std::move(costs).value(), *own ? &**own : nullptr, std::move(confined));
   if (const auto listening = front.listen(); !listening.ok())
     return refused(listening.error(), listening.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);

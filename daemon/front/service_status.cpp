@@ -24,7 +24,7 @@ void Watchdog::start() {
 void Watchdog::ping() {
   std::string trouble = jobs_.pool().trouble(interval_ns_);
   if (trouble != told_trouble_) {
-    if (!trouble.empty()) log::error("the watchdog is not told that all is well: {}", trouble);
+    if (!trouble.empty()) log::error("the systemd watchdog is not pinged: {}", trouble);
     tell_status(trouble.empty() ? "serving" : trouble);
     told_trouble_ = trouble;
   }

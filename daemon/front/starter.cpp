@@ -17,8 +17,8 @@ void Starter::watch() {
 
 void Starter::release_standard_error() {
   log::info(
-      "what started this daemon has ended: its pipe is let go, and further lines are lost (2>FILE or a unit of systemd "
-      "keeps them)");
+      "the process that started this daemon has ended, so its standard error is closed and later log lines are lost "
+      "(redirect with 2>FILE, or use the systemd unit)");
   ended_ = {};
   os::release_standard_error();
   on_end_();

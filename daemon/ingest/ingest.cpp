@@ -51,7 +51,8 @@ Result<expr::Node> read_node(const wire::Node& in, std::uint32_t index, std::siz
   if (in.op() >= expr::kOpCount) return refused("unknown op of node", index);
   if (!is_type(in.type())) return refused("unknown type of node", index);
   const auto op = static_cast<expr::Op>(in.op());
-  if (!operands_fit(index, expr::info(op).arity, {in.a(), in.b(), in.c()})) return refused("operands of node", index);
+  if (!operands_fit(index, expr::info(op).arity, {in.a(), in.b(), in.c()}))
+    return refused("invalid operands of node", index);
   if (op == expr::Op::Variable && in.imm() >= variables) return refused("unknown variable of node", index);
   expr::Node node;
   node.op = op;
@@ -65,8 +66,10 @@ Result<expr::Node> read_node(const wire::Node& in, std::uint32_t index, std::siz
 
 Result<expr::Variable> read_variable(const wire::Variable& in, std::uint32_t index) {
   if (!is_value_type(in.type())) return refused("unknown type of variable", index);
-  if (in.scalar() > static_cast<std::uint8_t>(expr::VariableKind::table)) return refused("kind of variable", index);
-  if (std::isnan(in.lo()) || std::isnan(in.hi()) || in.lo() > in.hi()) return refused("range of variable", index);
+  if (in.scalar() > static_cast<std::uint8_t>(expr::VariableKind::table))
+    return refused("unknown kind of variable", index);
+  if (std::isnan(in.lo()) || std::isnan(in.hi()) || in.lo() > in.hi())
+    return refused("invalid range of variable", index);
   expr::Variable variable;
   variable.name = "v" + std::to_string(index);  // names do not travel: they mean nothing to a kernel
   variable.type = static_cast<ir::Type>(in.type());
@@ -78,7 +81,7 @@ Result<expr::Variable> read_variable(const wire::Variable& in, std::uint32_t ind
 
 Result<expr::Expr> read_expr(const wire::Submit& in) {
   if (in.nodes() == nullptr || in.outputs() == nullptr)
-    return make_error(ErrorCode::kRejectedMessage, "a submission without nodes or outputs");
+    return make_error(ErrorCode::kRejectedMessage, "the submission has no nodes or no outputs");
   if (!is_aligned(in.nodes()) || !is_aligned(in.variables()))
     return make_error(ErrorCode::kRejectedMessage, "nodes or variables are not aligned");
   const std::uint32_t variables = in.variables() != nullptr ? in.variables()->size() : 0;
@@ -101,7 +104,7 @@ Result<expr::Expr> read_expr(const wire::Submit& in) {
   expr.outputs.reserve(in.outputs()->size());
   for (std::uint32_t i = 0; i < in.outputs()->size(); ++i) {
     const std::uint32_t node = in.outputs()->Get(i);
-    if (node >= in.nodes()->size()) return refused("node of output", i);
+    if (node >= in.nodes()->size()) return refused("unknown node of output", i);
     expr.outputs.push_back({"o" + std::to_string(i), expr::NodeId(node)});
   }
   TRY_VOID(expr::check(expr));
@@ -113,10 +116,10 @@ Result<Work> read_work(const wire::Submit& in) {
   if (policy > static_cast<std::uint8_t>(expr::PolicyKind::fast))
     return make_error(ErrorCode::kRejectedMessage, "unknown policy %u", unsigned{policy});
   if (!(in.k() >= limits::kPolicyKMin && in.k() <= limits::kPolicyKMax))
-    return make_error(ErrorCode::kRejectedMessage, "k of the policy is outside %g..%g", limits::kPolicyKMin,
+    return make_error(ErrorCode::kRejectedMessage, "the policy's k is outside %g..%g", limits::kPolicyKMin,
                       limits::kPolicyKMax);
   if (in.elements() == 0 || in.elements() > limits::kElementsHintMax)
-    return make_error(ErrorCode::kRejectedMessage, "elements outside 1..%u", limits::kElementsHintMax);
+    return make_error(ErrorCode::kRejectedMessage, "the number of elements is outside 1..%u", limits::kElementsHintMax);
   Work work;
   TRY(work.expr, read_expr(in));
   work.policy.kind = static_cast<expr::PolicyKind>(policy);
@@ -133,7 +136,7 @@ Result<std::vector<field::Element>> read_elements(const Words* in, const char* w
   out.reserve(in->size());
   for (std::uint32_t i = 0; i < in->size(); ++i) {
     if (in->Get(i) >= field::kModulus)
-      return make_error(ErrorCode::kRejectedMessage, "%s: word %u is not below p", what, i);
+      return make_error(ErrorCode::kRejectedMessage, "%s: word %u is not below p = 2^64 - 2^32 + 1", what, i);
     out.push_back(field::Element::canonical(in->Get(i)));
   }
   return out;
@@ -146,7 +149,8 @@ Result<tir::build::Run> read_run(const wire::SubmitProgram& in) {
   TRY(const std::vector<field::Element> digests, read_elements(in.secret_digests(), "secret digests"));
   TRY(const std::vector<field::Element> ram, read_elements(in.ram(), "RAM"));
   if (digests.size() % field::kDigestWords != 0 || ram.size() % 2 != 0)
-    return make_error(ErrorCode::kRejectedMessage, "a digest has five words, RAM an address and a word each");
+    return make_error(ErrorCode::kRejectedMessage,
+                      "a digest has five words, and each entry of RAM an address and a word");
   out.secret_digests.resize(digests.size() / field::kDigestWords);
   for (std::size_t i = 0; i < digests.size(); ++i)
     out.secret_digests[i / field::kDigestWords][i % field::kDigestWords] = digests[i];
@@ -155,9 +159,9 @@ Result<tir::build::Run> read_run(const wire::SubmitProgram& in) {
 }
 
 Result<tir::build::Request> read_program(const wire::SubmitProgram& in) {
-  if (in.text() == nullptr) return make_error(ErrorCode::kRejectedMessage, "a program without a text");
+  if (in.text() == nullptr) return make_error(ErrorCode::kRejectedMessage, "the program has no text");
   if (in.form() != wire::ProgramForm::tasm && in.form() != wire::ProgramForm::tir)
-    return make_error(ErrorCode::kRejectedMessage, "unknown form of a program");
+    return make_error(ErrorCode::kRejectedMessage, "the program's form is neither TASM nor TIR");
   if (in.milliseconds() > limits::kBuildMillisecondsMax || in.programs() > limits::kBuildProgramsMax ||
       in.cycles() > limits::kVmCycles)
     return make_error(ErrorCode::kLimitExceeded, "at most %u milliseconds, %u programs and %llu cycles",
@@ -184,7 +188,7 @@ Result<Request> read(std::span<const std::byte> message) {
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(message.data()), message.size(),
                                  kVerifierDepthMax, kVerifierTablesMax);
   if (!wire::VerifyMessageBuffer(verifier))
-    return make_error(ErrorCode::kRejectedMessage, "%zu bytes are not a message", message.size());
+    return make_error(ErrorCode::kRejectedMessage, "its %zu-byte message is not a valid flatbuffer", message.size());
   const wire::Message& root = *wire::GetMessage(message.data());
   if (root.body() == nullptr) return Request(Unknown{});
   switch (root.body_type()) {
@@ -211,7 +215,7 @@ Result<Request> read(std::span<const std::byte> message) {
     case wire::Body::Failure:
     case wire::Body::Stats:
     case wire::Body::ProgramReady:
-      return make_error(ErrorCode::kRejectedMessage, "a client sent what only a daemon may send");
+      return make_error(ErrorCode::kRejectedMessage, "a client sent a message that only a daemon may send");
     case wire::Body::NONE: break;
   }
   return Request(Unknown{});

@@ -95,7 +95,7 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
     return wait_for_check(flight);
   }
   if (failures_.quarantined(flight.uid, flight.id, worker::Lane::optimise, now)) {
-    flight.reason = "searching for a better kernel failed repeatedly; it is left alone for now";
+    flight.reason = "the search for a better kernel failed repeatedly; it will be tried again later";
     return wait_for_check(flight);
   }
   wait_for_optimise(flight, false);
@@ -191,7 +191,7 @@ void Jobs::check_failed(Flight& flight) {
     failures_.strike(flight.uid, flight.id, worker::Lane::baseline, os::monotonic_ns());
   revoke(flight);
   finish(flight, pipeline::Outcome::not_equivalent,
-         "the baseline was revoked: " + std::to_string(kChecksMax) + " checks of it gave no answer");
+         "the baseline was revoked: " + std::to_string(kChecksMax) + " checks of it failed to finish");
 }
 
 void Jobs::tell_of_revocation(const char* why, const Flight& flight) {
@@ -215,19 +215,19 @@ void Jobs::on_program(Flight& flight, const worker::ResponseHeader& header, std:
       return sink_(subscriber,
                    ProgramReady{message, cheaper ? pipeline::Outcome::published : pipeline::Outcome::no_gain});
     }
-    log::error("a programs worker sent a message of another form");
+    log::error("a programs worker sent a malformed message");
   }
   ++stats_.programs.failed;
   const bool told = header.kind == worker::Kind::failed && header.code <= static_cast<std::uint8_t>(ErrorCode::kBusy);
   end_program(flight, told ? Error{static_cast<ErrorCode>(header.code), std::string(tail)}
-                           : make_error(ErrorCode::kInternal, "the worker's answer was not understood"));
+                           : make_error(ErrorCode::kInternal, "the worker's answer was malformed"));
 }
 
 void Jobs::program_lost(Flight& flight, worker::PoolEvents::Fate fate) {
   if (flight.subscribers.empty()) return remove(flight);  // counted when it was cancelled
   if (fate == worker::PoolEvents::Fate::unharmed) return wait_for_program(flight, true);
   ++stats_.programs.lost;
-  end_program(flight, make_error(ErrorCode::kInternal, "the worker was lost over this program"));
+  end_program(flight, make_error(ErrorCode::kInternal, "the worker process ended while it built this program"));
 }
 
 void Jobs::end_program(Flight& flight, const Error& error) {

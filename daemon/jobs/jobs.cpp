@@ -112,7 +112,7 @@ bool Jobs::answer_at_once(const Flight& flight, const Subscriber& subscriber) {
   if (failures_.quarantined(uid, flight.id, worker::Lane::baseline, flight.submitted_ns)) {
     ++stats_.quarantined;
     sink_(subscriber, Failed{make_error(ErrorCode::kUnsupported,
-                                        "compiling this expression failed repeatedly; it is left alone for now"),
+                                        "compiling this expression failed repeatedly; it will be tried again later"),
                              static_cast<std::uint32_t>(kFailuresRememberedNs / 1'000'000)});
     return true;
   }

@@ -63,7 +63,7 @@ void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   const bool at_once = optimise_queue_.size() == 0 && pool_.has_room(worker::Lane::optimise);
   if (!in_front && !at_once && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user) {
     flight.reason = "this user has " + std::to_string(limits_.optimise_queue_per_user) +
-                    " kernels waiting for the search already, the most that optimise_queue_per_user allows";
+                    " kernels waiting for the search already, the limit of optimise_queue_per_user";
     return wait_for_check(flight);
   }
   flight.step = Step::optimise;

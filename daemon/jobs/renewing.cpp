@@ -98,8 +98,8 @@ void Jobs::offer(Renewals::Kernel& kernel, const cache::Entry& entry) {
   ++kernel.renewed;
   ++stats_.republished;
   if (promotions_.take())
-    log::info("user {} gets a better kernel for one that is open: {:.2f} of its baseline's time{}", kernel.uid, ratio,
-              promotions_.left_out());
+    log::info("sent user {} a better kernel for an open one: it takes {:.2f} of the baseline's time{}", kernel.uid,
+              ratio, promotions_.left_out());
   // A copy: a subscriber may close while it is told.
   for (const Subscriber& subscriber : std::vector(kernel.subscribers)) sink_(subscriber, better);
 }

@@ -19,7 +19,7 @@ Result<std::unique_ptr<CostsSource>> CostsSource::make(std::string file, bool na
   if (loaded.ok()) return source;
   if (named) return loaded.error();
   if (loaded.error().code != ErrorCode::kNotFound)
-    log::error("{}: the costs that are built in are used; mend the file, let this user read it, or remove it",
+    log::error("{}: using the built-in costs; fix the file, let this user read it, or remove it",
                loaded.error().message);
   return source;
 }
@@ -34,7 +34,7 @@ Result<bool> CostsSource::load() {
     if (const std::string cpu = os::cpu_model(); cost::fits(table, cpu, table.isa))
       found = std::make_unique<const expr::rewrite::OpCosts>(std::move(table));
     else
-      log::warning("{}: measured on {}, and this is {}: the costs that are built in are used", file_, table.cpu, cpu);
+      log::warning("{}: measured on {}, but this processor is {}: using the built-in costs", file_, table.cpu, cpu);
   }
   std::string told = found != nullptr ? cost::print(found->table()) : std::string();
   if (told == told_) return false;
@@ -52,7 +52,7 @@ Result<void> CostsSource::look() {
 }
 
 void CostsSource::look_and_tell() {
-  if (const auto looked = look(); !looked.ok()) log::error("{}: costs are kept as they were", looked.error().message);
+  if (const auto looked = look(); !looked.ok()) log::error("{}: the costs stay as they were", looked.error().message);
 }
 
 Result<void> CostsSource::start_watch(net::Loop& loop) {
@@ -70,7 +70,7 @@ void CostsSource::watch(net::Loop& loop, std::function<void()> changed) {
   changed_ = std::move(changed);
   if (file_.empty()) return;
   if (const auto watching = start_watch(loop); !watching.ok())
-    log::warning("{}: costs that are measured anew are seen on SIGHUP", watching.error().message);
+    log::warning("{}: new costs are read only on SIGHUP", watching.error().message);
   look_and_tell();  // what was put there between make() and now
 }
 

@@ -117,11 +117,11 @@ void Journal::written(const Result<void>& how) {
   if (!how.ok()) file_.reset();
   if (!how.ok() && !was_ill)
     log::error(
-        "the journal {} cannot be written: {}; nothing is learnt from what clients submit until it can be, which is "
-        "tried every {} s",
+        "cannot write the journal {}: {}; submitted expressions are not recorded for training until it can be written "
+        "(retried every {} s)",
         path_, how.error().message, retry_ns_ / 1'000'000'000);
   if (how.ok() && was_ill)
-    log::info("the journal {} is written again; {} expressions were lost meanwhile", path_, stats_.lost);
+    log::info("the journal {} can be written again; {} expressions were lost in the meantime", path_, stats_.lost);
 }
 
 void Journal::note(std::uint32_t uid, const expr::Expr& expr) {

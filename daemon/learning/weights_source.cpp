@@ -6,7 +6,7 @@
 namespace trident::learning {
 namespace {
 
-constexpr const char* kFallback = "the search goes by the weights that come with the program";
+constexpr const char* kFallback = "the search uses the shipped weights";
 
 }  // namespace
 
@@ -21,7 +21,7 @@ WeightsSource::WeightsSource(net::Loop& loop, const std::string& folder, std::fu
   versions_ = std::move(*versions);
   // Watched before it is read, so that no change is missed in between.
   const Result<void> watching = watch(loop, folder);
-  if (!watching.ok()) log::warning("{}: promoted weights are seen at the next start", watching.error().message);
+  if (!watching.ok()) log::warning("{}: promoted weights are read only at the next start", watching.error().message);
   load();
 }
 
@@ -58,7 +58,7 @@ bool WeightsSource::load() {
   if (name == name_) return false;
   before_ = std::exchange(weights_, std::move(found));
   told_ = std::move(told), name_ = std::move(name);
-  log::info("weights of the search's guide: {}", name_ == store::Versions::kNone ? "those of the program" : name_);
+  log::info("search weights: {}", name_ == store::Versions::kNone ? "shipped" : name_);
   return true;
 }
 

@@ -41,8 +41,10 @@ void Listener::accept() {
       case os::AcceptStatus::exhausted:
       case os::AcceptStatus::failed:
         if (pauses_++ == 0)
-          log::warning("new connections wait: of {} descriptors too few are left (LimitNOFILE=, --open-files)",
-                       os::open_files_limit());
+          log::warning(
+              "new connections must wait: the limit of {} open files is nearly reached (raise LimitNOFILE= or "
+              "--open-files)",
+              os::open_files_limit());
         poller_.stop();
         resume_.start(kPauseMs, [this] { watch(); });
         return;

@@ -63,7 +63,7 @@ Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const image:
   flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
   if (!travel.file) {
     if (image.bytes.size() > kInlineBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "an image too large for a message");
+      return make_error(ErrorCode::kLimitExceeded, "the image is too large for a message");
     bytes = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(image.bytes.data()), image.bytes.size());
   }
   const auto ready =

@@ -104,7 +104,7 @@ Result<void> Sessions::Session::open(os::Fd socket) {
   if (limits.hello_timeout_ms != 0)
     hello_.start(limits.hello_timeout_ms, [this] {
       ++all_.stats_.hello_timeouts;
-      close_with(make_error(ErrorCode::kTimeout, "no hello in time"));
+      close_with(make_error(ErrorCode::kTimeout, "it sent no hello message in time"));
     });
   return {};
 }
@@ -138,12 +138,14 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
     return close_with(make_error(ErrorCode::kRejectedMessage, "a second hello"));
   }
   if (hello.version_min > kVersion || hello.version_max < kVersion)
-    return close_with(make_error(ErrorCode::kUnsupported, "protocol %u to %u; this daemon speaks %u", hello.version_min,
-                                 hello.version_max, kVersion));
+    return close_with(make_error(ErrorCode::kUnsupported,
+                                 "the client speaks protocol versions %u to %u, this daemon version %u",
+                                 hello.version_min, hello.version_max, kVersion));
   isa_ = common_isa(hello.isa, os::cpu_features());
   if (isa_ == 0)
-    return close_with(
-        make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));
+    return close_with(make_error(ErrorCode::kUnsupported,
+                                 "client and daemon have no instruction set in common (the client's bits are %u)",
+                                 hello.isa));
   if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
   ready_ = true;
   hello_.stop();
@@ -171,7 +173,7 @@ void Sessions::Session::admit(std::uint64_t number, Work& work, const Job& job, 
   };
   // Job 0 is the connection's own number in Failure.
   if (number == 0 || jobs_.contains(number))
-    return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
+    return fail(make_error(ErrorCode::kInvalidArgument, "the job number is 0 or in use"), 0);
   if (!work.ok()) return fail(work.error(), 0);
   if (jobs_.size() >= all_.limits_.jobs_per_connection)
     return fail(make_error(ErrorCode::kBusy, "too many %s are open on this connection", noun), kQuotaRetryMs);
@@ -204,7 +206,9 @@ void Sessions::Session::tell(std::uint64_t job, const jobs::ImageReady& event) {
   const auto at = jobs_.find(job);
   if (at == jobs_.end()) return;
   if (channel_->queued_bytes() > all_.limits_.write_queue_bytes_max / 2)
-    return give_up(job, make_error(ErrorCode::kBusy, "answers wait to be read: ask again"), kUnreadRetryMs);
+    return give_up(job,
+                   make_error(ErrorCode::kBusy, "the client has not read earlier answers: read them and submit again"),
+                   kUnreadRetryMs);
   const auto sent = publish::kernel_ready(*channel_, job, *event.image, {event.baseline_ns, event.optimised_ns},
                                           {.file = shared_file(at->second, *event.image), .more = event.more});
   if (!sent.ok()) give_up(job, sent.error(), 0);
@@ -242,7 +246,7 @@ void Sessions::Session::tell(std::uint64_t job, const jobs::Finished& event) {
 
 void Sessions::Session::tell(std::uint64_t job, const jobs::Failed& event) {
   if (event.error.code == ErrorCode::kBusy && all_.told_to_wait_.take())
-    log::warning("user {} is told to wait: {}{}", uid_, event.error.message, all_.told_to_wait_.left_out());
+    log::warning("told user {} to wait: {}{}", uid_, event.error.message, all_.told_to_wait_.left_out());
   jobs_.erase(job);
   publish::failure(*channel_, job, event.error, event.retry_after_ms);
 }
@@ -276,11 +280,10 @@ Sessions::Sessions(net::Loop& loop, const Limits& limits, std::function<std::str
 
 Result<void> admit(const os::Peer& peer, std::uint32_t own_uid, std::uint32_t overflow_uid) {
   if (peer.uid != overflow_uid || peer.uid == own_uid) return {};
-  return make_error(
-      ErrorCode::kUnsupported,
-      "user %u stands for every user that this daemon's user namespace does not map, so it is not served: "
-      "run a daemon inside the namespace, or without one (PrivateUsers=no)",
-      peer.uid);
+  return make_error(ErrorCode::kUnsupported,
+                    "user %u stands for every user that this daemon's user namespace does not map, so it is not "
+                    "served: run a daemon inside the namespace, or run this one without a namespace (PrivateUsers=no)",
+                    peer.uid);
 }
 
 Sessions::~Sessions() = default;
@@ -296,7 +299,7 @@ void Sessions::add(os::Fd socket) {
   const std::uint64_t id = next_id_++;
   auto session = std::make_unique<Session>(*this, id, peer->uid);
   if (const auto opened = session->open(std::move(socket)); !opened.ok()) {
-    log::warning("a connection could not be served: {}", opened.error().message);
+    log::warning("could not serve a connection: {}", opened.error().message);
     return;
   }
   sessions_.emplace(id, std::move(session));
@@ -316,8 +319,7 @@ void Sessions::tell_of_user(std::uint32_t uid) {
 }
 
 void Sessions::tell_of_refusal(std::uint32_t uid, const Error& error) {
-  if (refusals_.take())
-    log::warning("a connection of user {} was refused: {}{}", uid, error.message, refusals_.left_out());
+  if (refusals_.take()) log::warning("refused a connection of user {}: {}{}", uid, error.message, refusals_.left_out());
 }
 
 /// One frame if the socket takes it, then the end.

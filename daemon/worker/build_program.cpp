@@ -40,7 +40,7 @@ class Learner {
     if (folder.empty()) return;
     auto opened = neural::Apprentice::open(folder, neural::shipped_weights());
     if (!opened.ok()) {
-      log::warning("{}: nothing is learnt of programs: {}", folder, opened.error().message);
+      log::warning("{}: the network does not learn from programs: {}", folder, opened.error().message);
       return;
     }
     apprentice_.emplace(std::move(opened).value());
@@ -63,21 +63,21 @@ class Learner {
  private:
   void load() {
     auto weights = apprentice_->chosen();
-    if (!weights.ok()) return log::warning("the network of programs: {}", weights.error().message);
+    if (!weights.ok()) return log::warning("cannot load the program network's weights: {}", weights.error().message);
     weights_ = *std::move(weights);
   }
   /// Reports a round; called by the learning thread.
   void tell(const Result<neural::RoundReport>& round) {
-    if (!round.ok()) return log::warning("learning of programs: {}", round.error().message);
+    if (!round.ok()) return log::warning("a training round on programs failed: {}", round.error().message);
     if (round->promoted || round->dropped) changed_ = true;
     if (round->dropped)
-      log::info("programs: the weights that were in use are worse than the shipped ones on {} blocks held out",
+      log::info("programs: dropped the weights in use, which are worse than the shipped ones on {} held-out blocks",
                 round->held_out);
     if (!round->enough)
-      return log::info("programs: {} blocks to learn from and {} held out, of {} each: no round of learning yet",
+      return log::info("programs: no training round yet: {} training blocks and {} held-out blocks, each needs {}",
                        round->learned_from, round->held_out, neural::RoundOptions{}.blocks_min);
     log::info(
-        "programs: weights {} gain {:.4f} of {} blocks held out, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
+        "programs: weights {} gain {:.4f} on {} held-out blocks, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
         round->promoted ? round->chosen : "of a candidate", round->gain_after, round->held_out, round->gain_before,
         round->after, round->before, round->promoted ? "promoted" : "not promoted");
   }
@@ -96,7 +96,8 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
   const auto message = ingest::read(request.subspan(sizeof(header)));
   const auto* submit = message.ok() ? std::get_if<ingest::SubmitProgram>(&*message) : nullptr;
   if (submit == nullptr || !submit->request.ok())
-    return send_failure(front, header.ticket, make_error(ErrorCode::kInternal, "the front passed on a bad message"));
+    return send_failure(front, header.ticket,
+                        make_error(ErrorCode::kInternal, "the daemon's front passed on a malformed message"));
   std::uint64_t next_progress_ns = 0;
   ResponseHeader response;
   response.ticket = header.ticket;
@@ -124,11 +125,11 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
     tail = program_message(submit->job, *built);
   }
   const bool fits = tail.size() <= limits::kFrameBytesMax;
-  const bool sent =
-      fits ? front.send(response, tail)
-           : send_failure(front, header.ticket,
-                          make_error(ErrorCode::kLimitExceeded, "the result takes %zu bytes; a message has at most %zu",
-                                     tail.size(), limits::kFrameBytesMax));
+  const bool sent = fits ? front.send(response, tail)
+                         : send_failure(front, header.ticket,
+                                        make_error(ErrorCode::kLimitExceeded,
+                                                   "the result takes %zu bytes, more than a message's limit of %zu",
+                                                   tail.size(), limits::kFrameBytesMax));
   if (sent) learner.learn(built->records());
   return sent;
 }

@@ -114,7 +114,7 @@ struct Basis {
     if (mapped.ok())
       weights.emplace(std::move(mapped).value());
     else
-      log::warning("{}: the search goes by the weights that come with the program", mapped.error().message);
+      log::warning("{}: the search uses the shipped weights", mapped.error().message);
   }
 };
 
@@ -131,7 +131,8 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   const auto message = ingest::read(tail);
   const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
   if (submit == nullptr || !submit->work.ok())
-    return send_failure(front, header.ticket, make_error(ErrorCode::kInternal, "the front passed on a bad message"));
+    return send_failure(front, header.ticket,
+                        make_error(ErrorCode::kInternal, "the daemon's front passed on a malformed message"));
   const ingest::Work& work = *submit->work;
   const auto isa = image::isa_of(header.isa);
   if (!isa.ok()) return send_failure(front, header.ticket, isa.error());

@@ -44,8 +44,7 @@ bool was_asked_to(std::string_view end) {
 net::SharedFd open_weights(std::string_view told) {
   auto file = os::open_regular_file(path_of_weights(told));
   if (file.ok()) return std::make_shared<const os::Fd>(std::move(*file));
-  if (!told.empty())
-    log::warning("{}: the search goes by the weights that come with the program", file.error().message);
+  if (!told.empty()) log::warning("{}: the search uses the shipped weights", file.error().message);
   return nullptr;
 }
 
@@ -269,7 +268,7 @@ void Pool::Worker::on_frame(std::span<const std::byte> frame) {
     ready_ = true;
     return;
   }
-  if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
+  if (!works_on(header.ticket)) return fail_protocol("a response to an unknown request");
   if (const auto sound = check_response(lane_, header, tail); !sound.ok()) return fail_protocol(sound.error().message);
   ill_since_ns_ = 0;
   const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
@@ -300,9 +299,10 @@ void Pool::Worker::end(Fate fate) {
   if (pool_.stopping_) return;
   fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
   if (was_asked_to(how))
-    log::info("a {} worker was told to end ({}); {} requests were in it", name_of(lane_), how, running_.size());
+    log::info("a {} worker was terminated from outside ({}); it held {} requests", name_of(lane_), how,
+              running_.size());
   else
-    log::warning("a {} worker ended ({}{}); {} requests were in it; another is started", name_of(lane_), how,
+    log::warning("a {} worker ended ({}{}); it held {} requests; starting another", name_of(lane_), how,
                  fate == Fate::timed_out ? ", out of time" : "", running_.size());
   const std::deque<Request> lost = std::exchange(running_, {});
   const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;

@@ -13,25 +13,27 @@ Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {
   TRY_VOID(image::validate(image));
   trident_image_header header;
   std::memcpy(&header, image.data(), sizeof(header));
-  if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of another tier");
+  if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of the wrong tier");
   return {};
 }
 
 /// Refuses outcomes of workers that search nothing, and those that replace or keep a baseline that was not found right.
 Result<void> check_outcome(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
   using pipeline::Outcome;
-  if (lane != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an outcome of another lane");
+  if (lane != Lane::optimise)
+    return make_error(ErrorCode::kRejectedMessage, "an outcome, which only an optimise worker may send");
   const auto outcome = static_cast<Outcome>(header.code);
   if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
   if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)
-    return make_error(ErrorCode::kRejectedMessage, "an outcome over an unchecked baseline");
+    return make_error(ErrorCode::kRejectedMessage, "an outcome although its baseline was not checked");
   return outcome == Outcome::published ? check_image(tail, TRIDENT_TIER_OPTIMISED) : Result<void>();
 }
 
 Result<void> check_interim(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
-  if (lane != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an interim image of another lane");
+  if (lane != Lane::optimise)
+    return make_error(ErrorCode::kRejectedMessage, "an interim image, which only an optimise worker may send");
   if (header.baseline_checked == 0)
-    return make_error(ErrorCode::kRejectedMessage, "an interim image over an unchecked baseline");
+    return make_error(ErrorCode::kRejectedMessage, "an interim image although its baseline was not checked");
   return check_image(tail, TRIDENT_TIER_OPTIMISED);
 }
 
@@ -40,11 +42,13 @@ Result<void> check_interim(Lane lane, const ResponseHeader& header, std::span<co
 Result<void> check_response(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
   switch (header.kind) {
     case Kind::baseline_image:
-      if (lane != Lane::baseline) return make_error(ErrorCode::kRejectedMessage, "a baseline of another lane");
+      if (lane != Lane::baseline)
+        return make_error(ErrorCode::kRejectedMessage, "a baseline image, which only a baseline worker may send");
       return check_image(tail, TRIDENT_TIER_BASELINE);
     case Kind::outcome: return check_outcome(lane, header, tail);
     case Kind::program:
-      if (lane != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
+      if (lane != Lane::programs)
+        return make_error(ErrorCode::kRejectedMessage, "a program, which only a programs worker may send");
       return {};
     case Kind::progress:
       if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");

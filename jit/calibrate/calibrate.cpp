@@ -76,8 +76,8 @@ class Calibration {
     TRY_VOID(kir::check(kernel));
     auto code = codegen::emit(kernel, options_.isa, variant);
     if (!code.ok())
-      return make_error(code.error().code, "the kernel for '%s' cannot be made: %s", cost::name_of(row).c_str(),
-                        code.error().message.c_str());
+      return make_error(code.error().code, "the kernel that times '%s' cannot be compiled: %s",
+                        cost::name_of(row).c_str(), code.error().message.c_str());
     insts_ = code->loop_insts;
     const image::ImageBytes image =
         image::build(*code, image::counts_of(kernel), options_.isa, TRIDENT_TIER_OPTIMISED, {});
@@ -113,7 +113,7 @@ class Calibration {
       right.emplace_back(output.bytes * (output.scalar ? 1 : static_cast<std::size_t>(elements)));
     for (auto& output : right) out.push_back(output.data());
     kir::Plan::prepare(kernel).run(elements, in.data(), out.data(), inputs.params.data());
-    return results.outputs[0] == right ? Result<void>() : wrong("computes something else than the interpreter");
+    return results.outputs[0] == right ? Result<void>() : wrong("gives another result than the interpreter");
   }
 
   /// Times `kernels`, which take turns. [kernel][round], nanoseconds per call.
@@ -318,7 +318,8 @@ Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double f
     if (fma > 0) ratios.push_back((rounds.op_long[i] - rounds.op_short[i]) / op_steps / fma);
   }
   if (ratios.empty() || 2 * ratios.size() < count)
-    return make_error(ErrorCode::kTimeout, "too few undisturbed rounds; try again when the machine is less busy");
+    return make_error(ErrorCode::kTimeout,
+                      "too many rounds were disturbed by other processes; try again when the machine is less busy");
   return std::max(0.0, stats::median(ratios));
 }
 

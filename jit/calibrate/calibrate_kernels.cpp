@@ -330,13 +330,13 @@ std::string calibrated_text(const CalibratedKernels& done) {
   const char* gap = " ";
   for (const auto& [generator, count] : done.families)
     text += fmt::format("{}{} {}", std::exchange(gap, ", "), count, generator);
-  text += fmt::format("\nmeasured again: {} families, of which {} never agreed with themselves\n", done.repeated,
-                      done.unsteady);
+  text += fmt::format("\nmeasured again: {} families, of which {} never gave two agreeing measurements\n",
+                      done.repeated, done.unsteady);
   text += fmt::format(
       "two measurements agree to {:.2f} % (median); rank correlation {:.5f}, within families {:.5f} (median); of first "
       "attempts, whether they agree or not, {:.5f}\n",
       100 * done.error, done.rho, done.rho_family, done.rho_first);
-  if (done.dropped > 0) text += fmt::format("{} kernels were too old and are gone\n", done.dropped);
+  if (done.dropped > 0) text += fmt::format("removed {} kernels that were too old\n", done.dropped);
   return text;
 }
 

@@ -22,8 +22,9 @@ Result<std::string> user_costs_path(std::string_view isa) {
   const std::string file = std::string(isa) + ".costs";
   if (xdg != nullptr && xdg[0] == '/') return (fs::path(xdg) / "trident" / file).string();
   if (home != nullptr && home[0] == '/') return (fs::path(home) / ".cache" / "trident" / file).string();
-  return make_error(ErrorCode::kNotFound,
-                    "neither XDG_CACHE_HOME nor HOME says where costs are kept; use --output FILE");
+  return make_error(
+      ErrorCode::kNotFound,
+      "no cache folder for the costs: neither XDG_CACHE_HOME nor HOME is an absolute path; use --output FILE");
 }
 
 Result<cost::Table> read_costs(const std::string& path) {
@@ -60,13 +61,13 @@ Result<cost::Table> host_costs(std::string_view isa) {
   if (!path.ok() || !fs::exists(*path, code)) {
     std::fprintf(
         stderr,
-        "trident: no costs were measured here for %s (`trident calibrate --ops` does); taking those that are shipped\n",
+        "trident: no costs were measured here for %s (run `trident calibrate --ops`); using the shipped costs\n",
         std::string(isa).c_str());
     return cost::shipped(isa, os::cpu_model());
   }
   TRY(cost::Table table, read_costs(*path));
   if (!cost::fits(table, os::cpu_model(), isa)) {
-    std::fprintf(stderr, "trident: %s: measured on %s for %s, not here for %s; taking the costs that are shipped\n",
+    std::fprintf(stderr, "trident: %s: measured on %s for %s, not here for %s; using the shipped costs\n",
                  path->c_str(), table.cpu.c_str(), table.isa.c_str(), std::string(isa).c_str());
     return cost::shipped(isa, os::cpu_model());
   }

@@ -34,7 +34,7 @@ Result<std::string> disassemble(const MachineCode& code, Isa isa) {
   csh handle = 0;
   const bool arm = isa == Isa::neon;
   if (cs_open(arm ? CS_ARCH_ARM64 : CS_ARCH_X86, arm ? CS_MODE_LITTLE_ENDIAN : CS_MODE_64, &handle) != CS_ERR_OK)
-    return make_error(ErrorCode::kUnsupported, "Capstone does not know this instruction set");
+    return make_error(ErrorCode::kUnsupported, "this Capstone does not support this instruction set");
   cs_insn* insn = cs_malloc(handle);
   const auto* at = reinterpret_cast<const std::uint8_t*>(code.bytes.data());
   std::size_t left = code.code_size;

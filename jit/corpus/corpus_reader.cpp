@@ -104,8 +104,8 @@ Result<std::vector<CorpusKernel>> parse_tsv(const Source& source) {
     // Tabs inside a definition are plain space.
     k.definition = trim(std::string_view(columns[2].data(), static_cast<std::size_t>(line.end() - columns[2].begin())));
     k.place = source.place(line.data());
-    if (k.name.empty()) return source.error(line.data(), "a kernel without a name");
-    if (k.definition.empty()) return source.error(columns[2].data(), "an empty definition");
+    if (k.name.empty()) return source.error(line.data(), "the kernel has no name");
+    if (k.definition.empty()) return source.error(columns[2].data(), "the kernel's definition is empty");
     kernels.push_back(std::move(k));
   }
   return kernels;
@@ -175,7 +175,7 @@ class SexprCursor {
     if (rest_[0] == '"') {
       std::size_t i = 1;
       while (i < rest_.size() && rest_[i] != '"') i += rest_[i] == '\\' ? 2 : 1;
-      if (i >= rest_.size()) return error("a string without its end");
+      if (i >= rest_.size()) return error("this string has no closing quote");
       rest_.remove_prefix(i + 1);
       return {};
     }
@@ -250,7 +250,7 @@ Result<void> parse_assumption(const Source& source, std::string_view part, Corpu
   const bool equal = at + 1 < part.size() && part[at + 1] == '=';
   TRY(const double bound, parse_number(source, trim(part.substr(at + (equal ? 2 : 1)))));
   if (part[at] == '!') {
-    if (!equal || bound != 0) return source.error(part.data(), "only 'x!=0' can be assumed of what a variable is not");
+    if (!equal || bound != 0) return source.error(part.data(), "only 'x!=0' is supported as an assumption with !=");
     kernel.nonzero.push_back(name);
     return {};
   }
@@ -298,7 +298,7 @@ Result<std::vector<CorpusKernel>> parse_rewrite(const Source& source) {
     if (const auto read = parse_assumptions(source, columns[3], k); !read) k.fault = read.error();
     k.definition = trim(columns[4]);
     k.place = source.place(line.data());
-    if (k.name.empty() || k.definition.empty()) return source.error(line.data(), "an empty name or expression");
+    if (k.name.empty() || k.definition.empty()) return source.error(line.data(), "the name or the expression is empty");
     kernels.push_back(std::move(k));
   }
   return kernels;
@@ -308,7 +308,7 @@ Result<std::vector<CorpusKernel>> parse_rewrite(const Source& source) {
 
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file) {
   if (const std::size_t at = text.find('\0'); at != std::string_view::npos)
-    return ir::SourceText(text, file).error(at, "a byte that is 0: this is no text");
+    return ir::SourceText(text, file).error(at, "this is not a text: it holds a NUL byte");
   const Source source(text, file);
   // The first line that is neither empty nor a comment of any of the formats decides.
   for (std::string_view line : split(text, '\n')) {
@@ -392,7 +392,7 @@ Result<std::vector<expr::Expr>> read_expressions(const std::string& path) {
     TRY(const std::vector<CorpusKernel> kernels, read_corpus(path));
     for (const CorpusKernel& kernel : kernels) add(to_expr(kernel, ir::Type::f64));
   }
-  if (all.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no expression in it", path.c_str());
+  if (all.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: the file holds no expression", path.c_str());
   return all;
 }
 

@@ -103,7 +103,7 @@ TEST(Text, IsReadAsItIsWritten) {
 
 TEST(Text, ErrorsNameFileLineAndMend) {
   EXPECT_EQ(message_of(file_with("", "")), "accepted");
-  EXPECT_EQ(message_of(""), "f.costs: no line says anything; `trident calibrate --ops` writes a whole file");
+  EXPECT_EQ(message_of(""), "f.costs: the file is empty; `trident calibrate --ops` writes a whole file");
   EXPECT_EQ(message_of("trident costs 2\n"),
             "f.costs:1: expected 'trident costs 1', not 'trident costs 2'; `trident calibrate --ops` writes a whole "
             "file");
@@ -120,11 +120,12 @@ TEST(Text, ErrorsNameFileLineAndMend) {
   EXPECT_EQ(message_of(file_with("add f32", " 1 1\nadd f16 1 1")),
             "f.costs:5: op 'add' has no row of type 'f16'; one that it has is 'add f32'");
   EXPECT_EQ(message_of(file_with("add f32", " 1 1\nplus f32 1 1")),
-            "f.costs:5: there is no op 'plus'; jit/kir/ops.def names them, and leaves cost nothing");
+            "f.costs:5: there is no op 'plus' with a cost; jit/kir/ops.def lists the ops (constants and inputs cost "
+            "nothing)");
   EXPECT_EQ(message_of(file_with("add f32", " 1 1\ncpu y")), "f.costs:5: 'cpu' is given twice; keep one");
   EXPECT_EQ(message_of(file_with("add f32", " 1 1\ndate")), "f.costs:5: 'date' needs a value");
   EXPECT_EQ(message_of(file_with("add f32", " 1 1\nunit i32 1 1")), "f.costs:5: unit 'i32': expected f32 or f64");
-  EXPECT_EQ(message_of(file_with("add f32", " 1 1\nunit f32 0 1")), "f.costs:5: an fma takes more than 0 ns");
+  EXPECT_EQ(message_of(file_with("add f32", " 1 1\nunit f32 0 1")), "f.costs:5: the time of an fma must be above 0 ns");
 }
 
 TEST(Text, NoLineMayBeMissing) {

@@ -70,8 +70,7 @@ class Reader {
         return wrong(fmt::format("expected '{}', not '{:.{}}'; {}", kTitle, joined(words), kShownMax, kMend));
       titled = true;
     }
-    if (!titled)
-      return make_error(ErrorCode::kSyntaxError, "%s: no line says anything; %s", file_.c_str(), kMend.data());
+    if (!titled) return make_error(ErrorCode::kSyntaxError, "%s: the file is empty; %s", file_.c_str(), kMend.data());
     TRY_VOID(check_complete());
     return std::move(table_);
   }
@@ -105,7 +104,7 @@ class Reader {
     if (*times != FmaTimes{}) return wrong(fmt::format("'unit {}' is given twice; keep one", words[1]));
     TRY(times->latency_ns, figure(words[2]));
     TRY(times->throughput_ns, figure(words[3]));
-    if (times->latency_ns == 0 || times->throughput_ns == 0) return wrong("an fma takes more than 0 ns");
+    if (times->latency_ns == 0 || times->throughput_ns == 0) return wrong("the time of an fma must be above 0 ns");
     return {};
   }
 
@@ -116,7 +115,8 @@ class Reader {
       for (const Row& row : rows())
         if (name_of(row).starts_with(op + " "))
           return wrong(fmt::format("op '{}' has no row of type '{}'; one that it has is '{}'", op, type, name_of(row)));
-      return wrong(fmt::format("there is no op '{}'; jit/kir/ops.def names them, and leaves cost nothing", op));
+      return wrong(fmt::format(
+          "there is no op '{}' with a cost; jit/kir/ops.def lists the ops (constants and inputs cost nothing)", op));
     }
     if (seen_[at->second]) return wrong(fmt::format("'{}' is given twice; keep one", at->first));
     seen_[at->second] = true;

@@ -337,7 +337,8 @@ std::optional<Fault> first_fault(std::span<const OpRow> ops, const Semantics& se
     const Step& step = explanation.steps[s];
     const auto fault = [&](const std::string& what) { return Fault{s, "step " + std::to_string(s + 1) + ": " + what}; };
     if (!step.rule) {
-      if (!believe(explanation.pool, step.left, step.right)) return fault("the tactic's two sides differ");
+      if (!believe(explanation.pool, step.left, step.right))
+        return fault("the two terms that the tactic joined are not equal");
       graph.merge(pool[step.left], pool[step.right]);
       settle();
       continue;
@@ -363,7 +364,7 @@ std::optional<Fault> first_fault(std::span<const OpRow> ops, const Semantics& se
     settle();
     if (graph.contradiction()) return fault(rule.name + ": a contradiction");
     if (graph.find(left) != graph.find(pool[step.left]) || graph.find(right) != graph.find(pool[step.right]))
-      return fault(rule.name + ": its sides are not instances of the rule's");
+      return fault(rule.name + ": its terms are not instances of the rule's sides");
   }
   for (std::size_t r = 0; r < from.size(); ++r)
     if (graph.find(from[r]) != graph.find(to[r]))

@@ -319,7 +319,7 @@ Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::sp
   for (const Condition& c : rule.conditions)
     if (type_of(c.kind)) typed[c.variable[0]] = rule.typed = true;
   if (const auto at = std::find(typed.begin(), typed.end(), false); rule.typed && at != typed.end())
-    return reader.error(fmt::format("the type of ?{} is not said: in a rule about types every variable's is",
+    return reader.error(fmt::format("the type of ?{} is missing: a rule about types gives the type of every variable",
                                     rule.variables[static_cast<std::size_t>(at - typed.begin())]));
   return rule;
 }

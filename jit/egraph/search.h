@@ -30,14 +30,14 @@ namespace trident::egraph {
 enum class Strategy : std::uint8_t { saturate, pulse, best_first, random, hostile, guided };
 
 /// Why a search ended. X(name, "meaning").
-#define TRIDENT_SEARCH_STOPS(X)                                                                              \
-  X(saturated, "no rule has anything more to say")                                                           \
-  X(nodes, "a graph as large as is allowed brought nothing more, several times if the strategy has several") \
-  X(bytes, "there was no memory for a larger graph")                                                         \
-  X(time, "the CPU time was used up")                                                                        \
-  X(applications, "so many rules were applied")                                                              \
-  X(cancelled, "the caller said so")                                                                         \
-  X(contradiction, "unequal values became equal, so a rule is wrong: nothing that was found is used")
+#define TRIDENT_SEARCH_STOPS(X)                                           \
+  X(saturated, "no rule adds anything new")                               \
+  X(nodes, "a graph of the largest allowed size brought no further gain") \
+  X(bytes, "there was no memory for a larger graph")                      \
+  X(time, "the CPU time was used up")                                     \
+  X(applications, "the limit of rule applications was reached")           \
+  X(cancelled, "the caller cancelled the search")                         \
+  X(contradiction, "unequal values became equal, so a rule is wrong and no result is used")
 
 #define X(name, meaning) name,
 enum class Stop : std::uint8_t { TRIDENT_SEARCH_STOPS(X) };

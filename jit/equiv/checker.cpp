@@ -75,8 +75,8 @@ constexpr double kGrowth = 1.15;
 Counterexample too_close(const std::string& output, double ours_ulp, double allowed_ulp) {
   char why[200];
   std::snprintf(why, sizeof why,
-                "error of %.2f ulp among thousands of points, too near to the %.2f ulp that the policy allows to hold "
-                "for a million",
+                "error of %.2f ulp among thousands of points, too close to the policy's limit of %.2f ulp to hold for "
+                "a million points",
                 ours_ulp, allowed_ulp);
   Counterexample e;
   e.why = why + (output.empty() ? std::string() : ", output " + output);
@@ -85,9 +85,10 @@ Counterexample too_close(const std::string& output, double ours_ulp, double allo
 
 Counterexample too_risky(const std::string& output, const Tail& tail) {
   char why[200];
-  std::snprintf(why, sizeof why,
-                "%.1f %% of sets of a million points would break the policy (errors up to %.3g ulp, strict: %.3g)",
-                tail.probability * 100, tail.ours_ulp, tail.strict_ulp);
+  std::snprintf(
+      why, sizeof why,
+      "an estimated %.1f %% of all sets of a million points break the policy (errors up to %.3g ulp, strict: %.3g)",
+      tail.probability * 100, tail.ours_ulp, tail.strict_ulp);
   Counterexample e;
   e.why = why + (output.empty() ? std::string() : ", output " + output);
   return e;

@@ -188,7 +188,7 @@ class Comparison {
       }
       const auto of_this_class = [&](double other) { return same_class(got, other); };
       if (!class_agrees(i, got, strict, meter) && !excused(i, of_this_class)) {
-        auto e = example(i, "NaN or infinity where another class of value is due");
+        auto e = example(i, "the class of the value (finite, infinite or NaN) is wrong");
         e.got = print_lane(values().type, lane(i));
         e.wanted = print_number(values().type, static_cast<long double>(strict));
         return e;
@@ -370,7 +370,8 @@ bool Tally::inconclusive() const {
 
 Counterexample inconclusive(const std::string& output, const Tally& tally) {
   char why[160];
-  std::snprintf(why, sizeof why, "undecided at %llu of %llu points, with values of its own at %llu",
+  std::snprintf(why, sizeof why,
+                "undecided at %llu of %llu points, and at %llu of them the form differs from strict evaluation",
                 static_cast<unsigned long long>(tally.undecided), static_cast<unsigned long long>(tally.all()),
                 static_cast<unsigned long long>(tally.open));
   Counterexample e;
@@ -430,7 +431,7 @@ std::string print(const Verdict& verdict) {
                     static_cast<unsigned long long>(verdict.undecided));
     if (verdict.excused != 0)
       std::snprintf(undecided + std::strlen(undecided), sizeof undecided - std::strlen(undecided),
-                    ", %llu of them within the reach of roundings only",
+                    ", %llu of them break the policy only as far as roundings explain",
                     static_cast<unsigned long long>(verdict.excused));
     std::snprintf(
         text, sizeof text, "same at %s%llu points (seed %llu%s), error at most %.2f ulp (strict evaluation: %.2f)",

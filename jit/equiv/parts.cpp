@@ -77,7 +77,7 @@ class Parts {
         if (alike_[m] == m) TRY_VOID(find_alike(m));
     } while (unmask());
     if (const auto mask = mask_of_its_own()) {
-      return refusal("the form computes in its own way what is the same at all points drawn: " + text_of(*mask));
+      return refusal("the form has a mask of its own that is constant at all sampled points: " + text_of(*mask));
     }
     for (const auto& [n, m] : ends()) {
       // With masks freed the whole form keeps the policy, at vast and tiny values too.
@@ -93,7 +93,7 @@ class Parts {
       TRY(Verdict verdict, check(n, m, choose_cuts(n, m), Sets::ordinary));
       if (!verdict.same()) return verdict;
     }
-    if (comparisons_left_ == 0 || checks_left_ == 0) return refusal("the form has more parts than are looked at");
+    if (comparisons_left_ == 0 || checks_left_ == 0) return refusal("the form has more parts than the check's limit");
     return explore();
   }
 
@@ -407,7 +407,8 @@ class Parts {
     // A less accurate function is no better for standing in the same place as the source's.
     const bool as_good = sets == Sets::ordinary && demand == Demand::policy;
     if (same_steps && (as_good || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
-    if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than are looked at");
+    if (pair.expr.variables.size() > limits::kInputsMax)
+      return refusal("the form has more parts than the check's limit");
     checks_left_ -= checks_left_ > 0 ? 1 : 0;
     Expr sides[2] = {pair.expr, pair.expr};
     for (const std::size_t k : {0, 1}) sides[k].outputs = {{"part", pair.expr.outputs[k].node}};
@@ -474,10 +475,10 @@ Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::
   const auto shapes = expr::shapes_of(source), form_shapes = expr::shapes_of(form);
   for (std::size_t k = 0; k < source.outputs.size(); ++k)
     if (shapes[source.outputs[k].node.index] != form_shapes[form.outputs[k].node.index])
-      return refusal("output " + source.outputs[k].name + " of the form is no longer what it was: one, or an array");
+      return refusal("output " + source.outputs[k].name + " of the form changed between a scalar and an array");
   for (const std::size_t elements : {2, 3, 1}) {
     const auto few = of_elements(source, elements), few_of_form = of_elements(form, elements);
-    if (!few || !few_of_form) return refusal("the form reduces what the source does not, over too many arrays");
+    if (!few || !few_of_form) return refusal("the form has a reduction that the source lacks, over too many arrays");
     const std::vector<bool> explored(source.outputs.size(), elements == 1);
     TRY(Verdict verdict, compare(*few, *few_of_form, how, options, explored));
     if (verdict.same()) continue;

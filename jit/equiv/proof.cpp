@@ -146,7 +146,7 @@ class Perturbed {
     }
     inputs_ = expr_.variables.size();
     if (!Narrowings(source, form, output).same()) {
-      refuse("the form rounds to f32 where the source does not, or not where it does");
+      refuse("the form and the source do not round to f32 at the same places");
       return;
     }
     needed_ = below(form, form.outputs[output].node);
@@ -188,7 +188,7 @@ class Perturbed {
     const expr::OpInfo& row = expr::info(n.op);
     if (row.signature == expr::Signature::Compare) {
       if (!exact_[n.a.index] || !exact_[n.b.index])
-        return refuse("a comparison of computed values decides what it computes");
+        return refuse("its result depends on a comparison of computed values");
       place_[i] = builder_.op(n.op, at(n.a), at(n.b));
       exact_[i] = true;
       return;
@@ -213,7 +213,7 @@ class Perturbed {
       return refuse("'" + std::string(row.text) + "' has no bounded derivative");
     if (n.op == Op::Powi) {
       const auto exponent = static_cast<std::int64_t>(n.imm);
-      if (std::abs(exponent) > kPowerMax) return refuse("an integer power is too great");
+      if (std::abs(exponent) > kPowerMax) return refuse("the exponent of an integer power is too large");
       place_[i] = builder_.powi(at(n.a), exponent);
       const std::int64_t products = std::abs(exponent) - 1 + (exponent < 0 ? 1 : 0);
       // Each product's relative error is at most 2^-p, which is below an ulp; cross terms of these errors are less than
@@ -378,7 +378,7 @@ Result<std::vector<ErrorBound>> prove_error(const Expr& source, const Expr& form
     const Type type = form.at(form.outputs[o].node).type;
     ErrorBound bound;
     if (!ir::is_float(type)) {
-      bound.why = "its values are no floats";
+      bound.why = "its values are not floats";
     } else if (!perturbed.why().empty()) {
       bound.why = perturbed.why();
     } else {

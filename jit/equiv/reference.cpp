@@ -142,7 +142,7 @@ bool Reference::stopped() const {
 Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled) {
   for (const auto& node : expr.nodes)
     if (node.op == Op::Diff)
-      return make_error(ErrorCode::kUnsupported, "the reference wants expressions without derivatives");
+      return make_error(ErrorCode::kUnsupported, "the reference does not evaluate derivatives; eliminate them first");
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   Reference reference(std::move(cancelled));
   reference.expr_ = &expr;

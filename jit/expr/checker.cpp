@@ -92,7 +92,7 @@ class Checker {
     const NodeId operands[] = {n.a, n.b, n.c};
     for (std::uint32_t k = 0; k < 3; ++k) {
       if (operands[k].valid() != (k < info(n.op).arity)) return fault(i, "wrong number of operands");
-      if (operands[k].valid() && operands[k].index >= i) return fault(i, "an operand is not made before its use");
+      if (operands[k].valid() && operands[k].index >= i) return fault(i, "an operand is not defined before its use");
     }
     for (std::uint32_t k = 0; k < info(n.op).arity; ++k) {
       if (reads_table(n, k) != is_table(operands[k])) {
@@ -129,7 +129,7 @@ class Checker {
     Type of = n.type;
     switch (row.signature) {
       case Signature::Leaf:
-        if (n.op == Op::Index && n.type != Type::i64) return fault(i, "it is an i64");
+        if (n.op == Op::Index && n.type != Type::i64) return fault(i, "its type must be i64");
         break;
       case Signature::Read: TRY_VOID(read(i, n)); break;
       case Signature::Same:
@@ -141,7 +141,7 @@ class Checker {
         break;
       case Signature::Compare:
         of = type(n.a);
-        if (!is_bool(n.type)) return fault(i, "its result is a comparison");
+        if (!is_bool(n.type)) return fault(i, "its result type must be bool");
         if (type(n.b) != of) return fault(i, "its operands have different types");
         break;
       case Signature::Select:
@@ -153,7 +153,7 @@ class Checker {
         break;
       case Signature::Diff:
         if (expr_.at(n.b).op != Op::Variable) return fault(i, "its second operand is not a variable");
-        if (type(n.a) != n.type) return fault(i, "its operand has another type");
+        if (type(n.a) != n.type) return fault(i, "its operand's type differs from its own");
         if (!ir::is_float(type(n.b))) return fault(i, "its variable is not a float");
         break;
     }
@@ -163,7 +163,7 @@ class Checker {
   }
 
   Result<void> read(std::uint32_t i, const Node& n) const {
-    if (type(n.a) != n.type) return fault(i, "its table has another type");
+    if (type(n.a) != n.type) return fault(i, "its table's type differs from its own");
     if (n.op == Op::Gather) {
       if (!ir::is_int(type(n.b))) return fault(i, "its index is not an integer");
       return {};

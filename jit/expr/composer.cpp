@@ -753,7 +753,7 @@ Value Composer::remainder(Value x, Value y, std::size_t offset) {
 void Composer::output(std::string_view text, Value value) {
   if (failed_) return;
   if (is_table(value.id)) {
-    fail(value.offset, ErrorCode::kTypeError, "a table is no result: read its elements, as with t[index]");
+    fail(value.offset, ErrorCode::kTypeError, "an output cannot be a table: read its elements, as with t[index]");
     return;
   }
   value = settle(value);

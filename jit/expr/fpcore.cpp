@@ -99,7 +99,7 @@ class FpcoreText {
       if (!cells_.is_atom(name) || cells_.text(name).starts_with(':')) {
         const bool tensor = cells_.is_list(name);
         composer_.fail(cells_.at(name).offset, tensor ? ErrorCode::kUnsupported : ErrorCode::kSyntaxError,
-                       tensor ? "tensor arguments have no kernels" : "expected the name of an argument");
+                       tensor ? "tensor arguments are not supported" : "expected the name of an argument");
         return;
       }
       composer_.declare(variable, cells_.text(name), cells_.at(name).offset);

@@ -175,7 +175,7 @@ class Infix {
     const Value value = expression();
     if (composer_.failed()) return false;
     if (!composer_.is_number(value)) {
-      composer_.fail(value.offset, ErrorCode::kSyntaxError, "the end of a range is a number");
+      composer_.fail(value.offset, ErrorCode::kSyntaxError, "the end of a range must be a number");
       return false;
     }
     end = composer_.number_of(value);

@@ -38,7 +38,7 @@ Result<Cells> Cells::read(const ir::SourceText& source) {
       open.push_back(index);
       ++at;
     } else if (c == ')' || c == ']') {
-      if (open.empty()) return source.error(at, "a bracket closes here that none has opened");
+      if (open.empty()) return source.error(at, "this closing bracket has no opening bracket");
       Cell& list = out.cells_[open.back()];
       if ((text[list.offset] == '(') != (c == ')')) {
         return source.error(at, c == ')' ? "expected ']', found ')'" : "expected ')', found ']'");
@@ -49,7 +49,7 @@ Result<Cells> Cells::read(const ir::SourceText& source) {
     } else if (c == '"') {
       std::size_t end = at + 1;
       while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-      if (end >= text.size()) return source.error(at, "a string that does not end");
+      if (end >= text.size()) return source.error(at, "this string has no closing quote");
       out.cells_.push_back({Cell::Kind::string, offset + 1, static_cast<std::uint32_t>(end - at - 1), index + 1});
       at = end + 1;
     } else {

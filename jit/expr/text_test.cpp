@@ -297,7 +297,7 @@ TEST(Sexpr, Errors) {
   EXPECT_NE(error_of("(+ a (sine b))").find("<text>:1:7: unknown function 'sine'; did you mean 'sin'?"),
             std::string::npos);
   EXPECT_NE(error_of("(sin a").find("this bracket is never closed"), std::string::npos);
-  EXPECT_NE(error_of("(sin a))").find("a bracket closes here"), std::string::npos);
+  EXPECT_NE(error_of("(sin a))").find("this closing bracket has no opening bracket"), std::string::npos);
   const std::string deep = std::string(100000, '(');
   EXPECT_FALSE(parse_sexpr(deep).ok());
 }

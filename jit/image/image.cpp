@@ -111,8 +111,8 @@ ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen
 }
 
 Result<void> validate(std::span<const std::byte> bytes) {
-  if (bytes.size() < TRIDENT_IMAGE_HEADER_BYTES) return refused("shorter than a header");
-  if (bytes.size() > limits::kImageBytesMax) return refused("longer than an image may be");
+  if (bytes.size() < TRIDENT_IMAGE_HEADER_BYTES) return refused("it is shorter than a header");
+  if (bytes.size() > limits::kImageBytesMax) return refused("it is longer than the limit of images");
   trident_image_header h;
   std::memcpy(&h, bytes.data(), sizeof h);
   if (const char* fault = header_fault(h, bytes.size())) return refused(fault);

@@ -105,7 +105,7 @@ class Buffers {
   Result<std::byte*> allocate(std::size_t size) {
     const std::size_t offset = kStagger * (blocks_.size() % 12);
     auto* raw = static_cast<std::byte*>(::operator new (size + offset + 64, std::align_val_t{4096}, std::nothrow));
-    if (raw == nullptr) return make_error(ErrorCode::kOutOfMemory, "no memory to time a kernel in");
+    if (raw == nullptr) return make_error(ErrorCode::kOutOfMemory, "not enough memory to time a kernel");
     blocks_.emplace_back(raw);
     return raw + offset;
   }

@@ -81,14 +81,14 @@ Result<std::vector<std::uint32_t>> numbers_of(const std::string& path, const nn:
   std::vector<std::uint32_t> numbers;
   const auto found = metadata.find(key);
   if (found == metadata.end())
-    return make_error(ErrorCode::kRejectedRecord, "%s: no %s among its metadata: not weights of a judge and guide",
+    return make_error(ErrorCode::kRejectedRecord, "%s: its metadata has no %s, so it does not hold a judge and guide",
                       path.c_str(), key);
   const char *at = found->second.data(), *const end = at + found->second.size();
   while (at != end) {
     std::uint32_t n = 0;
     const auto [next, error] = std::from_chars(at, end, n);
     if (error != std::errc{} || (next != end && *next != ' '))
-      return make_error(ErrorCode::kRejectedRecord, "%s: its %s are no numbers", path.c_str(), key);
+      return make_error(ErrorCode::kRejectedRecord, "%s: its %s are not numbers", path.c_str(), key);
     numbers.push_back(n);
     at = next == end ? end : next + 1;
   }
@@ -173,13 +173,13 @@ Result<std::unique_ptr<Network>> Network::load(const std::string& path, std::uin
   TRY(shape.own_rows, numbers_of(path, file.metadata, kOwnRows));
   for (std::size_t i = 0; i < shape.own_rows.size(); ++i)
     if (shape.own_rows[i] >= nnue::kFeatures || (i > 0 && shape.own_rows[i] <= shape.own_rows[i - 1]))
-      return make_error(ErrorCode::kRejectedRecord, "%s: its %s do not ascend", path.c_str(), kOwnRows);
+      return make_error(ErrorCode::kRejectedRecord, "%s: its %s are not in ascending order", path.c_str(), kOwnRows);
   auto network = std::make_unique<Network>(std::move(shape), kinds_hash, 0);
   TRY_VOID(nn::load_weights(path, file, network->store(), network->architecture()));
   if (file.metadata.contains(kLinearGuess)) {
     TRY(const std::vector<std::uint32_t> bits, numbers_of(path, file.metadata, kLinearGuess));
     if (bits.size() != kBaseNumbers)
-      return make_error(ErrorCode::kRejectedRecord, "%s: its %s are %zu numbers, not %zu", path.c_str(), kLinearGuess,
+      return make_error(ErrorCode::kRejectedRecord, "%s: its %s has %zu numbers, not %zu", path.c_str(), kLinearGuess,
                         bits.size(), kBaseNumbers);
     network->linear_guess_ = base_of_bits(bits);
   }
@@ -197,8 +197,9 @@ Result<void> Network::save(const std::string& path, nn::Metadata metadata) const
 
 Result<void> Network::take_embedding(const Network& other) {
   if (other.shape_.width != shape_.width || other.shape_.depth != shape_.depth)
-    return make_error(ErrorCode::kInvalidArgument, "an embedding of width %u and depth %u is not one of %u and %u",
-                      other.shape_.width, other.shape_.depth, shape_.width, shape_.depth);
+    return make_error(ErrorCode::kInvalidArgument,
+                      "the embedding has width %u and depth %u, but this network needs %u and %u", other.shape_.width,
+                      other.shape_.depth, shape_.width, shape_.depth);
   const std::span<const float> from = other.values(kEmbeddingBias);
   std::copy(from.begin(), from.end(), store_->values(*store_->find(kEmbeddingBias)).begin());
   tensor::RowTable<float>& table = *store_->tables()[0];
@@ -221,8 +222,8 @@ void Network::scale_score(HeadKind head, float factor) {
 
 Result<void> Network::take(const Network& other) {
   if (other.shape_.rules != shape_.rules)
-    return make_error(ErrorCode::kInvalidArgument, "a network for %u rules is not one for %u", other.shape_.rules,
-                      shape_.rules);
+    return make_error(ErrorCode::kInvalidArgument, "the network is for %u rules, but this one has %u",
+                      other.shape_.rules, shape_.rules);
   TRY_VOID(take_embedding(other));
   linear_guess_ = other.linear_guess_;
   for (const tensor::Slice& slice : other.store_->slices()) {

@@ -249,7 +249,7 @@ TEST_F(File, OfAnotherNetworkIsRefused) {
   with(R"("width":"64")", R"("width":"32")");
   refused(nnue::naive::kHash, "");
   with(R"("rules":"5")", R"("rules":"x")");
-  refused(nnue::naive::kHash, "no numbers");
+  refused(nnue::naive::kHash, "not numbers");
   with(R"("own_rows")", R"("own_cows")");
   refused(nnue::naive::kHash, "own_rows");
 }
@@ -311,7 +311,7 @@ TEST(Network, TakesAllOfAnotherButRowsThatItHasNot) {
   }
   shape.rules += 1;
   Network more(shape, nnue::naive::kHash, 8);
-  EXPECT_NE(more.take(*other).error().message.find("for 5 rules is not one for 6"), std::string::npos);
+  EXPECT_NE(more.take(*other).error().message.find("for 5 rules, but this one has 6"), std::string::npos);
   shape.rules -= 1, shape.width = 32;
   Network narrow(shape, nnue::naive::kHash, 8);
   EXPECT_FALSE(narrow.take(*other).ok());

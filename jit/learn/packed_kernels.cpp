@@ -67,7 +67,7 @@ std::vector<std::byte> compressed(const std::string& text) {
 Result<std::string> decompressed(std::span<const std::byte> bytes, const std::string& file) {
   lzma_stream stream = LZMA_STREAM_INIT;
   if (lzma_stream_decoder(&stream, kUnpackingMemoryMax, 0) != LZMA_OK)
-    return make_error(ErrorCode::kOutOfMemory, "%s: no memory to unpack it", file.c_str());
+    return make_error(ErrorCode::kOutOfMemory, "%s: not enough memory to decompress it", file.c_str());
   std::string out;
   std::vector<std::uint8_t> block(std::size_t{1} << 18);
   stream.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -92,7 +92,7 @@ class Reader {
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   Result<TimedKernels> read() {
-    if (next() != kTitle) return wrong("these are no timed kernels that this Trident reads");
+    if (next() != kTitle) return wrong("this file does not hold timed kernels in a format that this version reads");
     while (!text_.empty()) {
       const std::string_view line = next();
       if (line == "times") break;
@@ -101,11 +101,11 @@ class Reader {
     for (TimedKernel& kernel : all_.kernels) {
       const std::vector<std::string_view> fields = fields_of(next());
       if (fields.size() != 2 || !time_of(fields[0], kernel.ns) || !time_of(fields[1], kernel.ns_again))
-        return wrong("a kernel's two times are expected here");
+        return wrong("expected the two times of a kernel");
     }
-    if (!text_.empty()) return wrong("nothing should follow");
+    if (!text_.empty()) return wrong("expected the end of the file");
     for (const TimedFamily& family : all_.families)
-      if (family.first == family.end) return wrong("a family without kernels");
+      if (family.first == family.end) return wrong("a family has no kernels");
     return std::move(all_);
   }
 
@@ -142,22 +142,22 @@ class Reader {
     }
     if (fields.size() == 4 && fields[0] == "family") return family(fields);
     if (fields.size() == 3 && fields[0].empty()) return kernel(fields);
-    return wrong("neither a machine nor a family nor a kernel");
+    return wrong("expected a machine, a family or a kernel");
   }
   Result<void> family(const std::vector<std::string_view>& fields) {
     std::uint32_t machine = 0;
     const auto [end, code] = std::from_chars(fields[3].data(), fields[3].data() + fields[3].size(), machine);
     if (code != std::errc() || end != fields[3].data() + fields[3].size() || machine >= all_.machines.size())
-      return wrong("a family of no machine");
+      return wrong("a family belongs to no machine");
     if (!is_name(fields[1]) || !is_name(fields[2])) return wrong("a family needs a name and a generator");
     const auto at = static_cast<std::uint32_t>(all_.kernels.size());
     all_.families.push_back({plain(fields[1]), plain(fields[2]), machine, at, at});
     return {};
   }
   Result<void> kernel(const std::vector<std::string_view>& fields) {
-    if (all_.families.empty()) return wrong("a kernel of no family");
+    if (all_.families.empty()) return wrong("a kernel belongs to no family");
     TimedFamily& family = all_.families.back();
-    if (!is_name(fields[1])) return wrong("a kernel does not say how it was made");
+    if (!is_name(fields[1])) return wrong("a kernel's origin is empty or too long");
     if (fields[2].empty() || fields[2].size() > limits::kTextBytesMax)
       return wrong("a kernel's text is empty or too long");
     if (family.end - family.first == kFamilyKernelsMax) return wrong("a family has too many kernels");

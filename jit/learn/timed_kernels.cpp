@@ -50,12 +50,13 @@ static_assert(kApplicationId == 1414679380);
 static_assert(kFormatVersion == 2);
 
 Error damaged(const std::string& path, const char* why) {
-  return make_error(ErrorCode::kRejectedRecord, "%s: a damaged cache of timed kernels: %s", path.c_str(), why);
+  return make_error(ErrorCode::kRejectedRecord, "%s: the cache of timed kernels is damaged: %s", path.c_str(), why);
 }
 
 Error error_of(sqlite3* db, const std::string& path) {
   switch (sqlite3_errcode(db)) {
-    case SQLITE_NOTADB: return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels", path.c_str());
+    case SQLITE_NOTADB:
+      return make_error(ErrorCode::kRejectedRecord, "%s: this file is not a cache of timed kernels", path.c_str());
     case SQLITE_CORRUPT:
     case SQLITE_FORMAT:
     case SQLITE_SCHEMA:
@@ -68,7 +69,7 @@ Error error_of(sqlite3* db, const std::string& path) {
     case SQLITE_IOERR:
       if (sqlite3_extended_errcode(db) != SQLITE_IOERR_WRITE) break;
       return make_error(ErrorCode::kOsError,
-                        "%s: cannot be written: the file is as long as it may become (ulimit -f), or the disk is bad",
+                        "%s: cannot be written: the file has reached the limit of ulimit -f, or the disk failed",
                         path.c_str());
     default: break;
   }
@@ -169,14 +170,13 @@ Result<int> version_of(sqlite3* db, const std::string& path) {
                                              " (SELECT user_version FROM pragma_user_version),"
                                              " (SELECT count(*) FROM sqlite_schema)"));
   TRY(const bool row, identity.step());
-  if (!row) return damaged(path, "it says nothing of itself");
+  if (!row) return damaged(path, "its header is missing");
   if (identity.number(2) == 0) return 0;
   if (identity.number(0) != kApplicationId)
-    return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels, but another SQLite file",
-                      path.c_str());
+    return make_error(ErrorCode::kRejectedRecord, "%s: this SQLite file is not a cache of timed kernels", path.c_str());
   if (identity.number(1) != kFormatVersion && identity.number(1) != kOldVersion)
     return make_error(ErrorCode::kRejectedRecord,
-                      "%s: a cache of timed kernels of version %lld; this Trident reads version %d", path.c_str(),
+                      "%s: this cache of timed kernels has version %lld; this program reads version %d", path.c_str(),
                       static_cast<long long>(identity.number(1)), kFormatVersion);
   return static_cast<int>(identity.number(1));
 }
@@ -208,14 +208,14 @@ bool is_time(double ns) {
 /// Says what is wrong with a kernel, or returns null.
 const char* fault_of(const TimedKernel& kernel) {
   if (kernel.text.empty() || kernel.text.size() > limits::kTextBytesMax) return "a kernel's text is empty or too long";
-  if (kernel.how.empty() || kernel.how.size() > kNameMax) return "a kernel does not say how it was made";
-  if (!is_time(kernel.ns) || !is_time(kernel.ns_again)) return "a kernel's time is no time";
+  if (kernel.how.empty() || kernel.how.size() > kNameMax) return "a kernel's origin is empty or too long";
+  if (!is_time(kernel.ns) || !is_time(kernel.ns_again)) return "a kernel's time is not positive and finite";
   return nullptr;
 }
 const char* fault_of(const std::string& name, const std::string& generator, std::size_t kernels) {
   if (name.empty() || name.size() > kNameMax) return "a family's name is empty or too long";
   if (generator.empty() || generator.size() > kNameMax) return "a family's generator is empty or too long";
-  if (kernels == 0 || kernels > kFamilyKernelsMax) return "a family has no kernels, or too many";
+  if (kernels == 0 || kernels > kFamilyKernelsMax) return "a family has no kernels or too many";
   return nullptr;
 }
 
@@ -261,7 +261,7 @@ class Loader {
       TRY(const bool more, rows.step());
       if (!more) return {};
       const auto machine = machine_of_.find(rows.number(1));
-      if (machine == machine_of_.end()) return damaged(path_, "a family of no machine");
+      if (machine == machine_of_.end()) return damaged(path_, "a family belongs to no machine");
       if (all_.families.size() == kTimedKernelsMax) return too_many();
       ids_.push_back(rows.number(0));
       all_.families.push_back({rows.text(2), rows.text(3), machine->second});
@@ -282,14 +282,15 @@ class Loader {
         if (next > 0) TRY_VOID(close(next - 1));
         all_.families[next++].first = at;
       } else if (next == 0 || rows.number(0) != ids_[next - 1]) {
-        return damaged(path_, "a kernel of no family");
+        return damaged(path_, "a kernel belongs to no family");
       }
-      if (rows.number(1) != at - all_.families[next - 1].first) return damaged(path_, "a family with a gap");
+      if (rows.number(1) != at - all_.families[next - 1].first)
+        return damaged(path_, "the numbers of a family's kernels have a gap");
       TimedKernel kernel{next - 1, rows.text(2), rows.text(3), rows.real(4), rows.real(5)};
       if (const char* fault = fault_of(kernel); fault != nullptr) return damaged(path_, fault);
       all_.kernels.push_back(std::move(kernel));
     }
-    if (next != ids_.size()) return damaged(path_, "a family without kernels");
+    if (next != ids_.size()) return damaged(path_, "a family has no kernels");
     if (next > 0) TRY_VOID(close(next - 1));
     return {};
   }
@@ -307,11 +308,11 @@ class Loader {
       TRY(const bool more, rows.step());
       if (!more) break;
       const auto id = std::lower_bound(ids_.begin(), ids_.end(), rows.number(0));
-      if (id == ids_.end() || *id != rows.number(0)) return damaged(path_, "an earlier time of no family");
+      if (id == ids_.end() || *id != rows.number(0)) return damaged(path_, "an earlier time belongs to no family");
       const TimedFamily& family = all_.families[static_cast<std::size_t>(id - ids_.begin())];
       const double ns = rows.real(2), again = rows.real(3);
       if (rows.number(1) < 0 || rows.number(1) >= family.end - family.first || !is_time(ns) || !is_time(again))
-        return damaged(path_, "an earlier time of no kernel, or that is no time");
+        return damaged(path_, "an earlier time belongs to no kernel, or is not positive and finite");
       TimedKernel& kernel = all_.kernels[family.first + static_cast<std::size_t>(rows.number(1))];
       if (kernel.first_ns == 0) kernel.first_ns = ns, kernel.first_ns_again = again;
     }
@@ -357,7 +358,7 @@ Result<TimedKernels> load_timed_kernels(const std::string& path) {
   TRY_VOID(run(raw, path, kSettings));
   TRY(const int version, version_of(raw, path));
   if (version == 0)
-    return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels: it is empty", path.c_str());
+    return make_error(ErrorCode::kRejectedRecord, "%s: this cache of timed kernels is empty", path.c_str());
   return Loader(raw, path, version).load();
 }
 
@@ -378,7 +379,7 @@ Result<TimedKernelWriter> TimedKernelWriter::open(const std::string& path, const
   TRY(Statement id, Statement::prepare(raw, path, "SELECT id FROM machine WHERE cpu=?1 AND isa=?2 AND build=?3"));
   id.bind_all(machine.cpu, machine.isa, machine.build);
   TRY(const bool found, id.step());
-  if (!found) return damaged(path, "a machine that was just written is not there");
+  if (!found) return damaged(path, "a machine is missing right after it was written");
   writer.machine_ = id.number(0);
   { const Statement done = std::move(id); }  // ends the read: a commit would wait for it
   TRY_VOID(transaction->commit());
@@ -460,7 +461,7 @@ Result<void> TimedKernelWriter::append(std::span<const FamilyTimes> families) {
       if (fault == nullptr) fault = fault_of(kernel);
     for (const FamilyTimes::Earlier& earlier : family.earlier)
       if (fault == nullptr && (!is_time(earlier.ns) || !is_time(earlier.ns_again)))
-        fault = "an earlier time is no time";
+        fault = "an earlier time is not positive and finite";
     if (fault != nullptr) return make_error(ErrorCode::kInvalidArgument, "family %s: %s", family.name.c_str(), fault);
   }
   sqlite3* db = db_.get();

@@ -147,7 +147,7 @@ TEST_F(TimedKernelsTest, FirstAttemptsAreThoseThatWereNotKept) {
             (std::vector<double>{5, 6, 7, 8}));
   EXPECT_EQ((std::vector{k[2].first_ns, k[3].first_ns}), (std::vector<double>{0, 0}));
   rows("UPDATE earlier SET place=9 WHERE attempt=1");
-  EXPECT_NE(refusal().find("of no kernel"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("to no kernel"), std::string::npos) << refusal();
 }
 
 TEST_F(TimedKernelsTest, FilesOfVersionOneAreReadAndBroughtUpToDate) {
@@ -239,11 +239,11 @@ TEST_F(TimedKernelsTest, FilesThatAreNoneAreRefused) {
   EXPECT_FALSE(fs::exists(path_));
   std::ofstream(path_) << "no database, but a text that is longer than a header of one hundred bytes, as files are: "
                           "this one says nothing more";
-  EXPECT_EQ(refusal(), "RejectedRecord: " + path_ + ": no cache of timed kernels");
+  EXPECT_EQ(refusal(), "RejectedRecord: " + path_ + ": this file is not a cache of timed kernels");
   EXPECT_FALSE(TimedKernelWriter::open(path_, kHere).ok());
   fs::remove(path_);
   rows("CREATE TABLE kernel(x)");
-  EXPECT_NE(refusal().find("another SQLite file"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("this SQLite file is not a cache"), std::string::npos) << refusal();
   EXPECT_FALSE(TimedKernelWriter::open(path_, kHere).ok());
   fs::remove(path_);
   const FamilyTimes family = family_of(0, 3);
@@ -256,13 +256,13 @@ TEST_F(TimedKernelsTest, FilesThatAreNoneAreRefused) {
 TEST_F(TimedKernelsTest, WhatIsNotWholeIsRefused) {
   const FamilyTimes family = family_of(0, 3);
   for (const auto& [change, why] : {std::pair{"DELETE FROM kernel WHERE place=1", "a gap"},
-                                    {"DELETE FROM kernel", "without kernels"},
-                                    {"DELETE FROM family", "of no family"},
-                                    {"DELETE FROM machine", "of no machine"},
-                                    {"UPDATE kernel SET ns=-1 WHERE place=2", "no time"},
-                                    {"UPDATE kernel SET ns_again=9e999", "no time"},
+                                    {"DELETE FROM kernel", "has no kernels"},
+                                    {"DELETE FROM family", "to no family"},
+                                    {"DELETE FROM machine", "to no machine"},
+                                    {"UPDATE kernel SET ns=-1 WHERE place=2", "not positive and finite"},
+                                    {"UPDATE kernel SET ns_again=9e999", "not positive and finite"},
                                     {"UPDATE kernel SET text=x'' WHERE place=0", "text is empty"},
-                                    {"UPDATE kernel SET ns='fast'", "no time"},
+                                    {"UPDATE kernel SET ns='fast'", "not positive and finite"},
                                     {"DROP TABLE kernel", "damaged"}}) {
     fs::remove(path_);
     append({&family, 1});

@@ -52,11 +52,11 @@ class Family {
 
   Result<std::vector<KernelVariant>> make() {
     for (const expr::Variable& v : source_.variables)
-      if (v.is_table()) return make_error(ErrorCode::kUnsupported, "a kernel that reads tables");
+      if (v.is_table()) return make_error(ErrorCode::kUnsupported, "the kernel reads tables");
     const std::string text = expr::print_infix(source_);
     TRY(kir::Kernel kernel, kernel_of(text));
     if (kernel.insts.size() > kInstsMax)
-      return make_error(ErrorCode::kUnsupported, "a kernel too long to compile often");
+      return make_error(ErrorCode::kUnsupported, "the kernel is too long to be compiled often");
     variants_.push_back({text, "source", std::move(kernel)});
     TRY_VOID(best());
     // Makers in turn, from another first one in every family, until there are enough.

@@ -43,7 +43,7 @@ TEST_F(Notes, NameTheTimeThatWasSpentAndOnHowMuch) {
 TEST_F(Notes, SayWhoGaveUp) {
   const std::atomic<bool> cancelled{true};
   const Optimised cut = optimised({.budget = {.cancelled = &cancelled}});
-  EXPECT_TRUE(has(cut.note, "whoever asked for it gave up")) << cut.note;
+  EXPECT_TRUE(has(cut.note, "cancelled by the client")) << cut.note;
 }
 
 TEST_F(Notes, SayThatNothingElseWasMeasured) {

@@ -37,8 +37,8 @@ equiv::Checker::Prepared refused(const char* why) {
   prepared.meaning.counterexample.emplace().why = why;
   return prepared;
 }
-constexpr const char* kNotEvident = "no point was found that takes one of the source's branches";
-constexpr const char* kNotNeeded = "not asked: the same with less accurate functions holds";
+constexpr const char* kNotEvident = "no sampled point takes one of the source's branches";
+constexpr const char* kNotNeeded = "not checked: the same form with less accurate functions holds";
 
 class Optimisation {
  public:
@@ -87,7 +87,7 @@ class Optimisation {
     return true;
   }
   [[nodiscard]] std::string print_refined(bool any) const {
-    return any ? kir::print(tried_.back().form.kernel) : "no step holds\n";
+    return any ? kir::print(tried_.back().form.kernel) : "no step passes the check\n";
   }
 
   // Emits the baseline, then the forms' variants in turn from the most promising on, the boldest form first. Code that

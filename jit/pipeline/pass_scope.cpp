@@ -46,8 +46,7 @@ Result<void> check_names(const Search& search, const Trace& trace) {
     return make_error(ErrorCode::kInvalidArgument, "there is no pass named '%s'", trace.stop_after.c_str());
   for (const std::string& name : search.disabled)
     if (!has_row(name, Kind::candidate))
-      return make_error(ErrorCode::kInvalidArgument, "there is nothing named '%s' that can be switched off",
-                        name.c_str());
+      return make_error(ErrorCode::kInvalidArgument, "there is no candidate named '%s' to disable", name.c_str());
   return {};
 }
 
@@ -83,7 +82,7 @@ bool PassScope::spent() const {
 
 std::string PassScope::why_ended() const {
   if (stopped_) return "stopped after pass '" + options_.trace.stop_after + "'";
-  if (cancelled()) return "whoever asked for it gave up in pass '" + pass_ + "'";
+  if (cancelled()) return "cancelled by the client in pass '" + pass_ + "'";
   const bool by_clock = !work_end_.reached() && os::monotonic_ns() >= wall_end_ns_;
   const double limit_s = 1e-9 * static_cast<double>(cpu_ns_of(options_.budget)) * (by_clock ? kWallPerBudget : 1);
   char text[160];

@@ -66,13 +66,12 @@ class Promise {
     const auto name = ir::name_of(type);
     if (by_functions_)
       return fmt::format(
-          "ieee={} promises the same bits, but functions are not correctly rounded: those of other operands, of "
-          "another "
-          "type, or put in other words may be an ulp off in {}",
+          "ieee={} promises the same bits, but functions are not correctly rounded: in {}, a function of other "
+          "operands, of another type or written differently may be one ulp off",
           name_of(tags_.ieee), name);
     if (tags_.ieee == Ieee::round)
-      return fmt::format("ieee=round promises that NaN stays where it is, but in {} one side is NaN", name);
-    return fmt::format("ieee={} promises the same bits{}, but in {} they are others", name_of(tags_.ieee),
+      return fmt::format("ieee=round promises NaN on both sides or on neither, but in {} only one side is NaN", name);
+    return fmt::format("ieee={} promises the same bits{}, but in {} they differ", name_of(tags_.ieee),
                        tags_.ieee == Ieee::nan ? " where all operands are finite" : "", name);
   }
 

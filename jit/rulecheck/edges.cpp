@@ -170,8 +170,8 @@ class Search {
     const bool one_sided = l.kind == Kind::none || r.kind == Kind::none;
     if (one_sided && tags_.real == Real::partial) return std::nullopt;
     RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong, .isolated = true};
-    verdict.fault = l.kind == Kind::none   ? "the left side is no number where the right side is"
-                    : r.kind == Kind::none ? "the right side is no number where the left side is"
+    verdict.fault = l.kind == Kind::none   ? "the left side is undefined where the right side is a number"
+                    : r.kind == Kind::none ? "the right side is undefined where the left side is a number"
                                            : "the sides differ over the reals";
     for (std::size_t v = 0; v < at.size(); ++v)
       verdict.point.push_back(

@@ -140,7 +140,7 @@ std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, co
       if (other && !is_source_of(other->theme, f.path) && verdict.kind == RuleVerdict::Kind::right) {
         verdict.kind = RuleVerdict::Kind::wrong;
         verdict.fault = "there is a rule of this name already, " + other->text;
-        verdict.hint = "give it another";
+        verdict.hint = "give it another name";
       }
       checked.push_back({f.path, rule.name, rule_text(rule), f.set.tags[i].line, std::move(verdict)});
     }

@@ -32,8 +32,8 @@ using Kind = RuleVerdict::Kind;
 constexpr std::uint64_t kDrawsPerPoint = 20;
 
 std::string fault_of(Outcome outcome, bool slopes) {
-  if (outcome == Outcome::only_left) return "the right side is no number where the left side is";
-  if (outcome == Outcome::only_right) return "the left side is no number where the right side is";
+  if (outcome == Outcome::only_left) return "the right side is undefined where the left side is a number";
+  if (outcome == Outcome::only_right) return "the left side is undefined where the right side is a number";
   return slopes ? "the sides differ; derivatives are difference quotients" : "the sides differ over the reals";
 }
 

@@ -149,7 +149,7 @@ Result<std::vector<expr::Type>> types_of(const Pattern& side, const Sorts& sorts
   std::vector<expr::Type> types;
   for (const PatternTerm& t : side.terms) {
     if (t.kind == PatternTerm::Kind::number)
-      return make_error(ErrorCode::kUnsupported, "a number in a rule about types: its type is not said");
+      return make_error(ErrorCode::kUnsupported, "a rule about types cannot hold a number, which has no type");
     if (t.kind == PatternTerm::Kind::variable) {
       types.push_back(sorts.types[t.variable]);
       continue;

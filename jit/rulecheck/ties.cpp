@@ -196,8 +196,8 @@ class Search {
         return std::nullopt;
       if (left_is != right_is && tags_.real == Real::partial) return std::nullopt;
       if (left_is && right_is && !apart(l.number, r.number)) return std::nullopt;
-      if (!left_is) verdict.fault = "the left side is no number where the right side is";
-      if (!right_is) verdict.fault = "the right side is no number where the left side is";
+      if (!left_is) verdict.fault = "the left side is undefined where the right side is a number";
+      if (!right_is) verdict.fault = "the right side is undefined where the left side is a number";
       verdict.left = text_of(static_cast<double>(approximate(l.number)));
       verdict.right = text_of(static_cast<double>(approximate(r.number)));
     }

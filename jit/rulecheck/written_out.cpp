@@ -83,7 +83,7 @@ class Writer {
       TRY(Lanes made, term(t, lanes));
       lanes.push_back(std::move(made));
       if (out_.terms.size() + 4 * elements_ > kTermsMax)
-        return make_error(ErrorCode::kUnsupported, "with its reductions written out a side has too many terms");
+        return make_error(ErrorCode::kUnsupported, "a side has too many terms once its reductions are unrolled");
     }
     // The root is the last term, so it must be written last.
     if (lanes.back().shape == Shape::element)
@@ -106,7 +106,7 @@ class Writer {
       return made;
     }
     const Op op = static_cast<Op>(t.op);
-    if (op == Op::Diff) return make_error(ErrorCode::kUnsupported, "a derivative beside a reduction");
+    if (op == Op::Diff) return make_error(ErrorCode::kUnsupported, "a rule with reductions cannot hold a derivative");
     if (expr::makes_total(op)) return reduction(op, lanes[t.child[0]], lanes[t.child[op == Op::Dot ? 1 : 0]]);
     for (std::uint8_t i = 0; i < expr::info(op).arity; ++i) {
       const auto met = expr::meet(made.shape, lanes[t.child[i]].shape);

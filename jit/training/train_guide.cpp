@@ -301,8 +301,8 @@ Result<void> GuideSchool::round(std::uint32_t number) {
   if (out_.interrupted) return {};
   if (train_.samples.size() < 2 * kSamplesPerShard)
     return make_error(ErrorCode::kInvalidArgument,
-                      "%zu rewrites to learn from, a batch is %zu: say more --episodes, or expressions that searches "
-                      "make better by rules",
+                      "%zu rewrites to learn from do not fill a batch of %zu: raise --episodes, or use expressions "
+                      "that rules can improve",
                       train_.samples.size(), 2 * kSamplesPerShard);
   const std::string folder = "round" + std::to_string(number + 1);
   TRY(last_, taught(number, folder, {}));
@@ -390,9 +390,11 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   TRY_VOID(check_themes(options.without));
   // Domains that are left out must not be learnt by a back door.
   if (!options.without.empty() && options.teacher != learn::Teacher::hindsight)
-    return make_error(ErrorCode::kInvalidArgument, "--without is for hindsight: another --teacher plays by all rules");
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--without needs --teacher hindsight: the other teachers use all rules");
   if (!options.only.empty() && options.pretrain > 0)
-    return make_error(ErrorCode::kInvalidArgument, "--only without --pretrain: walks begin with composed expressions");
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--only cannot be combined with --pretrain, whose walks begin with composed expressions");
   TRY(std::vector<expr::Expr> only, expressions_of(options.only));
   TRY(std::vector<expr::Expr> tests, expressions_of(options.tests));
   return GuideSchool(options, std::move(only), std::move(tests)).run();

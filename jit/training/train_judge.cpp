@@ -89,10 +89,10 @@ Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKer
                                 std::span<const std::uint32_t> train, std::span<const std::uint32_t> validation,
                                 const std::string& folder, const std::string& name) {
   if (train.size() < 100 || validation.size() < 10)
-    return make_error(ErrorCode::kInvalidArgument,
-                      "%s: %zu kernels to train on and %zu to validate by are too few; time some more "
-                      "(trident calibrate --kernels N)",
-                      kernels.name.c_str(), train.size(), validation.size());
+    return make_error(
+        ErrorCode::kInvalidArgument,
+        "%s: %zu training kernels and %zu validation kernels are too few; time more (trident calibrate --kernels N)",
+        kernels.name.c_str(), train.size(), validation.size());
   TaughtJudge taught;
   taught.hits = learn::hits_of(kernels.samples, train);
   learn::NetworkShape shape;
@@ -137,8 +137,8 @@ Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
     std::set<std::string> known;
     for (const auto& family : samples.families) known.insert(family.generator);
     if (!known.contains(name))
-      return make_error(ErrorCode::kInvalidArgument, "--without %s: no kernels are of that; there are %s", name.c_str(),
-                        fmt::format("{}", fmt::join(known, ", ")).c_str());
+      return make_error(ErrorCode::kInvalidArgument, "--without %s: no kernels come from that generator; there are %s",
+                        name.c_str(), fmt::format("{}", fmt::join(known, ", ")).c_str());
   }
   const learn::JudgeSplit split = judge_split(samples, options.without);
   out.trained_on = split.train.size();

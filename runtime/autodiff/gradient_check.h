@@ -32,7 +32,7 @@ inline void expect_gradient(Tape<double>& tape, const Value<double>& loss, std::
   const std::vector<double> analytic(gradients.begin(), gradients.end());
   double largest = 0;
   for (const double g : analytic) largest = std::max(largest, std::fabs(g));
-  EXPECT_GT(largest, 0) << what << ": every gradient is zero, so that nothing is compared";
+  EXPECT_GT(largest, 0) << what << ": every gradient is zero, so there is nothing to compare";
   const std::size_t stride = std::max<std::size_t>(1, values.size() / 150);
   constexpr double kStep = 1e-6;
   for (std::size_t i = 0; i < values.size(); i += stride) {

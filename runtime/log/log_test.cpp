@@ -51,7 +51,7 @@ TEST(Ration, LetsSoManyLinesThroughAndCountsTheOthers) {
   for (std::uint64_t now = 1000; now < 1100; ++now) written += ration.take_at(now) ? 1 : 0;
   EXPECT_EQ(written, 2);
   EXPECT_TRUE(ration.take_at(1100));
-  EXPECT_EQ(ration.left_out(), " (and 98 like it that were left out)");
+  EXPECT_EQ(ration.left_out(), " (and 98 similar lines left out)");
   EXPECT_TRUE(ration.take_at(1101));
   EXPECT_EQ(ration.left_out(), "");
 }

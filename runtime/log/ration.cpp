@@ -18,7 +18,7 @@ bool Ration::take_at(std::uint64_t now_ns) {
 
 std::string Ration::left_out() {
   const std::uint64_t count = std::exchange(left_out_, 0);
-  return count == 0 ? "" : " (and " + std::to_string(count) + " like it that were left out)";
+  return count == 0 ? "" : " (and " + std::to_string(count) + " similar lines left out)";
 }
 
 std::uint64_t Ration::now_ns() {

@@ -54,7 +54,7 @@ Result<Json> parse_header(const std::string& path, std::span<const char> text) {
   };
   Json header = Json::parse(text.begin(), text.end(), watch, false);
   if (!header.is_object()) return reject(path, "the header is not a JSON object");
-  if (repeated) return reject(path, "the header names something twice");
+  if (repeated) return reject(path, "the header has a duplicate key");
   return header;
 }
 
@@ -105,10 +105,11 @@ Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std:
   else
     return reject(path, "tensor %s: its dtype is neither F32 nor U32", n);
   if (!shape.is_array() || shape.size() > kRankMax)
-    return reject(path, "tensor %s: its shape is no list of up to 8", n);
+    return reject(path, "tensor %s: its shape is not a list of at most 8 extents", n);
   std::uint64_t bytes = kElementBytes;
   for (const Json& extent : shape) {
-    if (!extent.is_number_unsigned()) return reject(path, "tensor %s: an extent is no natural number", n);
+    if (!extent.is_number_unsigned())
+      return reject(path, "tensor %s: an extent of its shape is not an unsigned integer", n);
     tensor.shape.push_back(extent.get<std::uint64_t>());
     if (__builtin_mul_overflow(bytes, tensor.shape.back(), &bytes)) {
       return reject(path, "tensor %s: its shape %s is too large", n, text_of(tensor.shape).c_str());
@@ -116,7 +117,7 @@ Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std:
   }
   if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
       !offsets[1].is_number_unsigned()) {
-    return reject(path, "tensor %s: data_offsets are not two natural numbers", n);
+    return reject(path, "tensor %s: data_offsets are not two unsigned integers", n);
   }
   const auto from = offsets[0].get<std::uint64_t>(), to = offsets[1].get<std::uint64_t>();
   if (from > to || to > data.size()) {
@@ -169,7 +170,7 @@ Result<SafetensorsFile> parse_safetensors(const std::string& path, std::vector<s
     return reject(path, "too short for a safetensors file: %zu bytes", file.bytes.size());
   std::memcpy(&length, file.bytes.data(), sizeof length);
   if (length > kHeaderBytesMax || length > file.bytes.size() - sizeof length) {
-    return reject(path, "the header is said to have %llu bytes; the file has %zu and the limit is %zu",
+    return reject(path, "the header claims %llu bytes, but the file has %zu and the limit is %zu",
                   static_cast<unsigned long long>(length), file.bytes.size(), kHeaderBytesMax);
   }
   const std::span<const char> text(reinterpret_cast<const char*>(file.bytes.data()) + sizeof length, length);
@@ -195,7 +196,7 @@ Result<SafetensorsFile> parse_safetensors(const std::string& path, std::vector<s
     if (extent.from != end) {
       return reject(path, "tensor %s begins at byte %llu of the data, where %llu was expected: %s", extent.name.c_str(),
                     static_cast<unsigned long long>(extent.from), static_cast<unsigned long long>(end),
-                    extent.from < end ? "two tensors overlap" : "there is a hole");
+                    extent.from < end ? "two tensors overlap" : "there is a gap");
     }
     end = extent.to;
   }
@@ -205,7 +206,7 @@ Result<SafetensorsFile> parse_safetensors(const std::string& path, std::vector<s
   }
   if (const auto sum = file.metadata.find(kChecksum); sum != file.metadata.end()) {
     if (sum->second != hexadecimal(XXH3_64bits(data.data(), data.size())))
-      return reject(path, "the data is damaged: it has not the checksum that the header says");
+      return reject(path, "the data is damaged: its checksum is not the one in the header");
     file.metadata.erase(sum);
   }
   return file;
@@ -263,10 +264,10 @@ Result<void> load_weights(const std::string& path, const SafetensorsFile& file, 
                           const std::string& architecture) {
   const auto named = file.metadata.find(kArchitecture);
   if (named == file.metadata.end() || named->second != architecture) {
-    return reject(path,
-                  "these are weights of another model: its architecture is %s, ours %s; train again, or give the file "
-                  "of this model",
-                  named == file.metadata.end() ? "not said" : named->second.c_str(), architecture.c_str());
+    return reject(
+        path,
+        "these are weights of another model: its architecture is %s, not %s; train again, or name a file of this model",
+        named == file.metadata.end() ? "unknown" : named->second.c_str(), architecture.c_str());
   }
   const auto sources = weight_sources(store);
   std::vector<std::span<const std::byte>> data;
@@ -278,13 +279,12 @@ Result<void> load_weights(const std::string& path, const SafetensorsFile& file, 
   }
   for (const auto& [name, tensor] : file.tensors) known += name.starts_with("optimiser.") ? 1 : 0;
   if (known != file.tensors.size())
-    return reject(path, "it has %zu tensors that this model has not", file.tensors.size() - known);
+    return reject(path, "it has %zu tensors that this model does not have", file.tensors.size() - known);
   for (std::size_t i = 0; i < sources.size(); ++i)
     for (std::size_t at = 0; at < data[i].size(); at += kElementBytes) {
       float weight;
       std::memcpy(&weight, data[i].data() + at, sizeof weight);
-      if (!std::isfinite(weight))
-        return reject(path, "tensor %s: a weight is no finite number", sources[i].name.c_str());
+      if (!std::isfinite(weight)) return reject(path, "tensor %s: a weight is not finite", sources[i].name.c_str());
     }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const TensorSource& source = sources[i];

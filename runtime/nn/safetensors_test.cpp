@@ -38,17 +38,17 @@ TEST(Safetensors, RefusesWhatIsNotWellFormed) {
   const Refused cases[] = {
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 7, "outside"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 12, "end at byte 8"},
-      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, "hole"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, "gap"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
        12, "overlap"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
-       16, "twice"},
+       16, "duplicate"},
       {R"({"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}})", 8, "dtype"},
       {R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, "takes 12"},
-      {R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, "natural"},
+      {R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, "unsigned"},
       {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0, "too large"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, "outside"},
-      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "two natural"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "two unsigned"},
       {R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, "shape"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})", 8, "must have"},
       {R"({"a":[1]})", 0, "must have"},
@@ -67,7 +67,7 @@ TEST(Safetensors, RefusesWhatIsNotWellFormed) {
   }
   EXPECT_FALSE(parse_safetensors("FILE", std::vector<std::byte>(7)).ok());
   std::vector<std::byte> huge(16, std::byte{0xff});
-  EXPECT_NE(parse_safetensors("FILE", huge).error().message.find("header is said"), std::string::npos);
+  EXPECT_NE(parse_safetensors("FILE", huge).error().message.find("header claims"), std::string::npos);
 }
 
 TEST(Safetensors, ReadsWhatTheFormatSays) {
@@ -133,7 +133,7 @@ TEST_F(Weights, OfAnotherModelAreRefusedAndChangeNothing) {
   EXPECT_NE(refusal(path_, other, "other").find("another model"), std::string::npos);
   EXPECT_NE(refusal(path_, wide, "hash").find("tensor w has shape [3, 5]; [3, 6] was expected"), std::string::npos);
   EXPECT_NE(refusal(path_, more, "hash").find("tensor more is missing"), std::string::npos);
-  EXPECT_NE(refusal(path_, fewer, "hash").find("2 tensors that this model has not"), std::string::npos);
+  EXPECT_NE(refusal(path_, fewer, "hash").find("2 tensors that this model does not have"), std::string::npos);
   EXPECT_NE(refusal(path_ + ".none", other, "hash").find("cannot be read"), std::string::npos);
   EXPECT_EQ(all(other), before);
 }

@@ -82,10 +82,10 @@ Result<void> AtomicFile::commit() {
 Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t bytes_max) {
   TRY(const Fd fd, open_regular_file(path));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return file_error("cannot look at", path);
+  if (::fstat(fd.get(), &status) != 0) return file_error("cannot stat", path);
   if (static_cast<std::size_t>(status.st_size) > bytes_max) {
-    return make_error(ErrorCode::kLimitExceeded, "%s: %lld bytes; at most %zu are read", path.c_str(),
-                      static_cast<long long>(status.st_size), bytes_max);
+    return make_error(ErrorCode::kLimitExceeded, "%s: the file has %lld bytes, more than the limit of %zu",
+                      path.c_str(), static_cast<long long>(status.st_size), bytes_max);
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
   std::size_t at = 0;

@@ -19,7 +19,7 @@ Result<Mapping> map_file(const Fd& file, const std::string& name) {
   const auto failed = [&] { return make_error(ErrorCode::kOsError, "%s: %s", name.c_str(), std::strerror(errno)); };
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return failed();
-  if (status.st_size <= 0) return make_error(ErrorCode::kInvalidArgument, "%s: an empty file", name.c_str());
+  if (status.st_size <= 0) return make_error(ErrorCode::kInvalidArgument, "%s: the file is empty", name.c_str());
   const auto size = static_cast<std::size_t>(status.st_size);
   void* base = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (base == MAP_FAILED) return failed();

@@ -75,7 +75,7 @@ Result<bool> wait_readable(int fd, std::uint32_t timeout_ms) {
 
 Result<std::size_t> read_once(int fd, std::byte* buffer, std::size_t size, std::uint32_t timeout_ms) {
   TRY(const bool ready, wait_readable(fd, timeout_ms));
-  if (!ready) return make_error(ErrorCode::kTimeout, "a child process was silent for %u ms", timeout_ms);
+  if (!ready) return make_error(ErrorCode::kTimeout, "a child process wrote nothing for %u ms", timeout_ms);
   while (true) {
     const ssize_t n = ::read(fd, buffer, size);
     if (n >= 0) return static_cast<std::size_t>(n);
@@ -183,7 +183,7 @@ Result<std::string> Process::read_all(std::uint32_t timeout_ms) {
 }
 
 Result<Exit> Process::wait(std::uint32_t timeout_ms) {
-  if (pid_ <= 0) return make_error(ErrorCode::kNotFound, "the process was waited for already");
+  if (pid_ <= 0) return make_error(ErrorCode::kNotFound, "the process has already been waited for");
   const std::uint64_t deadline_ns = monotonic_ns() + std::uint64_t{timeout_ms} * 1'000'000;
   for (useconds_t pause_us = 50;; pause_us = pause_us < 5000 ? pause_us * 2 : pause_us) {
     int status = 0;
@@ -194,7 +194,7 @@ Result<Exit> Process::wait(std::uint32_t timeout_ms) {
       return Exit{WEXITSTATUS(status), 0};
     }
     if (got < 0 && errno != EINTR) return os_error("waitpid", errno);
-    if (monotonic_ns() >= deadline_ns) return make_error(ErrorCode::kTimeout, "the process still runs");
+    if (monotonic_ns() >= deadline_ns) return make_error(ErrorCode::kTimeout, "the process is still running");
     ::usleep(pause_us);
   }
 }

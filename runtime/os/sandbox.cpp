@@ -37,7 +37,7 @@ constexpr std::uint32_t kArch = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kArch = AUDIT_ARCH_AARCH64;
 #else
-#error "the sandbox knows x86-64 and AArch64"
+#error "the sandbox supports x86-64 and AArch64 only"
 #endif
 
 /// Exit status of a child whose sandbox could not be built. The body cannot exit with a status of its own.
@@ -154,7 +154,7 @@ Result<Started> fork_quietly(ChildPlan& plan, std::span<std::byte> stack) {
 Result<Mapping> map_stack() {
   TRY(Mapping stack, map_private(kStackBytes + page_bytes()));
   if (::mprotect(stack.base(), page_bytes(), PROT_NONE) != 0)
-    return make_error(ErrorCode::kOsError, "cannot guard a stack: %s", std::strerror(errno));
+    return make_error(ErrorCode::kOsError, "cannot protect the guard page of a stack: %s", std::strerror(errno));
   return stack;
 }
 
@@ -215,7 +215,7 @@ Result<SandboxEnd> end_of_body(const SandboxLimits& limits, Watched watched, int
                       "a sandboxed child got %.3f s of processor time in %.3f s: the machine is busy",
                       static_cast<double>(used_ns) / 1e9, static_cast<double>(limits.wall_ns) / 1e9);
   if (killed)
-    return make_error(ErrorCode::kOsError, "a sandboxed child was killed from outside, perhaps for want of memory");
+    return make_error(ErrorCode::kOsError, "a sandboxed child was killed by another process or for lack of memory");
   return SandboxEnd{SandboxEnd::Kind::crashed, signal};
 }
 
@@ -239,7 +239,7 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
   t_children_cpu_ns += used_ns;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return SandboxEnd{SandboxEnd::Kind::finished, 0};
   if (WIFEXITED(status) || !*body_began)
-    return make_error(ErrorCode::kOsError, "the sandbox of a child could not be built");
+    return make_error(ErrorCode::kOsError, "a child process could not set up its sandbox");
   return end_of_body(limits, watched, WTERMSIG(status), used_ns);
 }
 

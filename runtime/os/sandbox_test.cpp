@@ -127,7 +127,7 @@ TEST(Sandbox, AChildThatIsKilledFromOutsideIsAnError) {
       shared->base());
   killer.join();
   ASSERT_FALSE(end.ok());
-  EXPECT_NE(end.error().message.find("killed from outside"), std::string::npos) << end.error().message;
+  EXPECT_NE(end.error().message.find("killed by another process"), std::string::npos) << end.error().message;
 }
 
 // Neither how little stack the host may have nor how much of it is in use reaches the child.

@@ -175,8 +175,7 @@ Result<void> check_socket_length(const std::string& path) {
   constexpr std::size_t kBytesMax = sizeof(sockaddr_un::sun_path) - 1;
   if (path.empty()) return make_error(ErrorCode::kInvalidArgument, "the path of a socket is empty");
   if (path.size() <= kBytesMax) return {};
-  return make_error(ErrorCode::kInvalidArgument, "%s: longer than %zu bytes, the most for the path of a socket",
-                    path.c_str(), kBytesMax);
+  return make_error(ErrorCode::kInvalidArgument, "%s: a socket path has at most %zu bytes", path.c_str(), kBytesMax);
 }
 
 Result<Fd> connect_unix(const std::string& path, Blocking blocking) {

@@ -22,7 +22,7 @@ bool is_stream(const std::string& path) {
 }
 
 Error longer_than(const std::string& path, std::size_t bytes_max) {
-  return make_error(ErrorCode::kLimitExceeded, "%s: a text of more than %zu bytes", path.c_str(), bytes_max);
+  return make_error(ErrorCode::kLimitExceeded, "%s: the text is longer than %zu bytes", path.c_str(), bytes_max);
 }
 
 Result<std::string> read_stream(const std::string& path, std::size_t bytes_max) {

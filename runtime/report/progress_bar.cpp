@@ -74,7 +74,7 @@ std::string stage_text(std::string_view stage, double best_ratio) {
   std::string text(stage);
   if (best_ratio <= 0 || best_ratio >= 1) return text;
   char best[48];
-  std::snprintf(best, sizeof best, ", best %.2f of the baseline's time", best_ratio);
+  std::snprintf(best, sizeof best, ", best takes %.2f of the baseline's time", best_ratio);
   return text + best;
 }
 

@@ -83,7 +83,7 @@ std::pair<std::unique_ptr<Store::Connection>, Verdict> Store::Connection::open(c
   }
   if (verdict == Verdict::ok) return {std::move(connection), verdict};
   why = raw == nullptr                      ? "out of memory"
-        : sqlite3_errcode(raw) == SQLITE_OK ? "a database of another program or version"
+        : sqlite3_errcode(raw) == SQLITE_OK ? "the database belongs to another program or version"
                                             : sqlite3_errmsg(raw);
   return {nullptr, verdict};
 }

@@ -11,7 +11,7 @@ Result<std::string> state_folder(const std::string& given) {
   if (xdg != nullptr && xdg[0] == '/') return std::string(xdg) + "/trident";
   if (home != nullptr && home[0] == '/') return std::string(home) + "/.local/state/trident";
   return make_error(ErrorCode::kNotFound,
-                    "neither XDG_STATE_HOME nor HOME says where the daemon keeps what it learns; use --state FOLDER");
+                    "no state folder: neither XDG_STATE_HOME nor HOME is an absolute path; use --state FOLDER");
 }
 
 std::string journal_path(const std::string& state) {

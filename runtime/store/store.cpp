@@ -122,13 +122,14 @@ std::optional<Bytes> Store::get(std::span<const std::byte> key) {
 
 Result<void> Store::put(std::span<const std::byte> key, std::span<const std::byte> value) {
   if (key.empty() || key.size() > kKeyBytesMax || value.size() > kRecordBytesMax)
-    return make_error(ErrorCode::kLimitExceeded, "a record of %zu bytes under a key of %zu", value.size(), key.size());
+    return make_error(ErrorCode::kLimitExceeded, "a record of %zu bytes or its key of %zu bytes is empty or too large",
+                      value.size(), key.size());
   const std::string text = key_text(key);
   {
     const std::lock_guard lock(mutex_);
     ++stats_.puts;
   }
-  if (corrupt_.exchange(false) && writer_) set_file_aside("a read found damage");
+  if (corrupt_.exchange(false) && writer_) set_file_aside("a damaged record was read");
   if (!writer_ && !options_.path.empty() && os::monotonic_ns() >= retry_at_ns_) open_disk();
   if (!writer_ || !put_on_disk(text, value)) put_in_memory(text, value);
   return {};

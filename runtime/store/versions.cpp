@@ -54,7 +54,7 @@ Result<os::Mapping> map_verified(const std::string& path, std::string_view diges
 Result<os::Mapping> map_verified(const os::Fd& file, const std::string& name, std::string_view digest) {
   TRY(os::Mapping mapping, os::map_file(file, name));
   if (hexadecimal(sha256_of(mapping.bytes())) != digest)
-    return make_error(ErrorCode::kRejectedRecord, "%s: its bytes are not those that its name stands for", name.c_str());
+    return make_error(ErrorCode::kRejectedRecord, "%s: the file is damaged: its digest is not its name", name.c_str());
   return mapping;
 }
 
@@ -86,7 +86,7 @@ Result<std::vector<std::string>> Versions::history() const {
     names.emplace_back(text.substr(at, end - at));
     at = end + 1;
     if (!is_digest(names.back()) && names.back() != kNone)
-      return make_error(ErrorCode::kRejectedRecord, "%s/%s: line %zu is no name of a version", folder_.c_str(),
+      return make_error(ErrorCode::kRejectedRecord, "%s/%s: line %zu is not the name of a version", folder_.c_str(),
                         std::string(kChosenFile).c_str(), names.size());
   }
   if (names.empty()) names.emplace_back(kNone);
@@ -111,7 +111,7 @@ Result<void> Versions::choose(std::string_view name, std::optional<std::string_v
   if (!read.ok() && instead_of) return read.error();
   std::vector<std::string> names = read.ok() ? std::move(*read) : std::vector<std::string>{std::string(kNone)};
   if (instead_of && names.front() != *instead_of)
-    return make_error(ErrorCode::kCancelled, "%s was chosen meanwhile", names.front().c_str());
+    return make_error(ErrorCode::kCancelled, "another process chose version %s in the meantime", names.front().c_str());
   if (read.ok() && names.front() == name) return {};
   names.insert(names.begin(), std::string(name));
   names.resize(std::min(names.size(), kHistoryMax + 1));
@@ -186,7 +186,8 @@ Result<std::string> Versions::find(std::string_view beginning) const {
   for (const Version& version : all) {
     if (!version.name.starts_with(beginning)) continue;
     if (found)
-      return make_error(ErrorCode::kInvalidArgument, "several versions begin with %s", std::string(beginning).c_str());
+      return make_error(ErrorCode::kInvalidArgument, "the prefix %s is ambiguous: several versions begin with it",
+                        std::string(beginning).c_str());
     found = version.name;
   }
   if (!found || beginning.empty()) return not_there(beginning);

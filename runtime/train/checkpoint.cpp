@@ -69,8 +69,8 @@ Result<void> read_number(const std::string& path, const nn::Metadata& metadata, 
     if (end.ec == std::errc() && end.ptr == to) error = std::errc();
   }
   if (error == std::errc()) return {};
-  return make_error(ErrorCode::kRejectedRecord, "%s: is no checkpoint to go on from: its %s is missing or no number",
-                    path.c_str(), key);
+  return make_error(ErrorCode::kRejectedRecord,
+                    "%s: this checkpoint cannot be resumed: its %s is missing or not a number", path.c_str(), key);
 }
 
 /// Each member of Progress with its name in the file, for both directions.
@@ -127,8 +127,9 @@ Result<std::vector<EpochFigures>> read_history(const std::string& path, const nn
     history.push_back(e);
   }
   if (whole && history.size() == epochs) return history;
-  return make_error(ErrorCode::kRejectedRecord, "%s: is no checkpoint to go on from: it does not tell of %llu epochs",
-                    path.c_str(), static_cast<unsigned long long>(epochs));
+  return make_error(ErrorCode::kRejectedRecord,
+                    "%s: this checkpoint cannot be resumed: it does not hold the figures of %llu epochs", path.c_str(),
+                    static_cast<unsigned long long>(epochs));
 }
 
 /// InvalidArgument with the first term that was another one.
@@ -138,15 +139,16 @@ Result<void> check_terms(const std::string& path, const nn::Metadata& metadata, 
     const std::string before = found == metadata.end() ? "none" : found->second;
     if (before != value)
       return make_error(ErrorCode::kInvalidArgument,
-                        "%s: the run there has %s %s, this one %s: give the same, or begin anew in another folder",
+                        "%s: the run there has %s %s, this one %s: use the same value, or start over in another folder",
                         path.c_str(), name.c_str(), before.c_str(), value.c_str());
   }
   for (const auto& [key, value] : metadata)
     if (key.starts_with(kTerm) &&
         std::none_of(terms.begin(), terms.end(), [&key = key](const auto& term) { return kTerm + term.first == key; }))
-      return make_error(ErrorCode::kInvalidArgument,
-                        "%s: the run there has %s %s, this one none: give the same, or begin anew in another folder",
-                        path.c_str(), key.c_str() + std::strlen(kTerm), value.c_str());
+      return make_error(
+          ErrorCode::kInvalidArgument,
+          "%s: the run there has %s %s, this one none: use the same value, or start over in another folder",
+          path.c_str(), key.c_str() + std::strlen(kTerm), value.c_str());
   return {};
 }
 
@@ -171,7 +173,7 @@ Result<Progress> load_checkpoint(const std::string& path, tensor::ParameterStore
   const auto version = file.metadata.find(kVersionKey);
   if (file.metadata.contains(kOptimiserSteps) && (version == file.metadata.end() || version->second != kVersion))
     return make_error(ErrorCode::kRejectedRecord,
-                      "%s: a checkpoint of another version of this program, which cannot be gone on from: begin anew "
+                      "%s: another version of this program wrote this checkpoint, so it cannot be resumed: start over "
                       "in another folder",
                       path.c_str());
   Progress progress;
@@ -185,8 +187,8 @@ Result<Progress> load_checkpoint(const std::string& path, tensor::ParameterStore
   TRY_VOID(check_terms(path, file.metadata, terms));
   TRY(progress.history, read_history(path, file.metadata, progress.epoch));
   if (progress.best_epoch >= progress.epoch && (progress.epoch != 0 || progress.best_epoch != Progress::kNone))
-    return make_error(ErrorCode::kRejectedRecord, "%s: is no checkpoint to go on from: its best epoch is yet to come",
-                      path.c_str());
+    return make_error(ErrorCode::kRejectedRecord,
+                      "%s: this checkpoint cannot be resumed: its best epoch is later than its last one", path.c_str());
   const std::vector<TensorSource> sources = state_sources(store, optimiser);
   std::vector<std::span<const std::byte>> data;
   for (const TensorSource& source : sources) {

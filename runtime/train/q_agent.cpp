@@ -118,7 +118,7 @@ Result<Learned> QAgent::learn(ReplayRing& ring) {
   learning_.forward();
   if (!std::isfinite(*loss_.data)) {
     return make_error(ErrorCode::kInvalidArgument,
-                      "the loss is no longer finite at step %llu: take a lower rate or clip the gradient",
+                      "the loss is no longer finite at step %llu: lower the learning rate or clip the gradient",
                       static_cast<unsigned long long>(steps()));
   }
   learning_.backward();

@@ -56,7 +56,7 @@ Result<double> TracePolicy::learn(std::span<const std::byte> states, std::size_t
   learning_.forward();
   if (!std::isfinite(*loss_.data))
     return make_error(ErrorCode::kInvalidArgument,
-                      "the loss is no longer finite at step %llu: take a lower rate or clip the gradient",
+                      "the loss is no longer finite at step %llu: lower the learning rate or clip the gradient",
                       static_cast<unsigned long long>(steps()));
   learning_.backward();
   optimiser_->step(learning_.gradient(), options_.rate.rate(steps()));

@@ -76,7 +76,7 @@ Result<os::FileLock> alone_in(const std::string& folder) {
   TRY(auto lock, os::FileLock::hold_now(folder + "/lock"));
   if (!lock)
     return make_error(ErrorCode::kOsError,
-                      "%s: another training is at work in this folder; wait for it, or take another", folder.c_str());
+                      "%s: another training run uses this folder; wait for it, or use another folder", folder.c_str());
   std::error_code failed;
   for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
     if (at->path().extension() == ".part") std::filesystem::remove(at->path(), failed);
@@ -89,7 +89,7 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
                              const std::function<bool(const Report&)>& progress) {
   const std::size_t shard_size = options.samples_per_shard, batch = shard_size * model.shards.size();
   if (batch == 0 || samples.size() < batch) {
-    return make_error(ErrorCode::kInvalidArgument, "%zu samples do not fill one batch of %zu: more are needed",
+    return make_error(ErrorCode::kInvalidArgument, "%zu samples do not fill one batch of %zu: train on more samples",
                       samples.size(), batch);
   }
   TRY(const os::FileLock lock, alone_in(options.folder));
@@ -146,8 +146,8 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
       });
       if (!std::isfinite(loss)) {
         return make_error(ErrorCode::kInvalidArgument,
-                          "the loss is %g in epoch %llu, batch %llu: take a lower rate, or clip gradients", loss,
-                          static_cast<unsigned long long>(at.epoch + 1),
+                          "the loss is %g in epoch %llu, batch %llu: lower the learning rate or clip the gradient",
+                          loss, static_cast<unsigned long long>(at.epoch + 1),
                           static_cast<unsigned long long>(at.position + 1));
       }
       at.loss_sum += loss;

@@ -341,11 +341,11 @@ TEST_F(Trainer, RefusesWhatCannotWork) {
   EXPECT_NE(
       train(regression.model, regression.training, options("seeded", 1, true)).error().message.find("another model"),
       std::string::npos);
-  // A file of weights is no checkpoint.
+  // A file of weights is cannot be resumed.
   const auto seeded = options("seeded", 1, true);
   std::filesystem::copy_file(seeded.folder + "/best.safetensors", seeded.folder + "/last.safetensors",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_NE(train(regression.model, regression.training, seeded).error().message.find("no checkpoint"),
+  EXPECT_NE(train(regression.model, regression.training, seeded).error().message.find("cannot be resumed"),
             std::string::npos);
 }
 
@@ -381,7 +381,7 @@ TEST_F(Trainer, GoesOnByTheSameTermsOnly) {
     change(changed);
     return refusal(changed);
   };
-  const std::string ending = ": give the same, or begin anew in another folder";
+  const std::string ending = ": use the same value, or start over in another folder";
   const std::string where = o.folder + "/last.safetensors: the run there has ";
   EXPECT_EQ(with([](auto& c) { c.epochs = 6; }), where + "epochs 3, this one 6" + ending);
   EXPECT_EQ(with([](auto& c) { c.terms[0].second = "13"; }), where + "kernels 12, this one 13" + ending);
@@ -402,7 +402,7 @@ TEST_F(Trainer, GoesOnByTheSameTermsOnly) {
   std::string bytes = text(last);
   bytes.replace(bytes.find("progress.version"), 16, "progress.without");
   std::ofstream(last) << bytes;
-  EXPECT_NE(refusal(o).find("a checkpoint of another version"), std::string::npos) << refusal(o);
+  EXPECT_NE(refusal(o).find("another version of this program wrote"), std::string::npos) << refusal(o);
 }
 
 TEST_F(Trainer, AStoppedRunGoesOnWithMorePatience) {

@@ -235,7 +235,7 @@ class Command(CommandCase):
         self.addCleanup(listener.close)
         listener.bind(self.at("listener"))
         self.assertIn("is neither a file nor an expression", self.trident("parse", self.at("listener"), status=2).stderr)
-        self.assertIn("a text of more than", self.trident("parse", "/dev/zero", status=2).stderr)
+        self.assertIn("the text is longer than", self.trident("parse", "/dev/zero", status=2).stderr)
         for folder in (".", "..", "folder/inner"):
             os.makedirs(self.at("folder/inner"), exist_ok=True)
             self.assertIn(f"{folder} is a folder", self.trident("parse", folder, status=2, cwd=self.folder.name).stderr)

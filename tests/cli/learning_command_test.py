@@ -159,8 +159,8 @@ class LearningCommand(CommandCase):
         for names in (("nonsense",), ("program", "nonsense"), ("",)):
             words = [word for name in names for word in ("--without", name)]
             message = self.trident(*train, *words, status=2).stderr
-            self.assertIn(f"--without {names[-1]}: no kernels are of that; there are corpus, program, scramble\n",
-                          message)
+            self.assertIn(f"--without {names[-1]}: no kernels come from that generator; there are corpus, program, "
+                          "scramble\n", message)
         self.assertFalse(os.path.exists(self.at("judge.nnue")))
 
     def test_training_past_a_limit_on_file_sizes_is_an_error(self):
@@ -319,7 +319,7 @@ class LearningCommand(CommandCase):
 def log_names(log):
     """The weights that the daemon has said it goes by, in order."""
     log.seek(0)
-    return [line.rsplit(" ", 1)[1].strip() for line in log if "weights of the search's guide" in line]
+    return [line.rsplit(" ", 1)[1].strip() for line in log if "search weights: " in line]
 
 
 if __name__ == "__main__":

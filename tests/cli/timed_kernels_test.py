@@ -201,7 +201,7 @@ class TimedKernels(CommandCase):
                           " and it goes on a little more")
         for words, hint in ((("--kernels", "0"), "--kernels"), (("--kernels", "5", "--ops"), "--ops for the costs"),
                             (("--kernels", "5", "--output", "-"), "is a file"),
-                            (("--kernels", "5", "--output", text), "no cache of timed kernels"),
+                            (("--kernels", "5", "--output", text), "not a cache of timed kernels"),
                             (("--kernels", "5", "--pack", self.at("p"), "--output", self.at("none")), "no such file"),
                             (("--kernels", "5", "--corpus", self.at("none.tsv"), "--output", self.at("c")), "none.tsv")):
             done = subprocess.run([TRIDENT, "calibrate", *words], env=self.environment, capture_output=True, text=True,

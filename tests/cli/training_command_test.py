@@ -94,7 +94,7 @@ class TrainingCommand(CommandCase):
         before = self.read("cut.nnue")
         message = self.trident(*command, "--resume", *options, status=2).stderr
         self.assertIn(hint, message)
-        self.assertIn("give the same, or begin anew in another folder", message)
+        self.assertIn("use the same value, or start over in another folder", message)
         self.assertEqual(before, self.read("cut.nnue"))
 
     def test_a_judge_goes_on_after_sigkill(self):
@@ -222,17 +222,18 @@ class TrainingCommand(CommandCase):
         for behind, why in ((b"!", "size"), (b"x" * 1000, "TRIDNNUE"), (filling + b"x", "size"),
                             (filling + b"\0" * 5000 + b"x", "TRIDNNUE"), (filling + guide, "no judge"),
                             (filling + damaged, "checksum"), (filling + judge[:-1], "size"),
-                            (filling + judge + b"x", "1 bytes lie behind the judge's weights"),
-                            (filling + judge + b"\0" * 64 + judge, "lie behind the judge's weights")):
+                            (filling + judge + b"x", "1 unexpected bytes follow the judge's weights"),
+                            (filling + judge + b"\0" * 64 + judge, "unexpected bytes follow the judge's weights")):
             with open(path, "wb") as file:
                 file.write(guide + behind)
             for words, errors in users(1):
                 self.assertRegex(errors, f"some.nnue|{self.at('state')}", words)
-                self.assertIn("behind the guide's weights", errors, words)
+                self.assertIn("the bytes after the guide's weights", errors, words)
                 self.assertIn(why, errors, words)
         with open(path, "wb") as file:
             file.write(judge + b"x")
-        self.assertIn("lie behind the judge's weights", self.trident("weights", "show", path, status=1).stderr)
+        shown = self.trident("weights", "show", path, status=1).stderr
+        self.assertIn("unexpected bytes follow the judge's weights", shown)
 
     def of_program(self, name):
         with open(os.path.join(ROOT, f"jit/nnue/weights/{name}.nnue"), "rb") as file:

@@ -137,7 +137,7 @@ TEST(Programs, AWorkerThatDiesIsToldAndReplaced) {
   ASSERT_EQ(workers.size(), 1u);
   sleep_ms(300);
   ::kill(workers[0], SIGKILL);
-  EXPECT_NE(failure_of(client).find("the worker was lost"), std::string::npos);
+  EXPECT_NE(failure_of(client).find("the worker process ended"), std::string::npos);
   client.send(program_message(kSquares));
   const auto answer = client.next_result();
   ASSERT_TRUE(answer);

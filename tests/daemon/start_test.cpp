@@ -251,7 +251,7 @@ TEST(Reload, NamesWhatWaitsForARestartAndFailsAsAWhole) {
   const auto stats = [&] { return RawClient::ready(daemon.socket()).stats(); };
   EXPECT_TRUE(manager.hears("READY=1"));
   reload("workers = 2\ncache_hot = 7\nbudget_ms = 500\n");
-  EXPECT_TRUE(manager.hears("STATUS=serving; settings that wait for a restart: cache_hot, workers"));
+  EXPECT_TRUE(manager.hears("STATUS=serving; settings that need a restart: cache_hot, workers"));
   EXPECT_NE(stats().find("\"restart_due\": [\n      \"cache_hot\",\n      \"workers\"\n    ]"), std::string::npos)
       << stats();
   reload("connections = 1\nbudget_ms = 0\n");  // out of range: nothing of it holds

@@ -115,7 +115,7 @@ TEST(Tables, FaultsAreSaid) {
   };
   says("x[1] + x", "'x' is a table");
   says("table t; t + 1", "'t' is a table");
-  says("table t; t", "a table is no result");
+  says("table t; t", "an output cannot be a table");
   says("x + x[1]", "reads a table, which this is not");
   says("gather(x, 1)", "declare it as 'table t'");
   says("t[0.5]", "the number of an element is an integer");

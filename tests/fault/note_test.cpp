@@ -153,7 +153,7 @@ TEST(Note, OfAPathThatNoSocketCanHave) {
   char folder[] = "/tmp/trident-note-XXXXXX";
   ASSERT_NE(nullptr, ::mkdtemp(folder));
   const std::string path = std::string(folder) + "/" + std::string(128, 's');
-  Client(path).expect_note("longer than 107 bytes");
+  Client(path).expect_note("at most 107 bytes");
   trident_options options{};
   options.struct_size = sizeof(options);
   options.mode = TRIDENT_MODE_DAEMON;
@@ -162,7 +162,7 @@ TEST(Note, OfAPathThatNoSocketCanHave) {
   const auto begin = std::chrono::steady_clock::now();
   trident_ctx* ctx = nullptr;
   EXPECT_EQ(TRIDENT_E_DAEMON, trident_open(&options, &ctx));
-  EXPECT_NE(nullptr, std::strstr(trident_last_error(), "longer than 107 bytes")) << trident_last_error();
+  EXPECT_NE(nullptr, std::strstr(trident_last_error(), "at most 107 bytes")) << trident_last_error();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5))
       << "a starting daemon cannot change that";
   ::rmdir(folder);

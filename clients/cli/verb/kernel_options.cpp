@@ -134,7 +134,7 @@ Result<SourceText> source_of(const std::string& argument) {
     TRY(source.text, os::read_text(argument, limits::kTextBytesMax));
   }
   if (source.text.size() > limits::kTextBytesMax)
-    return make_error(ErrorCode::kLimitExceeded, "%s: a text of more than %zu bytes", source.place.c_str(),
+    return make_error(ErrorCode::kLimitExceeded, "%s: the text is longer than %zu bytes", source.place.c_str(),
                       limits::kTextBytesMax);
   return source;
 }

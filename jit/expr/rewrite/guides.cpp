@@ -25,7 +25,7 @@ Result<nn::AccumulatorWeights> checked_judge(Result<nn::AccumulatorWeights> weig
   if (!weights.ok()) return weights;
   if (!is_judge(*weights)) return untrained("judge", "guide", is_guide(*weights));
   if (!weights->behind().empty())
-    return make_error(ErrorCode::kRejectedRecord, "%zu bytes lie behind the judge's weights, where nothing may",
+    return make_error(ErrorCode::kRejectedRecord, "%zu unexpected bytes follow the judge's weights",
                       weights->behind().size());
   return weights;
 }
@@ -35,14 +35,14 @@ Result<nn::AccumulatorWeights> checked_guide(Result<nn::AccumulatorWeights> weig
   if (!is_guide(*weights)) return untrained("guide", "judge", is_judge(*weights));
   if (weights->behind().empty()) return weights;
   if (const auto judge = judge_weights(weights->behind()); !judge.ok())
-    return make_error(judge.error().code, "behind the guide's weights, where those of a judge may lie: %s",
+    return make_error(judge.error().code, "the bytes after the guide's weights must be a judge's weights: %s",
                       judge.error().message.c_str());
   return weights;
 }
 
 Result<nn::AccumulatorWeights> named(Result<nn::AccumulatorWeights> weights, const std::string& path) {
   if (weights.ok()) return weights;
-  const std::string name = path.empty() ? "the weights that come with the program" : path;
+  const std::string name = path.empty() ? "the shipped weights" : path;
   const std::string& what = weights.error().message;
   if (what.starts_with(name)) return weights.error();
   return make_error(weights.error().code, "%s: %s", name.c_str(), what.c_str());

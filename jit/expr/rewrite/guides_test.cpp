@@ -67,7 +67,7 @@ TEST(GuideWeights, MayHaveAJudgeBehindThemAndNothingElse) {
        {joined(guide, 0, one), joined(guide, filling, one), joined(guide, 10'000, one), joined(guide, filling, guide),
         joined(guide, filling, judge.first(judge.size() - 1)), joined(guide, filling + 64, judge),
         joined(joined(guide, filling, judge), 0, one), joined(joined(guide, filling, judge), 10'000, one)})
-    EXPECT_TRUE(refusal(check, wrong).starts_with("behind the guide's weights")) << wrong.size();
+    EXPECT_TRUE(refusal(check, wrong).starts_with("the bytes after the guide's weights")) << wrong.size();
   // Nothing may follow a judge's weights.
   const auto check_judge = [](std::span<const std::byte> block) { return judge_weights(block); };
   EXPECT_EQ(refusal(check_judge, joined(judge, 0, zeros)), "");

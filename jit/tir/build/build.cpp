@@ -93,7 +93,7 @@ Result<void> check_size(const Request& request, const tasm::Program& program) {
     return make_error(ErrorCode::kLimitExceeded, "%s: the program has %u words; a program to build has at most %u",
                       request.name.c_str(), words, limits::kBuildWordsMax);
   if (const std::size_t bytes = tasm::print(program).size(); bytes > request.text_max)
-    return make_error(ErrorCode::kLimitExceeded, "%s: written out the program takes %zu bytes; at most %zu are allowed",
+    return make_error(ErrorCode::kLimitExceeded, "%s: the program's text takes %zu bytes, more than the limit of %zu",
                       request.name.c_str(), bytes, request.text_max);
   return {};
 }
@@ -122,7 +122,7 @@ void Built::cut_report() {
 Result<Built> build(const Request& request, const std::function<bool(double)>& progress,
                     const neural::Weights* weights) {
   if (request.runs.empty() || request.runs.size() > limits::kBuildRunsMax)
-    return make_error(ErrorCode::kLimitExceeded, "%s: %zu runs; a program is measured on 1 to %zu",
+    return make_error(ErrorCode::kLimitExceeded, "%s: expected 1 to %zu runs to measure the program on, not %zu",
                       request.name.c_str(), request.runs.size(), limits::kBuildRunsMax);
   tournament::Options options;
   options.budget.cycles = request.cycles;
@@ -157,7 +157,8 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   std::string text = tasm::print(outcome.program);
   const auto read = tasm::assemble(ir::SourceText(text), request.machine);
   if (!read || read->instructions != outcome.program.instructions)
-    return make_error(ErrorCode::kInternal, "%s: the text of the result is not the result", request.name.c_str());
+    return make_error(ErrorCode::kInternal, "%s: the result's printed text assembles to another program",
+                      request.name.c_str());
   return Built{.tasm = std::move(text),
                .before = outcome.heights_before[0],
                .after = outcome.heights_after[0],

@@ -16,20 +16,20 @@ constexpr int kPassesMax = 6;
 
 std::string shape_difference(const Shape& a, const Shape& b, std::size_t stack_min) {
   if (a.halts != b.halts) return "only one ends the program";
-  if (a.height_change != b.height_change) return "stacks of other heights";
-  if (std::max(a.size_min, stack_min) != std::max(b.size_min, stack_min)) return "other depths of stack are needed";
+  if (a.height_change != b.height_change) return "the stacks have different heights";
+  if (std::max(a.size_min, stack_min) != std::max(b.size_min, stack_min)) return "they need stacks of different depths";
   if (a.public_words != b.public_words || a.secret_words != b.secret_words || a.digests != b.digests)
-    return "other numbers of words are read";
-  if (a.output_words != b.output_words) return "other numbers of words are written";
-  if (a.uses_sponge != b.uses_sponge || a.touches_sponge != b.touches_sponge) return "another use of the sponge";
+    return "they read different numbers of words";
+  if (a.output_words != b.output_words) return "they write different numbers of words";
+  if (a.uses_sponge != b.uses_sponge || a.touches_sponge != b.touches_sponge) return "they use the sponge differently";
   return "";
 }
 
 std::string end_difference(const End& a, const End& b) {
-  if (a.stack != b.stack) return "stacks in other normal forms";
-  if (a.output != b.output) return "outputs in other normal forms";
-  if (a.stores != b.stores) return "stores in other normal forms";
-  if (a.sponge != b.sponge) return "sponges in other normal forms";
+  if (a.stack != b.stack) return "the stacks have different normal forms";
+  if (a.output != b.output) return "the outputs have different normal forms";
+  if (a.stores != b.stores) return "the stores have different normal forms";
+  if (a.sponge != b.sponge) return "the sponges have different normal forms";
   return "";
 }
 
@@ -143,8 +143,10 @@ std::uint64_t points_seed(std::uint64_t seed, Block a, Block b) {
 }
 
 Decision unusable() {
-  return {
-      Answer::unknown, 0, "a block is none: an argument is out of range, or a call goes to where nothing begins", {}};
+  return {Answer::unknown,
+          0,
+          "a block is malformed: an argument is out of range, or a call goes to where no instruction begins",
+          {}};
 }
 
 }  // namespace
@@ -172,12 +174,13 @@ Proof prove(Block baseline, Block candidate, const Options& options) {
     std::set_intersection(x.conditions.begin(), x.conditions.end(), y.conditions.begin(), y.conditions.end(),
                           std::back_inserter(shared));
     std::set_difference(shared.begin(), shared.end(), assumed.begin(), assumed.end(), std::back_inserter(gained));
-    if (gained.empty()) return {false, 0, ends.empty() ? "failures in other normal forms" : ends};
+    if (gained.empty())
+      return {false, 0, ends.empty() ? "the conditions of failure have different normal forms" : ends};
     for (const Condition& condition : gained) assume(values, condition);
     assumed.insert(assumed.end(), gained.begin(), gained.end());
     std::sort(assumed.begin(), assumed.end());
   }
-  return {false, 0, "conditions upon conditions"};
+  return {false, 0, "their conditions depend on each other too deeply"};
 }
 
 Decider::Decider(Block baseline, const Options& options)

@@ -66,14 +66,14 @@ std::optional<std::vector<Piece>> pieces_of(std::span<const Instruction> program
 
 /// Says why the control flow differs; empty if it does not.
 std::string control_difference(const std::vector<Piece>& a, const std::vector<Piece>& b) {
-  if (a.size() != b.size()) return "control flow differs: other numbers of blocks";
+  if (a.size() != b.size()) return "control flow differs: the numbers of blocks differ";
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].control != b[i].control || a[i].target != b[i].target || a[i].may_be_skipped != b[i].may_be_skipped)
-      return "control flow differs behind block " + std::to_string(i);
+      return "control flow differs after block " + std::to_string(i);
     // A skiz skips one instruction: a block behind it must be one.
     const auto one = [](const Piece& p) { return p.end - p.begin + (p.control ? 1 : 0) == 1; };
     if (a[i].may_be_skipped && (!one(a[i]) || !one(b[i])))
-      return "another number of instructions behind skiz, in block " + std::to_string(i);
+      return "the numbers of instructions after skiz differ, in block " + std::to_string(i);
   }
   return "";
 }
@@ -87,7 +87,7 @@ bool writes(const Instruction& i) {
 Decision decide_in_order(Block p, Block q, const Options& options) {
   Decision out = decide(p, q, options);
   if (out.answer != Answer::equal || std::none_of(p.begin(), p.end(), writes)) return out;
-  const Decision unknown = {Answer::unknown, 0, "a run that fails may have written something else before", {}};
+  const Decision unknown = {Answer::unknown, 0, "a failing run may have written other output before it failed", {}};
   while (true) {
     const auto i = std::find_if(p.begin(), p.end(), writes), j = std::find_if(q.begin(), q.end(), writes);
     if ((i == p.end()) != (j == q.end()) || (i != p.end() && *i != *j)) return unknown;
@@ -120,8 +120,7 @@ Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::u
     out.error_bound += decision.error_bound;
     if (decision.answer != Answer::equal)
       out.reason = "block " + std::to_string(i) +
-                   (decision.answer == Answer::differs ? " differs: " : " is not known to be the same: ") +
-                   decision.reason;
+                   (decision.answer == Answer::differs ? " differs: " : " is not proven equal: ") + decision.reason;
   }
   if (out.reason.empty()) out.answer = Answer::equal;
   return out;
@@ -151,7 +150,7 @@ Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples
     ++out.samples;
     out.failed += pair.both_failed() ? 1 : 0;
     out.undecided += pair.undecided() ? 1 : 0;
-    if (pair.both_failed() && !pair.same_output()) difference = "both fail, but after other output";
+    if (pair.both_failed() && !pair.same_output()) difference = "both fail, but with different output before";
     if (difference.empty()) continue;
     out.answer = Answer::differs;
     out.error_bound = 0;

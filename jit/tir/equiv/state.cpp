@@ -213,15 +213,15 @@ std::string Pair::difference(const State& state) {
   }
   if (failed_[0]) return "";
   if ((a.failure() == vm::Failure::none) != (b.failure() == vm::Failure::none)) return "only one ends the program";
-  if (a.stack().size() != b.stack().size()) return "stacks of other heights";
+  if (a.stack().size() != b.stack().size()) return "the stacks have different heights";
   for (std::size_t i = 0; i < a.stack().size(); ++i)
     if (const std::size_t top = a.stack().size() - 1 - i; a.stack()[top] != b.stack()[top])
       return "st" + std::to_string(i) + " is " + std::to_string(a.stack()[top].value()) + " and " +
              std::to_string(b.stack()[top].value());
-  if (a.output() != b.output()) return "other output";
-  if (a.inputs_taken() != b.inputs_taken()) return "other numbers of words were read";
-  if (!same_ram(a, b)) return "other words in RAM";
-  if (!same_sponge(a, b)) return "other sponges";
+  if (a.output() != b.output()) return "the outputs differ";
+  if (a.inputs_taken() != b.inputs_taken()) return "they read different numbers of words";
+  if (!same_ram(a, b)) return "the words in RAM differ";
+  if (!same_sponge(a, b)) return "the sponges differ";
   return "";
 }
 

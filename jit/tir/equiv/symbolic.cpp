@@ -184,7 +184,7 @@ class Execution : private Functions {
     for (; n > 0; --n) {
       ram_.store(pointer, pop());
       pointer = plus(pointer, 1);
-      if (++stores_ > kStoresMax) end_.out_of_reach = "more stores than are looked at";
+      if (++stores_ > kStoresMax) end_.out_of_reach = "the block has more stores than the proof's limit";
     }
     push(pointer);
   }
@@ -388,7 +388,7 @@ End execute(Values& values, Block block, std::size_t cells) {
   const Shape shape = shape_of(block);
   CHECK(shape.straight && shape.cells <= cells);
   if (shape.executed > kInstructionsMax) {
-    end.out_of_reach = "more instructions than are looked at";
+    end.out_of_reach = "the block has more instructions than the proof's limit";
     return end;
   }
   Execution(values, end, cells).run(block.first(shape.executed));

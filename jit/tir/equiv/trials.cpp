@@ -80,7 +80,7 @@ std::string Trials::difference(const tasm::Program& candidate) {
   const Stopwatch watch(spent_);
   const auto began = std::chrono::steady_clock::now();
   Pair pair(original_.instructions, candidate.instructions, options_.cycles);
-  if (!pair.runnable()) return "it is no program";
+  if (!pair.runnable()) return "it is not a valid program";
   for (std::size_t i = 0;; ++i) {
     while (i == states_.size())
       if (!next_state()) return "";

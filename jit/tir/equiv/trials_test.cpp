@@ -30,7 +30,7 @@ TEST(Trials, FindsWhatTheGivenInputsDoNotShow) {
       assembled("read_io 1 skiz halt read_io 1 push 0 eq skiz halt read_io 1 skiz halt push 8 write_io 1 halt");
   Trials trials(program, reading({1}), {});
   EXPECT_EQ(trials.difference(program), "");
-  EXPECT_EQ(trials.difference(other), "other output");
+  EXPECT_EQ(trials.difference(other), "the outputs differ");
   EXPECT_GT(trials.ended(), 20u);
 }
 
@@ -38,7 +38,7 @@ TEST(Trials, TheEndAndTheFailureCount) {
   const auto program = assembled("read_io 1 push 5 write_mem 1 pop 1 read_io 1 skiz assert halt");
   Trials trials(program, reading({3, 0}), {});
   EXPECT_EQ(trials.difference(assembled("read_io 1 push 6 write_mem 1 pop 1 read_io 1 skiz assert halt")),
-            "other words in RAM");
+            "the words in RAM differ");
   EXPECT_NE(trials.difference(assembled("read_io 1 push 5 write_mem 1 pop 1 read_io 1 skiz nop halt")), "");
   // The candidate has other steps and fails elsewhere.
   EXPECT_EQ(trials.difference(assembled("read_io 1 push 5 write_mem 1 pop 1 read_io 1 skiz call f halt f: push 1 eq "

@@ -24,10 +24,10 @@ class Checker {
         top = true;
       } else if (all[i].op == Op::kFnStart) {
         if (!functions_.emplace(all[i].name, Function{i, State::fresh, {}}).second)
-          return source_.error(all[i].offset, "the function '" + all[i].name + "' is there twice");
+          return source_.error(all[i].offset, "the function '" + all[i].name + "' is defined twice");
         top = false, seen_function = true;
       } else if (top && all[i].op != Op::kComment) {
-        if (seen_function) return source_.error(all[i].offset, "this stands behind a function and never runs");
+        if (seen_function) return source_.error(all[i].offset, "this comes after a function and never runs");
         top_end = i + 1;
       }
     }
@@ -78,11 +78,12 @@ class Checker {
     for (const Operation& operation : operations) {
       if (error_) return {};
       if (operation.op == Op::kComment) continue;
-      if (ended) fail(operation.offset, "nothing behind return, halt or entry runs");
+      if (ended) fail(operation.offset, "nothing after return, halt or entry runs");
       if (operation.op == Op::kReturn && level != Level::function)
-        fail(operation.offset, level == Level::body ? "a body cannot end its function: return stands in functions only"
-                                                    : "there is no function to return from");
-      if (operation.op == Op::kEntry && level != Level::top) fail(operation.offset, "entry stands at the top only");
+        fail(operation.offset, level == Level::body ? "return cannot stand in a body, only in a function itself"
+                                                    : "return stands outside of any function");
+      if (operation.op == Op::kEntry && level != Level::top)
+        fail(operation.offset, "entry can stand at the top level only");
       ended = ends(operation);
       const Change change = change_of(operation);
       total = total && change ? Change(*total + *change) : Change();
@@ -104,15 +105,15 @@ class Checker {
     if (operation.op == Op::kIfElse) {
       const Change first = sequence(operation.body, Level::body), second = sequence(operation.otherwise, Level::body);
       if (first && second && *first != *second)
-        fail(operation.offset, "the bodies of this change the stack's height by " + std::to_string(*first) + " and " +
-                                   std::to_string(*second) + ", but must do it alike");
+        fail(operation.offset, "the bodies of this operation change the stack's height by " + std::to_string(*first) +
+                                   " and " + std::to_string(*second) + ", but must change it by the same number");
       const Change either = first ? first : second;
       return either ? Change(own + *either) : Change();
     }
     const Change body = sequence(operation.body, Level::body);
     if ((operation.op == Op::kIfOnly || operation.op == Op::kLoop) && body && *body != 0)
       fail(operation.offset,
-           "the body of this must leave the stack's height as it is, but changes it by " + std::to_string(*body));
+           "the body of this operation must not change the stack's height, but changes it by " + std::to_string(*body));
     return operation.op == Op::kProofBlock && !body ? Change() : Change(own + body.value_or(0));
   }
 

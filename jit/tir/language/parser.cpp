@@ -138,7 +138,8 @@ class Parser {
   }
 
   bool function(Operation& start, std::vector<Operation>& out, Level level) {
-    if (level != Level::top) return fail(start.offset, "a function stands at the top only, not in another or a body");
+    if (level != Level::top)
+      return fail(start.offset, "a function can stand at the top level only, not in another function or a body");
     if (!name(start.name, "a function's name") || !expect('{')) return false;
     out.push_back(start);
     if (!operations(out, Level::function)) return false;
@@ -250,7 +251,7 @@ class Parser {
     for (std::size_t i = 0; i < from; ++i)
       if (padded[i] != '\n') padded[i] = ' ';
     const auto program = tasm::assemble(ir::SourceText(padded, source_.name()), vm_);
-    return program ? fail(from, "this is no TASM") : fail(program.error());
+    return program ? fail(from, "this is not valid TASM") : fail(program.error());
   }
   bool assembly(Operation& operation) {
     skip();
@@ -274,7 +275,7 @@ class Parser {
     operation.assembly = program->instructions;
     at_ = to + 1;
     if (operation.stack_change() != change)
-      return fail(start, "this changes the stack's height by " + std::to_string(operation.stack_change()));
+      return fail(start, "this TASM changes the stack's height by " + std::to_string(operation.stack_change()));
     return true;
   }
 

@@ -108,7 +108,7 @@ Result<void> BlockBuffer::save(const std::string& path) const {
 Result<BlockBuffer> BlockBuffer::load(const std::string& path) {
   TRY(const std::vector<std::byte> bytes, os::read_file(path, kFileBytesMax));
   const auto refused = [&] {
-    return make_error(ErrorCode::kRejectedRecord, "%s holds no blocks to learn from", path.c_str());
+    return make_error(ErrorCode::kRejectedRecord, "%s: not a file of training blocks, or a damaged one", path.c_str());
   };
   if (bytes.size() < sizeof(store::Digest)) return refused();
   const auto body = std::span(bytes).first(bytes.size() - sizeof(store::Digest));

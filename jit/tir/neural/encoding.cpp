@@ -72,13 +72,13 @@ class Encoder {
     const Instruction& instruction = block_[k];
     const tasm::InstructionRow& row = tasm::row(instruction.op);
     if (!tasm::legal_argument(row.argument, instruction.argument))
-      return make_error(ErrorCode::kInvalidArgument, "an argument of %s that it cannot have", row.text.data());
+      return make_error(ErrorCode::kInvalidArgument, "%s has an argument out of range", row.text.data());
     if (!has_token(instruction.op))
       return make_error(ErrorCode::kUnsupported, "there is no token for %s", row.text.data());
     heights_[k] = state_.height();
     Step step;
     if (!state_.run(instruction, static_cast<Origin>(k), step))
-      return make_error(ErrorCode::kInvalidArgument, "%s has no place in a block", row.text.data());
+      return make_error(ErrorCode::kInvalidArgument, "%s cannot stand in a block", row.text.data());
     const bool works = step.work_count > 0;
     std::uint64_t* words = &out_.nodes[k * kNodeWords];
     words[0] = put(node_word0::kOp, static_cast<std::uint64_t>(instruction.op)) |

@@ -136,7 +136,8 @@ Result<void> Evolution::save(const std::string& path) const {
 Result<Evolution> Evolution::load(const std::string& path, unsigned threads) {
   TRY(const std::vector<std::byte> bytes, os::read_file(path, kFileBytes));
   const auto refused = [&] {
-    return make_error(ErrorCode::kRejectedRecord, "%s holds no population of this network", path.c_str());
+    return make_error(ErrorCode::kRejectedRecord, "%s: not a population of this network, or a damaged one",
+                      path.c_str());
   };
   if (bytes.size() != kFileBytes) return refused();
   const auto body = std::span(bytes).first(kFileBytes - sizeof(store::Digest));

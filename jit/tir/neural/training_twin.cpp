@@ -34,7 +34,7 @@ Result<Lesson> lesson_of(const Pair& pair) {
   TRY(const Original original, Original::of(pair.baseline));
   for (const Instruction& i : pair.better)
     if (!tasm::legal_argument(tasm::row(i.op).argument, i.argument))
-      return make_error(ErrorCode::kInvalidArgument, "an argument that %s cannot have", tasm::row(i.op).text.data());
+      return make_error(ErrorCode::kInvalidArgument, "%s has an argument out of range", tasm::row(i.op).text.data());
   Lesson lesson;
   FeatureRows context;
   original.append_context_rows(context);
@@ -47,7 +47,8 @@ Result<Lesson> lesson_of(const Pair& pair) {
   Draft draft(original);
   for (const Token token : lesson.answer) {
     if (!draft.legal(token))
-      return make_error(ErrorCode::kInvalidArgument, "the answer is no block of at most %zu tokens", kDraftTokensMax);
+      return make_error(ErrorCode::kInvalidArgument, "the answer is not a block of at most %zu tokens",
+                        kDraftTokensMax);
     lesson.drafts.emplace_back();
     lesson.looked_at.push_back(draft.append_rows(lesson.drafts.back()));
     draft.take(token);

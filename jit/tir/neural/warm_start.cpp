@@ -55,7 +55,7 @@ Result<WarmStart> warm_start(std::span<const Pair> pairs, std::span<const std::i
                              const std::function<bool(std::uint64_t, double)>& progress) {
   CHECK(options.lessons_per_step % kWarmStartShards == 0 && options.steps > 0);
   Course course(pairs, options);
-  if (course.count() == 0) return make_error(ErrorCode::kInvalidArgument, "no pair to learn from");
+  if (course.count() == 0) return make_error(ErrorCode::kInvalidArgument, "there are no pairs to train on");
   const TwinShape shape = course.shape(options.lessons_per_step / kWarmStartShards);
   tensor::ParameterStore<float> store(options.seed, 1u << 18);
   put_weights(from, store);
@@ -79,7 +79,8 @@ Result<WarmStart> warm_start(std::span<const Pair> pairs, std::span<const std::i
       for (std::size_t p = 0; p < shape.lessons; ++p) twins[s]->load(p, *lesson_of(*batch[s * shape.lessons + p]));
       twins[s]->begin(shape.lessons);
     });
-    if (!std::isfinite(loss)) return make_error(ErrorCode::kInvalidArgument, "the loss is no number any more");
+    if (!std::isfinite(loss))
+      return make_error(ErrorCode::kInvalidArgument, "the loss is no longer finite: lower the learning rate");
     since_told += loss;
     if (i + last >= options.steps) at_the_end += loss, ++counted;
     if ((i + 1) % kProgressSteps != 0 || !progress) continue;

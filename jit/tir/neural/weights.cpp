@@ -77,16 +77,16 @@ std::vector<std::byte> file_of(std::span<const std::int32_t> weights) {
 Result<Weights> weights_in(std::span<const std::byte> file) {
   Header header;
   if (file.size() != sizeof header + kParameterCount * sizeof(std::int32_t))
-    return make_error(ErrorCode::kRejectedRecord, "no weights of this network: %zu bytes", file.size());
+    return make_error(ErrorCode::kRejectedRecord, "not weights of this network: the file has %zu bytes", file.size());
   std::memcpy(&header, file.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.layout != layout() ||
       header.count != kParameterCount)
-    return make_error(ErrorCode::kRejectedRecord, "no weights of this network: another layout");
+    return make_error(ErrorCode::kRejectedRecord, "not weights of this network: the layout differs");
   Weights weights(kParameterCount);
   std::memcpy(weights.data(), file.data() + sizeof header, file.size() - sizeof header);
   for (const std::int32_t w : weights)
     if (w <= -kWeightBound || w >= kWeightBound)
-      return make_error(ErrorCode::kRejectedRecord, "a weight beyond 8: %d / 65536", w);
+      return make_error(ErrorCode::kRejectedRecord, "a weight is outside (-8, 8): %d / 65536", w);
   return weights;
 }
 

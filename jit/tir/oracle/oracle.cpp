@@ -32,9 +32,9 @@ std::string_view name_of(Kind kind) {
 
 Element element(const json& value) {
   if (!value.is_number_unsigned())
-    throw json::type_error::create(302, "an element is an integer from 0 to p - 1", &value);
+    throw json::type_error::create(302, "expected an element, an integer from 0 to p - 1", &value);
   const auto number = value.get<std::uint64_t>();
-  if (number >= field::kModulus) throw json::type_error::create(302, "an element is below p", &value);
+  if (number >= field::kModulus) throw json::type_error::create(302, "an element must be below p", &value);
   return Element::canonical(number);
 }
 
@@ -81,7 +81,7 @@ Verdict Checker::check(std::string_view text) {
       case Kind::unknown: verdict.understood = false; break;
     }
   } catch (const json::exception& error) {
-    verdict.wrong.push_back(std::string("this is no row: ") + error.what());
+    verdict.wrong.push_back(std::string("this is not a valid row: ") + error.what());
   }
   return verdict;
 }

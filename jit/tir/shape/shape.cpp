@@ -213,11 +213,11 @@ tasm::Program merged(const tasm::Program& program) {
 }
 
 constexpr ChangeRow kChanges[] = {
-    {"unreachable", "what no run comes to goes", reachable},
-    {"branches", "a branch with an empty side tests once", branches},
-    {"inlined", "a body stands where it is called if that takes no more words", inlined},
-    {"merged", "equal subroutines are one", merged},
-    {"loops", "a loop that ends at a 0 tests at its end", loops},
+    {"unreachable", "removes code that no run reaches", reachable},
+    {"branches", "tests once for a branch with an empty side", branches},
+    {"inlined", "inlines a body where it is called if that takes no more words", inlined},
+    {"merged", "merges equal subroutines", merged},
+    {"loops", "moves the test of a loop that ends at a 0 to its end", loops},
 };
 
 }  // namespace

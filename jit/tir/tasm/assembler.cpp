@@ -96,8 +96,8 @@ class Assembler {
     return fail(at_, comment_fault().value_or("expected a blank or a comment here"));
   }
   [[nodiscard]] std::optional<std::string> comment_fault() const {
-    if (rest().starts_with("//")) return "an empty comment: Triton VM wants at least one character after //";
-    if (rest().starts_with("/*")) return "this comment has no end: */ is missing";
+    if (rest().starts_with("//")) return "this comment is empty: Triton VM needs at least one character after //";
+    if (rest().starts_with("/*")) return "this comment has no closing */";
     return {};
   }
   template <class First, class Next>
@@ -169,7 +169,7 @@ class Assembler {
   }
   bool label(std::size_t start, std::string_view name) {
     if (!labels_.emplace(name, address_).second)
-      return fail(start, "the label '" + std::string(name) + "' is there twice");
+      return fail(start, "the label '" + std::string(name) + "' is defined twice");
     mark(Mark::Kind::label, name);
     return true;
   }
@@ -254,7 +254,7 @@ class Assembler {
     for (unsigned __int128 m = n.magnitude; m != 0 || digits.empty(); m /= 10)
       digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(m % 10)));
     if (!separated()) return false;
-    if (!placed) return fail(start, "error_id stands behind assert or assert_vector only");
+    if (!placed) return fail(start, "error_id can stand only after assert or assert_vector");
     mark(Mark::Kind::error_id, (n.negative && n.magnitude != 0 ? "-" : "") + digits);
     return true;
   }

@@ -183,7 +183,7 @@ class Tournament {
   bool passes(const tasm::Program& program, const Key& key, std::string_view by) {
     const auto read = tasm::assemble(ir::SourceText(tasm::print(program)), tasm::vm_of(program));
     std::string fault = !read                                        ? read.error().message
-                        : read->instructions != program.instructions ? "its text is another program"
+                        : read->instructions != program.instructions ? "its printed text assembles to another program"
                                                                      : "";
     if (fault.empty() && trials_) {
       const auto [at, fresh] = tried_.try_emplace(key);

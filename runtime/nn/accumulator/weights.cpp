@@ -96,10 +96,11 @@ Result<void> check_head(const simd::Head& head, std::span<const std::int32_t> bi
     for (const auto& unit : group)
       for (const std::int16_t w : unit)
         if (w < -128 || w > 127)
-          return make_error(ErrorCode::kRejectedRecord, "the network's weights: of a scalar, beyond int8");
+          return make_error(ErrorCode::kRejectedRecord,
+                            "the network's weights: a head's scalar weight is outside [-128, 127]");
   for (const std::int32_t b : bias)
     if (b < -kHeadBiasMax || b > kHeadBiasMax)
-      return make_error(ErrorCode::kRejectedRecord, "the network's weights: a head's bias is beyond 2^24");
+      return make_error(ErrorCode::kRejectedRecord, "the network's weights: a head's bias is outside [-2^24, 2^24]");
   return {};
 }
 
@@ -142,13 +143,13 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
   const std::vector<std::uint32_t>& order = weights.order;
   if (weights.rows.size() != order.size() * kLanes) return unfit("there must be one row per feature of the order");
   if (std::find(weights.rows.begin(), weights.rows.end(), -128) != weights.rows.end())
-    return unfit("a row has -128, whose negative is no int8");
+    return unfit("a row holds -128; its weights must be in [-127, 127]");
   if (weights.pool_factor == 0 || weights.pool_factor > kPoolFactorMax)
     return unfit("the pool factor must be in [1, 2^24]");
   std::vector<std::uint32_t> places(features, static_cast<std::uint32_t>(order.size()));
   for (std::uint32_t r = 0; r < order.size(); ++r) {
     if (order[r] >= features || places[order[r]] != order.size())
-      return unfit("the order has a feature twice, or one that is not there");
+      return unfit("the order repeats a feature or names an unknown one");
     places[order[r]] = r;
   }
   Header header;
@@ -159,14 +160,15 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
   if (!(weights.judge_unit >= 0) || weights.judge_unit > 1) return unfit("the judge's unit must be in [0, 1]");
   header.judge_unit = weights.judge_unit;
   if (weights.linear_guess) {
-    if (!is_bounded(*weights.linear_guess)) return unfit("what the judge's score is added to is beyond 2^10");
+    if (!is_bounded(*weights.linear_guess))
+      return unfit("the judge's linear guess has a coefficient outside [-2^10, 2^10]");
     header.version = kVersion;
   }
   for (std::size_t h = 0; h < kHeads; ++h) {
     const PlainWeights::Head& head = weights.heads[h];
-    if (head.bias.empty() || head.bias.size() > kBiasRowsMax) return unfit("a head has no bias rows, or too many");
+    if (head.bias.empty() || head.bias.size() > kBiasRowsMax) return unfit("a head has no bias rows or too many");
     if (head.w1.size() != kHidden * kLanes || head.ws.size() != kHidden * kScalars)
-      return unfit("a head has not its size");
+      return unfit("a head's matrices have the wrong size");
     header.bias_rows[h] = static_cast<std::uint32_t>(head.bias.size());
   }
   const Layout layout = layout_of(header);
@@ -185,7 +187,8 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
     put(layout.head_bias[h], bias.data(), bias.size() * sizeof bias[0]);
   }
   const PlainWeights::Head& guide = weights.heads[static_cast<std::size_t>(HeadKind::guide)];
-  if (!guide.keys.empty() && guide.keys.size() != guide.bias.size()) return unfit("the guide's rows have other keys");
+  if (!guide.keys.empty() && guide.keys.size() != guide.bias.size())
+    return unfit("the guide must have one key per bias row");
   put(layout.keys, guide.keys.data(), guide.keys.size() * sizeof(std::uint64_t));
   put(layout.places, places.data(), places.size() * sizeof places[0]);
   put(layout.rows, weights.rows.data(), weights.rows.size());
@@ -201,18 +204,18 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
   if (block.size() < kHeaderBytes) return wrong("the size", block.size(), kHeaderBytes);
   std::memcpy(&header, block.data(), sizeof header);
   if (header.magic != kMagic)
-    return make_error(ErrorCode::kRejectedRecord, "not the weights of a network: no TRIDNNUE at its head");
+    return make_error(ErrorCode::kRejectedRecord, "not a network's weights: the first bytes are not TRIDNNUE");
   if (header.version != kVersion && header.version != kVersionWithoutBase)
     return wrong("the version", header.version, kVersion);
   if (header.lanes != kLanes || header.hidden != kHidden || header.scalars != kScalars)
     return wrong("the shape (lanes)", header.lanes, kLanes);
   if (header.features != space.features) return wrong("the number of features", header.features, space.features);
   if (header.feature_hash != space.hash)
-    return make_error(
-        ErrorCode::kRejectedRecord,
-        "the network's weights: made for other features (hash %016llx, expected %016llx): ops or kinds have "
-        "changed since; train or convert them anew",
-        static_cast<unsigned long long>(header.feature_hash), static_cast<unsigned long long>(space.hash));
+    return make_error(ErrorCode::kRejectedRecord,
+                      "the network's weights were made for other features (hash %016llx, expected %016llx) because ops "
+                      "or kinds have changed since; train or convert them again",
+                      static_cast<unsigned long long>(header.feature_hash),
+                      static_cast<unsigned long long>(space.hash));
   if (header.features > kFeaturesMax || header.stored_rows > header.features)
     return wrong("the number of rows", header.stored_rows, header.features);
   for (const std::uint32_t rows : header.bias_rows)
@@ -228,7 +231,7 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
   if (const std::uint64_t sum = checksum_of(block); sum != header.checksum)
     return wrong("the checksum", sum, header.checksum);
   if (reinterpret_cast<std::uintptr_t>(block.data()) % kAlignment != 0)
-    return make_error(ErrorCode::kInvalidArgument, "the network's weights must lie at a multiple of 64 bytes");
+    return make_error(ErrorCode::kInvalidArgument, "the network's weights must be aligned to 64 bytes");
 
   const auto at = [&]<class T>(std::size_t offset, const T*) {
     return reinterpret_cast<const T*>(block.data() + offset);
@@ -250,11 +253,12 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
     w.linear_guess_ = at(layout.base, w.linear_guess_);
     if (!is_bounded(*w.linear_guess_))
       return make_error(ErrorCode::kRejectedRecord,
-                        "the network's weights: what the judge's score is added to is beyond 2^10");
+                        "the network's weights: the judge's linear guess has a coefficient outside [-2^10, 2^10]");
   }
   w.keys_ = {at(layout.keys, w.keys_.data()), header.bias_rows[static_cast<std::size_t>(HeadKind::guide)]};
   for (std::uint32_t f = 0; f < header.features; ++f)
-    if (w.places_[f] > header.stored_rows) return wrong("the place of a feature", w.places_[f], header.stored_rows);
+    if (w.places_[f] > header.stored_rows)
+      return wrong("the row number of a feature", w.places_[f], header.stored_rows);
   for (std::uint32_t nodes = 0; nodes < kPoolsKept; ++nodes) w.pools_.push_back(w.pool_of(nodes));
   return w;
 }

@@ -81,7 +81,8 @@ Confined try_confinement() {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0 || !told.told) return failed("a child that was confined for a trial does not behave as one");
+  if (status != 0 || !told.told)
+    return failed("confinement does not work here: a confined trial child could still open a file, or crashed");
   return {.system_calls = told.system_calls, .files = told.files, .missing = told.missing};
 }
 

@@ -106,12 +106,13 @@ int add_rules(scmp_filter_ctx filter, Files files) {
 Result<void> restrict_system_calls(Files files) {
   const std::unique_ptr<void, decltype(&::seccomp_release)> filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)),
                                                                    &::seccomp_release);
-  if (!filter) return make_error(ErrorCode::kUnsupported, "libseccomp does not know this system");
+  if (!filter) return make_error(ErrorCode::kUnsupported, "libseccomp does not support this architecture");
   // A binary tree, not a list; older versions have lists alone.
   (void)::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   int failed = add_rules(filter.get(), files);
   if (failed == 0) failed = ::seccomp_load(filter.get());
-  if (failed != 0) return make_error(ErrorCode::kUnsupported, "no filter of system calls: %s", std::strerror(-failed));
+  if (failed != 0)
+    return make_error(ErrorCode::kUnsupported, "cannot install a seccomp filter: %s", std::strerror(-failed));
   return {};
 }
 
