@@ -83,7 +83,7 @@ void X86Emitter::gather(const MInst& m, const Placed& p) {
   const bool wide_index = f_[m.use[0]].lane_bytes == 8;
   const std::uint32_t id = lane_bytes == 4 ? (wide_index ? Inst::kIdVgatherqps : Inst::kIdVgatherdps)
                                            : (wide_index ? Inst::kIdVgatherqpd : Inst::kIdVgatherdpd);
-  x86::Mem mem = memory(m.mem, 0);  // for the pointer, which may have to be loaded
+  x86::Mem mem = kernel_memory(m.mem, 0);  // for the pointer, which may have to be loaded
   mem.setIndex(register_operand(RegClass::vector, m.use_width, p.use[0]).as<x86::Vec>(), shift_of(lane_bytes));
   mem.setOffset(0);
   zero(p.def);
