@@ -248,10 +248,9 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
         }
         return;
       }
-      emit(Inst::kIdVmovups,
-           {register_operand(RegClass::vector, m.def_width, p.def),
-            x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(std::uint32_t{m.imm})),
-                     static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)});
+      emit(Inst::kIdVmovups, {register_operand(RegClass::vector, m.def_width, p.def),
+                              x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(m.imm)),
+                                       static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)});
       return;
   }
   CHECK(false);

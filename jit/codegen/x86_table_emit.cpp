@@ -56,7 +56,7 @@ void X86Emitter::clamped_length(std::uint32_t param) {
 }
 
 void X86Emitter::table_bound(const MInst& m, const Placed& p) {
-  clamped_length(m.imm);
+  clamped_length(static_cast<std::uint32_t>(m.imm));
   const bool narrow = f_[m.def].lane_bytes == 4;
   if (!target_.avx512) assembler_.dec(x86::r11);
   if (narrow) {
