@@ -388,6 +388,33 @@ namespace {
 /// Registers that one instruction may need: general ones for two addresses, a value and a result.
 constexpr std::uint32_t kGeneralMost = 4;
 
+/// Returns how often instructions gain from a register for each global.
+std::pmr::vector<std::uint64_t> weigh(const Function& function, std::span<const WeightedBlock> blocks) {
+  constexpr std::uint64_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
+  std::pmr::vector<std::uint64_t> weight(function.vregs.size(), 0, function.arena);
+  for (const WeightedBlock& weighted : blocks)
+    for (const MInst& inst : weighted.block->insts) {
+      for (std::size_t u = 0; u < inst.uses; ++u)
+        weight[inst.use[u].index] +=
+            weighted.weight * ((inst.folds >> u & 1) != 0 ? kFoldableWeight : kUnfoldableWeight);
+      if (inst.def.valid()) weight[inst.def.index] += weighted.weight * kUpdateWeight;
+    }
+  return weight;
+}
+
+/// Returns the pressure of the blocks that run often. A block that runs an eighth as often as the heaviest may spill.
+std::array<std::uint32_t, kRegClasses> heavy_pressure(const Function& function, std::span<const WeightedBlock> blocks) {
+  std::uint32_t heaviest = 0;
+  for (const WeightedBlock& weighted : blocks) heaviest = std::max(heaviest, weighted.weight);
+  std::array<std::uint32_t, kRegClasses> most{};
+  for (const WeightedBlock& weighted : blocks) {
+    if (weighted.weight <= heaviest / 8) continue;
+    const auto peak = peak_pressure(function, *weighted.block);
+    for (std::size_t c = 0; c < kRegClasses; ++c) most[c] = std::max(most[c], peak[c]);
+  }
+  return most;
+}
+
 void give_homes(Function& function) {
   for (VRegInfo& info : function.vregs)
     if (info.global && info.fixed == kNoReg && info.home.place == Place::none && !info.zero)
@@ -396,14 +423,8 @@ void give_homes(Function& function) {
 
 }  // namespace
 
-RegSet assign_globals(Function& function, const Block& main, const RegSet& registers) {
-  constexpr std::uint32_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
-  std::pmr::vector<std::uint32_t> weight(function.vregs.size(), 0, function.arena);
-  for (const MInst& inst : main.insts) {
-    for (std::size_t u = 0; u < inst.uses; ++u)
-      weight[inst.use[u].index] += (inst.folds >> u & 1) != 0 ? kFoldableWeight : kUnfoldableWeight;
-    if (inst.def.valid()) weight[inst.def.index] += kUpdateWeight;
-  }
+RegSet assign_globals(Function& function, std::span<const WeightedBlock> blocks, const RegSet& registers) {
+  const auto weight = weigh(function, blocks);
   std::pmr::vector<VReg> ranking(function.arena);
   for (std::uint32_t v = 0; v < function.vregs.size(); ++v)
     if (function.vregs[v].global && function.vregs[v].fixed == kNoReg && weight[v] != 0) ranking.push_back(VReg(v));
@@ -411,7 +432,7 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
 
   RegSet left = registers;
   constexpr std::array<std::uint32_t, kRegClasses> kLeast = {kUsesMax + 1, kUsesMax + 1, kGeneralMost};
-  const auto peak = peak_pressure(function, main);
+  const auto peak = heavy_pressure(function, blocks);
   for (std::size_t c = 0; c < kRegClasses; ++c) {
     const auto all = static_cast<std::uint32_t>(std::popcount(registers[c]));
     const auto wanted = static_cast<std::uint32_t>(std::count_if(

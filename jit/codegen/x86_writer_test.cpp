@@ -138,10 +138,9 @@ class Native {
   static constexpr std::uint8_t kSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
 
   RegSet assign(std::uint32_t registers) {
-    std::pmr::vector<MInst> all(p_.function.arena);
-    Block whole(p_.function.arena);
-    for (const Block& block : p_.blocks) whole.insts.insert(whole.insts.end(), block.insts.begin(), block.insts.end());
-    return assign_globals(p_.function, whole, {0, 0, registers});
+    std::vector<WeightedBlock> blocks;
+    for (const Block& block : p_.blocks) blocks.push_back({&block, 1u << 3 * (blocks.size() % 3)});
+    return assign_globals(p_.function, blocks, {0, 0, registers});
   }
 
   void write() {
