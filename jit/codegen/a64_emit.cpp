@@ -153,6 +153,8 @@ a64::Mem A64Emitter::memory(const MemRef& ref, std::uint32_t size) {
     case Place::pool: return a64::ptr(pool_, ref.disp);
     case Place::param: return a64::ptr(a64::x(a64_gpr::kParams), 8 * ref.index);
     case Place::slot: return frame_operand(static_cast<std::uint32_t>(ref.disp), size);
+    case Place::frame:
+    case Place::based:
     case Place::none: break;
   }
   CHECK(false);
@@ -273,7 +275,7 @@ void A64Emitter::gather(const MInst& m, const Placed& p) {
       check(assembler_.emit(Inst::kIdSmov_v, element, index.s(lane)));
     else
       check(assembler_.emit(Inst::kIdUmov_v, element, index.d(lane)));
-    check(assembler_.ldr(address, a64::ptr(a64::x(a64_gpr::kParams), 8 * m.imm)));
+    check(assembler_.ldr(address, a64::ptr(a64::x(a64_gpr::kParams), static_cast<std::int32_t>(8 * m.imm))));
     check(assembler_.tbnz(element, 63, next));
     check(assembler_.cmp(element, address));
     check(assembler_.b_ge(next));

@@ -88,7 +88,8 @@ class KernelEmitter {
     for (const VRegInfo& info : function_.vregs) wanted += info.global ? 1 : 0;
     all_registers_ = wanted > kCallerSavedVectors;
     const RegSet all = {all_registers_ ? 0xFFFF'FFFFu : (1u << kCallerSavedVectors) - 1, 0u};
-    const RegSet locals = assign_globals(function_, main_.block, all);
+    const WeightedBlock main{&main_.block};
+    const RegSet locals = assign_globals(function_, {&main, 1}, all);
     const auto place = [&](Stage& stage) { return codegen::allocate(function_, stage.block, locals, stage.placed); };
     code_.spills = place(main_).spills;
     for (Stage* stage : {&prologue_, &parking_, &tail_, &epilogue_}) place(*stage);

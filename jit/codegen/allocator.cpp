@@ -52,6 +52,7 @@ class Allocator {
       for (std::size_t u = 0; u < insts_[i].uses; ++u) state_[insts_[i].use[u].index].last_use = i;
     for (std::uint32_t v = 0; v < state_.size(); ++v) {
       const VRegInfo& info = f_.vregs[v];
+      CHECK(is_home(info));
       state_[v].reg_class = static_cast<std::uint8_t>(info.reg_class);
       state_[v].reg = info.fixed;
       state_[v].fixed = info.fixed != kNoReg;
@@ -204,26 +205,44 @@ class Allocator {
 
   void place_def(const MInst& inst, std::uint8_t tie, Placed& placed) {
     const VRegInfo& def = f_[inst.def];
-    if (tie == kNoReg) {
-      placed.def = def.fixed != kNoReg ? def.fixed : take(def.reg_class);
-      return;
-    }
-    const VReg source = inst.use[tie];
-    if (overwrites(inst, tie)) {
+    const VReg source = tie == kNoReg ? VReg{} : inst.use[tie];
+    if (tie != kNoReg && overwrites(inst, tie)) {
       placed.def = placed.use[tie];
       if (!is_fixed(source)) release(source);  // the result takes it in settle_def
       return;
     }
     placed.def = def.fixed != kNoReg ? def.fixed : take(def.reg_class);
-    if (placed.use[tie] == kNoReg) {
+    if (tie == kNoReg && !inst.early_def) return;
+    if (is_fixed(inst.def)) keep_old_value(inst, placed);
+    if (tie == kNoReg) return;
+    if (placed.use[tie] == kNoReg)
       load(source, placed.def);
-    } else if (placed.use[tie] != placed.def) {
-      Placed& move = add(Placed::Kind::move, def.reg_class, inst.def_width);
-      move.def = placed.def;
-      move.use[0] = placed.use[tie];
-      ++counts_.moves;
-    }
+    else if (placed.use[tie] != placed.def)
+      move(def.reg_class, inst.def_width, placed.use[tie], placed.def);
     placed.use[tie] = placed.def;
+  }
+
+  /// Moves the old value of a global elsewhere for an instruction that reads it after its register is written, as in
+  /// x = y - x, where y is moved to x first.
+  void keep_old_value(const MInst& inst, Placed& placed) {
+    const VRegInfo& def = f_[inst.def];
+    std::uint8_t kept = kNoReg;
+    for (std::size_t u = 0; u < inst.uses; ++u) {
+      if (inst.use[u] != inst.def) continue;
+      if (kept == kNoReg) {
+        kept = take(def.reg_class);
+        move(def.reg_class, def.width, placed.def, kept);
+      }
+      placed.use[u] = kept;
+    }
+    if (kept != kNoReg) free_[class_of(def)] |= 1u << kept;  // nothing is taken between here and the instruction
+  }
+
+  void move(RegClass reg_class, std::uint8_t width, std::uint8_t from, std::uint8_t to) {
+    Placed& move = add(Placed::Kind::move, reg_class, width);
+    move.def = to;
+    move.use[0] = from;
+    ++counts_.moves;
   }
 
   /// Books the register of the result; a global without a register goes home at once.
@@ -233,7 +252,7 @@ class Allocator {
     State& state = state_[inst.def.index];
     if (state.reg != kNoReg && state.reg != reg) release(inst.def);
     if (def.global) {
-      CHECK(def.home.place == Place::slot);
+      CHECK(def.home.place == Place::slot || def.home.place == Place::frame);
       Placed& store = add(Placed::Kind::store, def.reg_class, def.width);
       store.use[0] = reg;
       store.mem = def.home;
@@ -366,6 +385,36 @@ std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, c
 
 namespace {
 
+/// Registers that one instruction may need: general ones for two addresses, a value and a result.
+constexpr std::uint32_t kGeneralMost = 4;
+
+/// Returns how often instructions gain from a register for each global.
+std::pmr::vector<std::uint64_t> weigh(const Function& function, std::span<const WeightedBlock> blocks) {
+  constexpr std::uint64_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
+  std::pmr::vector<std::uint64_t> weight(function.vregs.size(), 0, function.arena);
+  for (const WeightedBlock& weighted : blocks)
+    for (const MInst& inst : weighted.block->insts) {
+      for (std::size_t u = 0; u < inst.uses; ++u)
+        weight[inst.use[u].index] +=
+            weighted.weight * ((inst.folds >> u & 1) != 0 ? kFoldableWeight : kUnfoldableWeight);
+      if (inst.def.valid()) weight[inst.def.index] += weighted.weight * kUpdateWeight;
+    }
+  return weight;
+}
+
+/// Returns the pressure of the blocks that run often. A block that runs an eighth as often as the heaviest may spill.
+std::array<std::uint32_t, kRegClasses> heavy_pressure(const Function& function, std::span<const WeightedBlock> blocks) {
+  std::uint32_t heaviest = 0;
+  for (const WeightedBlock& weighted : blocks) heaviest = std::max(heaviest, weighted.weight);
+  std::array<std::uint32_t, kRegClasses> most{};
+  for (const WeightedBlock& weighted : blocks) {
+    if (weighted.weight <= heaviest / 8) continue;
+    const auto peak = peak_pressure(function, *weighted.block);
+    for (std::size_t c = 0; c < kRegClasses; ++c) most[c] = std::max(most[c], peak[c]);
+  }
+  return most;
+}
+
 void give_homes(Function& function) {
   for (VRegInfo& info : function.vregs)
     if (info.global && info.fixed == kNoReg && info.home.place == Place::none && !info.zero)
@@ -374,27 +423,22 @@ void give_homes(Function& function) {
 
 }  // namespace
 
-RegSet assign_globals(Function& function, const Block& main, const RegSet& registers) {
-  constexpr std::uint32_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
-  std::pmr::vector<std::uint32_t> weight(function.vregs.size(), 0, function.arena);
-  for (const MInst& inst : main.insts) {
-    for (std::size_t u = 0; u < inst.uses; ++u)
-      weight[inst.use[u].index] += (inst.folds >> u & 1) != 0 ? kFoldableWeight : kUnfoldableWeight;
-    if (inst.def.valid()) weight[inst.def.index] += kUpdateWeight;
-  }
+RegSet assign_globals(Function& function, std::span<const WeightedBlock> blocks, const RegSet& registers) {
+  const auto weight = weigh(function, blocks);
   std::pmr::vector<VReg> ranking(function.arena);
   for (std::uint32_t v = 0; v < function.vregs.size(); ++v)
-    if (function.vregs[v].global && weight[v] != 0) ranking.push_back(VReg(v));
+    if (function.vregs[v].global && function.vregs[v].fixed == kNoReg && weight[v] != 0) ranking.push_back(VReg(v));
   std::stable_sort(ranking.begin(), ranking.end(), [&](VReg x, VReg y) { return weight[x.index] > weight[y.index]; });
 
   RegSet left = registers;
-  const auto peak = peak_pressure(function, main);
+  constexpr std::array<std::uint32_t, kRegClasses> kLeast = {kUsesMax + 1, kUsesMax + 1, kGeneralMost};
+  const auto peak = heavy_pressure(function, blocks);
   for (std::size_t c = 0; c < kRegClasses; ++c) {
     const auto all = static_cast<std::uint32_t>(std::popcount(registers[c]));
     const auto wanted = static_cast<std::uint32_t>(std::count_if(
         ranking.begin(), ranking.end(), [&](VReg v) { return static_cast<std::size_t>(function[v].reg_class) == c; }));
     // Operands of one instruction need registers beside the live values; two do when some globals stay in memory.
-    std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), std::uint32_t{kUsesMax + 1});
+    std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), kLeast[c]);
     std::uint32_t spare = locals < all ? all - locals : all / 8;
     for (const VReg v : ranking) {
       if (static_cast<std::size_t>(function[v].reg_class) != c) continue;
@@ -411,7 +455,7 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
 
 RegSet assign_homeless_globals(Function& function, const RegSet& registers) {
   // Registers that one instruction may need: masks have at most two operands beside their result.
-  constexpr std::array<int, kRegClasses> kLeast = {kUsesMax + 1, 3};
+  constexpr std::array<int, kRegClasses> kLeast = {kUsesMax + 1, 3, kGeneralMost};
   RegSet left = registers;
   for (VRegInfo& info : function.vregs) {
     if (!info.global || info.home.place != Place::none || info.zero) continue;

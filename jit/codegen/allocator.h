@@ -6,6 +6,8 @@
 // anyway; only otherwise a move. At most one operand of an instruction stays in memory, where the host can fold it.
 #pragma once
 
+#include <span>
+
 #include "jit/codegen/mir.h"
 #include "runtime/base/result.h"
 
@@ -27,10 +29,16 @@ struct AllocationCounts {
 /// Returns the greatest number of locals of each class that are alive at once.
 std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, const Block& block);
 
-/// Gives the globals that `main` reads or updates most a register for the whole kernel, as far as the pressure of
-/// `main` leaves some of `registers`; returns the registers that remain for locals. Globals without a register keep or
-/// get a home in memory.
-RegSet assign_globals(Function& function, const Block& main, const RegSet& registers);
+/// A block, and how often it runs compared with others.
+struct WeightedBlock {
+  const Block* block;
+  std::uint32_t weight = 1;
+};
+
+/// Gives the globals that `blocks` read or update most a register for the whole function, as far as the pressure of the
+/// heaviest blocks leaves some of `registers`; returns the registers that remain for locals. Globals without a register
+/// keep or get a home in memory; those that have a register already keep it.
+RegSet assign_globals(Function& function, std::span<const WeightedBlock> blocks, const RegSet& registers);
 
 /// Does as assign_globals, in one pass without lookahead: globals without a home in memory get registers while more
 /// than half of them are left. For code that has to be made quickly.

@@ -244,7 +244,8 @@ TEST(Allocator, GlobalsInRegistersComputeTheSame) {
     Block block(&arena);
     RandomBlock(seed, function, block).make();
     const Memory expected = run_block(function, block);
-    const RegSet locals = assign_globals(function, block, {0xFFFFu, 0xFEu});
+    const WeightedBlock whole{&block};
+    const RegSet locals = assign_globals(function, {&whole, 1}, {0xFFFFu, 0xFEu});
     std::array<std::array<Symbol, 32>, 2> registers{};
     Memory constants;
     for (const VRegInfo& info : function.vregs)
@@ -255,6 +256,42 @@ TEST(Allocator, GlobalsInRegistersComputeTheSame) {
     ASSERT_EQ(run_placed(block, placed, registers, function).arrays(), expected.arrays()) << "seed " << seed;
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
+}
+
+/// Appends an instruction that reads `uses` to `block`.
+MInst& read(Block& block, std::initializer_list<VReg> uses) {
+  MInst& inst = block.insts.emplace_back();
+  for (const VReg use : uses) inst.use[inst.uses++] = use;
+  return inst;
+}
+
+TEST(Allocator, BlocksThatRunOftenDecideWhichGlobalsHaveRegisters) {
+  std::pmr::monotonic_buffer_resource arena;
+  Function function(&arena);
+  const auto add = [&](std::uint8_t fixed) {
+    return function.add({.reg_class = RegClass::general, .global = true, .width = 8, .fixed = fixed});
+  };
+  const VReg own = add(6), often = add(kNoReg), rarely = add(kNoReg), never = add(kNoReg);
+  Block hot(&arena), cold(&arena);
+  read(hot, {own, often});
+  for (int i = 0; i < 5; ++i) read(cold, {rarely, rarely});
+  std::vector<VReg> locals;  // all alive at once, where it does not matter
+  for (int i = 0; i < 5; ++i) {
+    locals.push_back(function.add({.reg_class = RegClass::general, .width = 8}));
+    read(cold, {}).def = locals.back();
+  }
+  for (const VReg local : locals) read(cold, {local});
+  const WeightedBlock blocks[] = {{&cold, 1}, {&hot, 100}};
+  // The operands of an instruction need four of the five.
+  const RegSet left = assign_globals(function, blocks, {0, 0, 0b11111});
+  EXPECT_EQ(function[own].fixed, 6);
+  EXPECT_EQ(function[often].fixed, 4);
+  EXPECT_EQ(function[rarely].fixed, kNoReg);
+  EXPECT_EQ(function[rarely].home.place, Place::slot);
+  EXPECT_EQ(function[never].fixed, kNoReg);
+  EXPECT_EQ(left[2], 0b01111u);
+  const WeightedBlock alike[] = {{&cold, 1}, {&hot, 1}};
+  EXPECT_EQ(assign_globals(function, alike, {0, 0, 0b11111})[2], 0b11111u) << "the locals of both blocks come first";
 }
 
 TEST(Scheduler, RandomBlocksComputeTheSame) {

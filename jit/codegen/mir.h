@@ -8,8 +8,9 @@
 //
 // Two kinds of virtual registers:
 //   local    defined and used in one block; one definition, except where an instruction updates it in place
-//   global   lives through the whole kernel: a constant, a parameter, an invariant, a reduction's partial results.
-//            It has one home for the whole kernel: a register (`fixed`) or a place in memory (`home`).
+//   global   lives through the whole function: a constant, a parameter, an invariant, a reduction's partial results, a
+//            variable. It has one home everywhere: a register (`fixed`) or a place in memory (`home`). So blocks can
+//            follow each other in any order, and a branch may leave from the middle of one.
 #pragma once
 
 #include <array>
@@ -24,9 +25,12 @@ namespace trident::codegen {
 struct VRegTag;
 using VReg = Id<VRegTag>;
 
-/// `general` registers are not allocated (addresses are few and fixed); the class exists so that hosts can name them.
+struct TargetTag;
+using Target = Id<TargetTag>;  ///< where branches go: a block, an exit
+
+/// Kernels allocate no `general` registers: their addresses are few and fixed.
 enum class RegClass : std::uint8_t { vector, mask, general };
-inline constexpr std::size_t kRegClasses = 2;  ///< that are allocated
+inline constexpr std::size_t kRegClasses = 3;
 inline constexpr std::uint8_t kNoReg = 0xFF;
 
 enum class Place : std::uint8_t {
@@ -36,13 +40,17 @@ enum class Place : std::uint8_t {
   pool,    ///< `disp` bytes into the constant pool
   param,   ///< scalar parameter `index`
   slot,    ///< `disp` bytes into the stack frame
+  frame,   ///< `disp` bytes into the frame that the caller hands over
+  based,   ///< base + index * `scale` + `disp`: any memory of the program; base and index are the instruction's last
+           ///< uses
 };
 
 /// A place in memory.
 struct MemRef {
   Place place = Place::none;
-  std::uint8_t lane_bytes = 4;
-  bool broadcast = false;  ///< one lane in memory stands for all lanes
+  std::uint8_t lane_bytes = 4;  ///< based: all bytes of the access
+  bool broadcast = false;       ///< one lane in memory stands for all lanes
+  std::uint8_t scale = 0;       ///< based: 1, 2, 4 or 8; 0: there is no index
   std::uint16_t index = 0;
   std::int32_t disp = 0;
 };
@@ -60,6 +68,13 @@ struct VRegInfo {
   MemRef home{};                ///< where it can be loaded from; locals get one when they are spilled
 };
 
+/// Returns whether a register with this home may be dropped and loaded again: nothing but the allocator writes there,
+/// or (input) the allocator knows what does. Memory of the program is no home: a store to any address may change it.
+inline bool is_home(const VRegInfo& info) {
+  if (info.home.place == Place::frame) return info.global;  // a local would not see its variable change
+  return info.home.place != Place::based && info.home.place != Place::output;
+}
+
 /// Execution unit that an instruction occupies, for the scheduler.
 enum class Unit : std::uint8_t { vector, load, store, divider, none };
 
@@ -71,18 +86,26 @@ struct MInst {
   std::uint8_t uses = 0;       ///< entries of `use`
   std::uint8_t def_width = 0;  ///< bytes
   std::uint8_t use_width = 0;  ///< bytes
-  std::uint8_t imm = 0;
-  std::uint8_t copy = 0;   ///< which of the interleaved vectors it belongs to
-  std::uint8_t ties = 0;   ///< bit i: `def` may take the register of use i. Not 0: it must take one of them
-  std::uint8_t folds = 0;  ///< bit i: use i may be a memory operand (one at a time)
-  bool commutes = false;   ///< uses 0 and 1 may change places
-  bool early_def = false;  ///< `def` is written before the uses are read: no shared register
+  std::uint8_t copy = 0;       ///< which of the interleaved vectors it belongs to
+  std::uint8_t ties = 0;       ///< bit i: `def` may take the register of use i. Not 0: it must take one of them
+  std::uint8_t folds = 0;      ///< bit i: use i may be a memory operand (one at a time)
+  bool commutes = false;       ///< uses 0 and 1 may change places
+  bool early_def = false;      ///< `def` is written before the uses are read: no shared register
   Unit unit = Unit::vector;
   std::uint8_t latency = 1;
   std::uint8_t occupancy = 1;  ///< cycles (of the unit) per instruction
+  std::uint8_t condition = 0;  ///< of branches; the host's number
+  std::uint64_t imm = 0;
   VReg def;
   std::array<VReg, kUsesMax> use;
-  MemRef mem{};  ///< of loads and stores
+  MemRef mem{};   ///< of loads and stores
+  Target target;  ///< valid: compares its uses, branches if `condition` holds; no flags live between instructions
+
+  /// Returns how many of the uses are the address of `mem`; they come last.
+  [[nodiscard]] std::uint8_t address_uses() const {
+    if (mem.place != Place::based) return 0;
+    return mem.scale != 0 ? 2 : 1;
+  }
 };
 
 struct Block {

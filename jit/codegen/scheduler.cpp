@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/check.h"
+
 namespace trident::codegen {
 
 namespace {
@@ -67,6 +69,7 @@ class Scheduler {
     std::pmr::vector<std::pmr::vector<std::uint32_t>> loads(f_.arena);
     for (std::uint32_t i = 0; i < insts_.size(); ++i) {
       const MInst& inst = insts_[i];
+      CHECK(inst.mem.place != Place::based && !inst.target.valid());
       Node& node = nodes_[i];
       node.lazy = inst.uses == 0 && inst.def.valid() && is_local(inst.def);
       if (inst.copy >= loads.size()) loads.resize(inst.copy + 1u);

@@ -16,7 +16,8 @@ struct ScheduleOptions {
   std::array<std::uint32_t, kRegClasses> registers{32, 7};  ///< for locals; more alive than this is avoided
 };
 
-/// Reorders `block`, keeping its meaning. Blocks of more than kScheduledMax instructions stay as they are.
+/// Reorders `block` of a kernel (it has no branches and no computed addresses), keeping its meaning. Blocks of more
+/// than kScheduledMax instructions stay as they are.
 void schedule(const Function& function, Block& block, const ScheduleOptions& options);
 
 inline constexpr std::size_t kScheduledMax = 16384;

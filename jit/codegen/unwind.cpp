@@ -52,37 +52,40 @@ void UnwindWriter::advance(std::uint32_t code_offset) {
   at_ = code_offset;
   if (delta == 0) return;
   if (delta < 0x40) {
-    program_.push_back(static_cast<std::uint8_t>(kAdvanceLoc | delta));
+    program().push_back(static_cast<std::uint8_t>(kAdvanceLoc | delta));
   } else if (delta < 0x100) {
-    program_.push_back(kAdvanceLoc1);
-    program_.push_back(static_cast<std::uint8_t>(delta));
+    program().push_back(kAdvanceLoc1);
+    program().push_back(static_cast<std::uint8_t>(delta));
   } else {
-    program_.push_back(kAdvanceLoc4);
-    append_u32(program_, delta);
+    program().push_back(kAdvanceLoc4);
+    append_u32(program(), delta);
   }
+}
+
+void UnwindWriter::start_function(std::uint32_t code_offset) {
+  functions_.push_back({.begin = code_offset, .program = {}});
+  at_ = code_offset;
 }
 
 void UnwindWriter::def_cfa(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t offset) {
   advance(code_offset);
-  program_.push_back(kDefCfa);
-  append_uleb(program_, reg);
-  append_uleb(program_, offset);
+  program().push_back(kDefCfa);
+  append_uleb(program(), reg);
+  append_uleb(program(), offset);
 }
 
 void UnwindWriter::saved(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t below) {
   advance(code_offset);
-  append_rule(program_, kOffset, kOffsetExtended, reg);
-  append_uleb(program_, below / static_cast<std::uint32_t>(-host_.data_align));
+  append_rule(program(), kOffset, kOffsetExtended, reg);
+  append_uleb(program(), below / static_cast<std::uint32_t>(-host_.data_align));
 }
 
 void UnwindWriter::restored(std::uint32_t code_offset, std::uint8_t reg) {
   advance(code_offset);
-  append_rule(program_, kRestore, kRestoreExtended, reg);
+  append_rule(program(), kRestore, kRestoreExtended, reg);
 }
 
-std::vector<std::byte> UnwindWriter::finish(std::uint32_t code_size, std::uint32_t distance) const {
-  std::vector<std::uint8_t> out;
-  out.reserve(64 + program_.size());
+void UnwindWriter::append_cie(std::vector<std::uint8_t>& out) const {
   append_u32(out, 0);  // length
   append_u32(out, 0);  // a CIE
   out.push_back(1);    // version
@@ -100,16 +103,25 @@ std::vector<std::byte> UnwindWriter::finish(std::uint32_t code_size, std::uint32
     append_uleb(out, 1);
   }
   close_record(out, 0);
+}
 
-  const std::size_t fde = out.size();
-  append_u32(out, 0);                                    // length
-  append_u32(out, static_cast<std::uint32_t>(fde + 4));  // distance back to the CIE
-  const std::uint32_t here = distance + static_cast<std::uint32_t>(out.size());
-  append_u32(out, 0u - here);
-  append_u32(out, code_size);
-  append_uleb(out, 0);  // no augmentation bytes
-  out.insert(out.end(), program_.begin(), program_.end());
-  close_record(out, fde);
+std::vector<std::byte> UnwindWriter::finish(std::uint32_t code_size, std::uint32_t distance) const {
+  std::vector<std::uint8_t> out;
+  out.reserve(64 + functions_[0].program.size());
+  append_cie(out);
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const auto& [begin, program] = functions_[i];
+    const std::uint32_t end = i + 1 < functions_.size() ? functions_[i + 1].begin : code_size;
+    const std::size_t fde = out.size();
+    append_u32(out, 0);                                    // length
+    append_u32(out, static_cast<std::uint32_t>(fde + 4));  // distance back to the CIE
+    const std::uint32_t here = distance + static_cast<std::uint32_t>(out.size());
+    append_u32(out, begin - here);
+    append_u32(out, end - begin);
+    append_uleb(out, 0);  // no augmentation bytes
+    out.insert(out.end(), program.begin(), program.end());
+    close_record(out, fde);
+  }
   append_u32(out, 0);  // terminator
 
   std::vector<std::byte> bytes(out.size());

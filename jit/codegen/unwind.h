@@ -1,5 +1,5 @@
-// Unwind information by hand: one CIE and one FDE in .eh_frame form, so that debuggers and profilers walk through
-// kernels that have no object file.
+// Unwind information by hand: one CIE and an FDE for each function in .eh_frame form, so that debuggers and profilers
+// walk through code that has no object file.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,13 @@ struct UnwindHost {
   bool return_on_stack = true;  ///< the return address stands at CFA + data_align
 };
 
-/// Records the changes of the frame by prologue and epilogue, in the order of the code.
+/// Records the changes of the frame by prologues and epilogues, in the order of the code. A function starts at 0.
 class UnwindWriter {
  public:
   explicit UnwindWriter(const UnwindHost& host) : host_(host) {}
 
+  /// Says: at `code_offset` another function starts.
+  void start_function(std::uint32_t code_offset);
   /// Says: from `code_offset` on, CFA = `reg` + `offset`.
   void def_cfa(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t offset);
   /// Says: from `code_offset` on, the caller's `reg` is stored at CFA - `below`.
@@ -34,11 +36,18 @@ class UnwindWriter {
   [[nodiscard]] std::vector<std::byte> finish(std::uint32_t code_size, std::uint32_t distance) const;
 
  private:
+  struct Function {
+    std::uint32_t begin = 0;  ///< offset in the code
+    std::vector<std::uint8_t> program;
+  };
+
   void advance(std::uint32_t code_offset);
+  [[nodiscard]] std::vector<std::uint8_t>& program() { return functions_.back().program; }
+  void append_cie(std::vector<std::uint8_t>& out) const;
 
   UnwindHost host_;
   std::uint32_t at_ = 0;
-  std::vector<std::uint8_t> program_;
+  std::vector<Function> functions_ = std::vector<Function>(1);
 };
 
 }  // namespace trident::codegen

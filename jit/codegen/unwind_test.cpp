@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
 
+#include "jit/codegen/x86_writer.h"
 #include "jit/kir/builder.h"
+#include "runtime/os/memfd.h"
 #include "tests/support/foreign_floats.h"
 #include "tests/support/native_kernel.h"
 
@@ -102,6 +105,29 @@ void on_fault(int) {
   siglongjmp(landing, 1);
 }
 
+/// Calls `entry`, which faults, and expects the walk to arrive in call_marked with the marks.
+void expect_walk_out(trident_entry entry, std::uintptr_t begin, std::size_t code_size, void* frames,
+                     std::size_t arrays_max, const testing::FloatEnvironment& environment) {
+  walk = {.code_begin = begin, .code_end = begin + code_size};
+  const std::vector<const void*> in(arrays_max, nullptr);
+  const std::vector<void*> out(arrays_max, nullptr);
+  __register_frame(frames);
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = on_fault;
+  sigaction(SIGSEGV, &action, &before);
+  {
+    const testing::ForeignFloats floats(environment);
+    if (sigsetjmp(landing, 1) == 0) call_marked(entry, in.data(), out.data(), kMarks);
+  }
+  sigaction(SIGSEGV, &before, nullptr);
+  __deregister_frame(frames);
+  EXPECT_TRUE(walk.in_kernel);
+  EXPECT_TRUE(walk.came_out);
+  EXPECT_TRUE(walk.caller_next) << "frames " << walk.frames;
+  for (std::size_t i = 0; i < std::size(kKept); ++i) EXPECT_EQ(walk.kept[i], kMarks[i]) << "register " << kKept[i];
+}
+
 void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant, bool has_frame,
                      bool standard_floats = true) {
   ASSERT_TRUE(kir::check(kernel).ok());
@@ -114,24 +140,9 @@ void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant,
   const auto begin = reinterpret_cast<std::uintptr_t>(native->entry());
   const trident_image_header& header = native->header();
   void* frames = reinterpret_cast<void*>(begin - header.entry_offset + header.unwind_offset);
-  walk = {.code_begin = begin, .code_end = begin + header.code_size};
-  const std::vector<const void*> in(kernel.inputs.size(), nullptr);
-  const std::vector<void*> out(kernel.outputs.size(), nullptr);
-  __register_frame(frames);
-  struct sigaction action {
-  }, before{};
-  action.sa_handler = on_fault;
-  sigaction(SIGSEGV, &action, &before);
-  {
-    const testing::ForeignFloats floats(standard_floats ? kStandardFloats : testing::kForeignFloats[0]);
-    if (sigsetjmp(landing, 1) == 0) call_marked(native->entry(), in.data(), out.data(), kMarks);
-  }
-  sigaction(SIGSEGV, &before, nullptr);
-  __deregister_frame(frames);
-  EXPECT_TRUE(walk.in_kernel);
-  EXPECT_TRUE(walk.came_out);
-  EXPECT_TRUE(walk.caller_next) << "frames " << walk.frames;
-  for (std::size_t i = 0; i < std::size(kKept); ++i) EXPECT_EQ(walk.kept[i], kMarks[i]) << "register " << kKept[i];
+  expect_walk_out(native->entry(), begin, header.code_size, frames,
+                  std::max(kernel.inputs.size(), kernel.outputs.size()),
+                  standard_floats ? kStandardFloats : testing::kForeignFloats[0]);
 }
 
 kir::Kernel sum_of(std::uint32_t arrays) {
@@ -178,6 +189,42 @@ TEST(Unwind, OutOfKernelsWithAndWithoutFrames) {
     expect_walk_out(sum_of(30), isa, {.vectors = 1}, false);  // all callee-saved registers
     expect_walk_out(crowded(), isa, {.vectors = 1, .schedule = false}, true);
   }
+}
+
+/// Emits a function that makes a frame of `bytes`, saves and overwrites rbx or r12, and faults.
+void emit_faulting(X86Writer& writer, UnwindWriter& unwind, std::uint8_t saved, std::uint32_t bytes) {
+  namespace x86 = asmjit::x86;
+  x86::Assembler& a = writer.assembler();
+  a.push(x86::gpq(saved));
+  unwind.def_cfa(writer.offset(), x86_gpr::kDwarfStack, 16);
+  unwind.saved(writer.offset(), x86_gpr::dwarf(saved), 16);
+  a.sub(x86::rsp, bytes);
+  unwind.def_cfa(writer.offset(), x86_gpr::kDwarfStack, 16 + bytes);
+  a.xor_(x86::gpd(saved), x86::gpd(saved));
+  a.mov(x86::eax, x86::dword_ptr(x86::gpq(saved)));
+}
+
+TEST(Unwind, OutOfEachOfSeveralFunctions) {
+  std::pmr::monotonic_buffer_resource arena;
+  const Function none(&arena);
+  X86Writer writer(none);
+  UnwindWriter unwind{UnwindHost{}};
+  emit_faulting(writer, unwind, 3, 40);
+  const std::uint32_t second = writer.offset();
+  unwind.start_function(second);
+  emit_faulting(writer, unwind, 12, 4000);
+  const std::uint32_t size = writer.offset(), distance = (size + 7) / 8 * 8;
+  const std::vector<std::byte> frames = unwind.finish(size, distance);
+  std::vector<std::byte> bytes(distance + frames.size());
+  std::memcpy(bytes.data(), writer.assembler().bufferData(), size);
+  std::memcpy(bytes.data() + distance, frames.data(), frames.size());
+  ASSERT_TRUE(writer.link(bytes.data(), distance));
+  const auto code = os::map_code(bytes);
+  ASSERT_TRUE(code.ok());
+  const auto begin = reinterpret_cast<std::uintptr_t>(code->base());
+  for (const std::uintptr_t entry : {begin, begin + second})
+    expect_walk_out(reinterpret_cast<trident_entry>(entry), begin, size, code->bytes().data() + distance, 0,
+                    kStandardFloats);
 }
 
 /// Checks that calls name an address in the code.

@@ -2,42 +2,25 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
 
-using asmjit::imm;
 using asmjit::Operand;
 namespace x86 = asmjit::x86;
 namespace Inst = asmjit::x86::Inst;
 
-namespace {
-
-// The three orders of a multiply-add's operands are neighbours in asmjit's numbering.
-constexpr std::uint32_t kTo213 = Inst::kIdVfmadd213ps - Inst::kIdVfmadd132ps;
-constexpr std::uint32_t kTo231 = Inst::kIdVfmadd231ps - Inst::kIdVfmadd132ps;
-static_assert(Inst::kIdVfnmsub213pd - Inst::kIdVfnmsub132pd == kTo213);
-static_assert(Inst::kIdVfnmadd231pd - Inst::kIdVfnmadd132pd == kTo231);
-static_assert(Inst::kIdVfmsub231ps - Inst::kIdVfmsub132ps == kTo231);
-
-}  // namespace
-
 X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function,
                        const std::pmr::vector<X86StridedRead>& strided_reads)
-    : kernel_(kernel),
+    : X86Writer(function),
+      kernel_(kernel),
       target_(target),
-      f_(function),
-      pool_uses_(function.arena),
       rare_cases_(function.arena),
       accesses_(function.arena),
       strided_reads_(strided_reads),
       strided_edges_(function.arena),
       pointers_(function.arena) {
-  code_.init(asmjit::Environment(asmjit::Arch::kX64));
-  code_.attach(&assembler_);
-  pool_uses_.reserve(64);
   accesses_.reserve(8);
 }
 
@@ -103,86 +86,41 @@ std::uint8_t X86Emitter::pointer_of(Place place, std::uint32_t index) const {
 
 // --- operands --------------------------------------------------------------------------------------------------------
 
-x86::Mem X86Emitter::pool_operand(std::int32_t disp) const {
-  return x86::ptr(x86::rip, disp);
-}
-
-void X86Emitter::note_pool_use(std::uint32_t immediate_bytes) {
-  const std::uint32_t end = offset();
-  pool_uses_.push_back({end - immediate_bytes - 4, end});
-}
-
-bool X86Emitter::link(std::byte* code, std::uint32_t pool_offset) const {
-  for (const PoolUse& use : pool_uses_) {
-    std::int32_t disp = 0;
-    std::memcpy(&disp, code + use.field, sizeof disp);
-    disp += static_cast<std::int32_t>(pool_offset - use.end);
-    std::memcpy(code + use.field, &disp, sizeof disp);
+x86::Mem X86Emitter::array_element(const MemRef& ref) {
+  std::uint8_t pointer = pointer_of(ref.place, ref.index);
+  if (pointer == kNoReg) {
+    pointer = x86_gpr::kScratch;
+    const std::uint8_t table = ref.place == Place::input ? x86_gpr::kInputs : x86_gpr::kOutputs;
+    assembler_.mov(x86::gpq(pointer), x86::qword_ptr(x86::gpq(table), 8 * ref.index));
   }
-  return !failed_ && code_.relocEntries().empty();
+  return x86::ptr(x86::gpq(pointer), x86::gpq(x86_gpr::kIndex),
+                  static_cast<std::uint32_t>(std::countr_zero(ref.lane_bytes)), ref.disp);
 }
 
-x86::Mem X86Emitter::memory(const MemRef& ref, std::uint8_t width) {
-  x86::Mem mem;
-  switch (ref.place) {
-    case Place::input:
-    case Place::output: {
-      std::uint8_t pointer = pointer_of(ref.place, ref.index);
-      if (pointer == kNoReg) {
-        pointer = x86_gpr::kScratch;
-        const std::uint8_t table = ref.place == Place::input ? x86_gpr::kInputs : x86_gpr::kOutputs;
-        assembler_.mov(x86::gpq(pointer), x86::qword_ptr(x86::gpq(table), 8 * ref.index));
-      }
-      mem = x86::ptr(x86::gpq(pointer), x86::gpq(x86_gpr::kIndex),
-                     static_cast<std::uint32_t>(std::countr_zero(ref.lane_bytes)), ref.disp);
-      break;
-    }
-    case Place::pool:
-      mem = pool_operand(ref.disp);
-      pool_use_ = true;
-      break;
-    case Place::param: mem = x86::ptr(x86::gpq(x86_gpr::kParams), 8 * ref.index); break;
-    case Place::slot: mem = x86::ptr(x86::rsp, ref.disp); break;
-    case Place::none: CHECK(false);
-  }
-  if (!ref.broadcast) {
-    mem.setSize(width);
-  } else {
-    mem.setSize(ref.lane_bytes);
-  }
-  return mem;
+x86::Mem X86Emitter::kernel_memory(const MemRef& ref, std::uint8_t width) {
+  if (ref.place == Place::input || ref.place == Place::output) return sized(array_element(ref), ref, width);
+  if (ref.place == Place::param) return sized(x86::ptr(x86::gpq(x86_gpr::kParams), 8 * ref.index), ref, width);
+  return memory(ref, width);
 }
 
-Operand X86Emitter::register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) {
-  constexpr asmjit::OperandSignature kVectors[] = {
-      {x86::Xmm::kSignature}, {x86::Ymm::kSignature}, {x86::Zmm::kSignature}};
-  if (reg_class == RegClass::mask) return x86::KReg(reg);
-  return asmjit::BaseReg(kVectors[width >> 5], reg);
-}
-
-void X86Emitter::emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes) {
-  for (std::size_t i = count; i < 6; ++i) operands[i].reset();
-  if (assembler_._emit(id, operands[0], operands[1], operands[2], operands + 3) != asmjit::kErrorOk) failed_ = true;
-  if (pool_use_) note_pool_use(immediate_bytes);
-  pool_use_ = false;
-}
-
-void X86Emitter::emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> list) {
-  std::array<asmjit::Operand_, 6> operands;
-  std::copy(list.begin(), list.end(), operands.begin());
-  emit(id, operands.data(), list.size(), 0);
+x86::Mem X86Emitter::memory_operand(const MInst& m, const Placed& p) {
+  if (p.mem_use != kNoReg) return kernel_memory(p.mem, m.use_width);
+  if ((m.form & x86_form::kMemory) == 0) return {};
+  if (m.def.valid()) return kernel_memory(m.mem, m.def_width);
+  if (m.op != Inst::kIdVmovss && m.op != Inst::kIdVmovsd) return kernel_memory(m.mem, m.use_width);
+  x86::Mem first = kernel_memory(m.mem, m.mem.lane_bytes);
+  first.resetIndex();
+  return first;
 }
 
 // --- instructions ----------------------------------------------------------------------------------------------------
 
 void X86Emitter::block(const Block& block, std::span<const Placed> placed) {
   for (const Placed& p : placed) {
-    switch (p.kind) {
-      case Placed::Kind::inst: inst(block.insts[p.inst], p); break;
-      case Placed::Kind::load: load(p); break;
-      case Placed::Kind::store: store(p); break;
-      case Placed::Kind::move: move(p); break;
-    }
+    if (p.kind == Placed::Kind::inst)
+      inst(block.insts[p.inst], p);
+    else
+      move_home(p);
   }
 }
 
@@ -220,7 +158,7 @@ void X86Emitter::masked_copy_avx2() {
     copied = access.end;
     const Operand mask = register_operand(RegClass::vector, access.width, tail_mask_register(access.mem.lane_bytes));
     const Operand reg = register_operand(RegClass::vector, access.width, access.reg);
-    const x86::Mem mem = memory(access.mem, access.width);
+    const x86::Mem mem = kernel_memory(access.mem, access.width);
     const std::uint32_t id = access.mem.lane_bytes == 4 ? Inst::kIdVmaskmovps : Inst::kIdVmaskmovpd;
     if (access.load)
       emit(id, {reg, mask, mem});
@@ -237,93 +175,30 @@ void X86Emitter::load_tail_mask(std::uint32_t lane_bytes) {
         x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)), 0, width)});
 }
 
-/// Emits bytes of this code again; they hold no branches.
-void X86Emitter::copy_code(std::uint32_t from, std::uint32_t to) {
-  const std::uint32_t shift = offset() - from;
-  const std::uint32_t size = to - from;
-  void* const bytes = f_.arena->allocate(size, 1);  // the assembler may move its buffer
-  std::memcpy(bytes, assembler_.bufferData() + from, size);
-  const auto first =
-      std::partition_point(pool_uses_.begin(), pool_uses_.end(), [&](const PoolUse& use) { return use.field < from; });
-  const std::size_t known = pool_uses_.size();
-  for (auto i = static_cast<std::size_t>(first - pool_uses_.begin()); i < known && pool_uses_[i].end <= to; ++i)
-    pool_uses_.push_back({pool_uses_[i].field + shift, pool_uses_[i].end + shift});
-  if (assembler_.embed(bytes, size) != asmjit::kErrorOk) failed_ = true;
-}
-
 void X86Emitter::inst(const MInst& m, const Placed& p) {
   if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
-  std::array<asmjit::Operand_, 6> operands;
-  std::size_t n = 0;
-  std::uint32_t id = m.op;
-  const bool to_memory = (m.form & x86_form::kMemory) != 0 && !m.def.valid();
-  if (to_memory) {
-    const bool one_lane = m.op == Inst::kIdVmovss || m.op == Inst::kIdVmovsd;
-    x86::Mem mem = memory(m.mem, one_lane ? m.mem.lane_bytes : m.use_width);
-    if (one_lane) mem.resetIndex();
-    operands[n++] = mem;
-    if (non_temporal_) id = f_[m.use[0]].lane_bytes == 4 ? Inst::kIdVmovntps : Inst::kIdVmovntpd;
-  } else {
-    operands[n++] = register_operand(f_[m.def].reg_class, m.def_width, p.def);
-  }
-  const bool masked = (m.form & x86_form::kMasked) != 0;
-  const std::uint8_t count = masked ? m.uses - 1 : m.uses;
-  const bool has_immediate = (m.form & x86_form::kImmediate) != 0;
-  if ((m.form & x86_form::kFused) != 0) {
-    const FusedOrder order = order_fused(p);
-    id += order.id_step;
-    operands[n++] = use_operand(m, p, order.second);
-    operands[n++] = use_operand(m, p, order.third);
-  } else {
-    std::uint8_t u = (m.form & x86_form::kTied) != 0 ? 1 : 0;
-    if (m.commutes && p.mem_use == 0) {
-      operands[n++] = use_operand(m, p, 1);
-      operands[n++] = use_operand(m, p, 0);
-      u = 2;
-    }
-    for (; u < count; ++u) operands[n++] = use_operand(m, p, u);
-    if ((m.form & x86_form::kMemory) != 0 && m.def.valid()) operands[n++] = memory(m.mem, m.def_width);
-    if (has_immediate) operands[n++] = imm(m.imm);
-  }
-  if (masked) {  // tested here: the operands may have cost an instruction of their own
-    assembler_.setExtraReg(x86::KReg(p.use[count]));
-    if ((m.form & x86_form::kZeroing) != 0) assembler_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
-  }
+  const x86::Mem mem = memory_operand(m, p);
   const bool recorded = recording_ && ((m.form & x86_form::kMemory) != 0 || f_[m.def].global);
-  if (recorded) {
-    accesses_.push_back({.at = offset(),
-                         .end = 0,
-                         .copy = m.copy,
-                         .load = m.unit == Unit::load,
-                         .reg = to_memory ? p.use[0] : p.def,
-                         .width = to_memory ? m.use_width : m.def_width,
-                         .mem = m.mem});
-    if (target_.avx512) assembler_.addInstOptions(asmjit::InstOptions::kX86_Evex);
+  if (recorded) record(m, p);
+  if (non_temporal_ && !m.def.valid()) {
+    MInst streamed = m;
+    streamed.op = f_[m.use[0]].lane_bytes == 4 ? Inst::kIdVmovntps : Inst::kIdVmovntpd;
+    encode(streamed, p, mem);
+  } else {
+    encode(m, p, mem);
   }
-  // A fourth register operand (vblendvps) is encoded as an immediate byte too.
-  const bool register_byte = id == Inst::kIdVblendvps || id == Inst::kIdVblendvpd;
-  emit(id, operands.data(), n, has_immediate || register_byte ? 1 : 0);
   if (recorded) accesses_.back().end = offset();
 }
 
-asmjit::Operand_ X86Emitter::use_operand(const MInst& m, const Placed& p, std::uint8_t u) {
-  if (u != p.mem_use) return register_operand(f_[m.use[u]].reg_class, m.use_width, p.use[u]);
-  x86::Mem mem = memory(p.mem, m.use_width);
-  if (p.mem.broadcast)
-    mem.setBroadcast(static_cast<x86::Mem::Broadcast>(std::countr_zero(std::uint32_t{m.use_width} / p.mem.lane_bytes)));
-  return mem;
-}
-
-/// a * b + c: 132 is a = a * [c'] + b', 213 is a = b * a + [c], 231 is c = a * [b] + c; the bracket may be memory.
-X86Emitter::FusedOrder X86Emitter::order_fused(const Placed& p) {
-  if (p.def == p.use[2] && p.mem_use != 2) {
-    const std::uint8_t second = p.mem_use == 0 ? 1 : 0;
-    return {kTo231, second, static_cast<std::uint8_t>(1 - second)};
-  }
-  const std::uint8_t own = p.mem_use != 0 && p.def == p.use[0] ? 0 : 1;
-  const auto other = static_cast<std::uint8_t>(1 - own);
-  if (p.mem_use == other) return {0, 2, other};
-  return {kTo213, other, 2};
+void X86Emitter::record(const MInst& m, const Placed& p) {
+  accesses_.push_back({.at = offset(),
+                       .end = 0,
+                       .copy = m.copy,
+                       .load = m.unit == Unit::load,
+                       .reg = m.def.valid() ? p.def : p.use[0],
+                       .width = m.def.valid() ? m.def_width : m.use_width,
+                       .mem = m.mem});
+  if (target_.avx512) assembler_.addInstOptions(asmjit::InstOptions::kX86_Evex);
 }
 
 void X86Emitter::pseudo(const MInst& m, const Placed& p) {
@@ -373,10 +248,9 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
         }
         return;
       }
-      emit(Inst::kIdVmovups,
-           {register_operand(RegClass::vector, m.def_width, p.def),
-            x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(std::uint32_t{m.imm})),
-                     static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)});
+      emit(Inst::kIdVmovups, {register_operand(RegClass::vector, m.def_width, p.def),
+                              x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(m.imm)),
+                                       static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)});
       return;
   }
   CHECK(false);
@@ -432,35 +306,8 @@ void X86Emitter::rare_cases() {
   strided_edges_.clear();
 }
 
-void X86Emitter::load(const Placed& p) {
-  if (p.reg_class == RegClass::mask) {
-    emit(Inst::kIdKmovw, {x86::KReg(p.def), memory(p.mem, 2)});
-    return;
-  }
-  if (p.zero) return zero(p.def);
-  const Operand def = register_operand(RegClass::vector, p.width, p.def);
-  std::uint32_t id = Inst::kIdVmovups;
-  if (p.mem.broadcast)
-    id = p.mem.lane_bytes == 4 ? Inst::kIdVbroadcastss : p.width == 16 ? Inst::kIdVmovddup : Inst::kIdVbroadcastsd;
-  emit(id, {def, memory(p.mem, p.width)});
-}
-
-/// Zeroes the whole register: writing the lower bits clears the upper ones.
-void X86Emitter::zero(std::uint8_t reg) {
-  const x86::Xmm def(reg);
-  emit(reg < 16 ? Inst::kIdVpxor : Inst::kIdVpxord, {def, def, def});
-}
-
-void X86Emitter::store(const Placed& p) {
-  if (p.reg_class == RegClass::mask)
-    emit(Inst::kIdKmovw, {memory(p.mem, 2), x86::KReg(p.use[0])});
-  else
-    emit(Inst::kIdVmovups, {memory(p.mem, p.width), register_operand(RegClass::vector, p.width, p.use[0])});
-}
-
-void X86Emitter::move(const Placed& p) {
-  emit(p.reg_class == RegClass::mask ? Inst::kIdKmovw : Inst::kIdVmovaps,
-       {register_operand(p.reg_class, p.width, p.def), register_operand(p.reg_class, p.width, p.use[0])});
+void X86Emitter::move_home(const Placed& p) {
+  added(p, p.mem.place == Place::none ? x86::Mem() : kernel_memory(p.mem, bytes_moved(p)));
 }
 
 void X86Emitter::load_globals() {
@@ -468,11 +315,12 @@ void X86Emitter::load_globals() {
     if (!info.global || info.fixed == kNoReg || info.reg_class != RegClass::vector) continue;
     if (!info.zero && info.home.place != Place::pool && info.home.place != Place::param) continue;
     Placed placed;
+    placed.kind = Placed::Kind::load;
     placed.width = info.width;
     placed.def = info.fixed;
     placed.zero = info.zero;
     placed.mem = info.home;
-    load(placed);
+    move_home(placed);
   }
 }
 

@@ -1,47 +1,31 @@
-// Placed machine IR to bytes, through asmjit's Assembler.
+// Writes kernels: a writer that knows the arrays and parameters of a kernel, its pseudo instructions, its rare cases
+// and its tail.
 //
-// Addresses: arrays are [pointer + index * lane bytes + disp] with one shared element index; pointers without a
-// register are loaded into a scratch register at each use. Constants are [rip + disp32]: asmjit writes the raw
-// displacement, and link() patches it once the pool's place is known. So constants need no labels, links or
-// relocations.
+// Arrays are [pointer + index * lane bytes + disp] with one shared element index; pointers without a register are
+// loaded into a scratch register at each use.
 #pragma once
 
-#include <asmjit/x86.h>
-
-#include <span>
-
-#include "jit/codegen/x86_target.h"
+#include "jit/codegen/x86_writer.h"
 #include "jit/kir/kir.h"
-#include "runtime/base/result.h"
 
 namespace trident::codegen {
 
-/// General registers by purpose.
+/// General registers by purpose, beside the stack pointer.
 namespace x86_gpr {
 inline constexpr std::uint8_t kIndex = 0;     // rax
 inline constexpr std::uint8_t kOutputs = 1;   // rcx: the table of output pointers
 inline constexpr std::uint8_t kInputs = 2;    // rdx
-inline constexpr std::uint8_t kStack = 4;     // rsp
 inline constexpr std::uint8_t kFrame = 5;     // rbp
 inline constexpr std::uint8_t kCount = 6;     // rsi: n
 inline constexpr std::uint8_t kLimit = 7;     // rdi: `self` is not read
 inline constexpr std::uint8_t kParams = 8;    // r8
 inline constexpr std::uint8_t kScratch = 11;  // r11
-/// Returns the DWARF number of the register with this encoding.
-inline constexpr std::uint8_t dwarf(std::uint8_t reg) {
-  constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
-  return reg < 8 ? kNumbers[reg] : reg;
-}
-inline constexpr std::uint8_t kDwarfStack = dwarf(kStack);
 }  // namespace x86_gpr
 
-class X86Emitter {
+class X86Emitter : public X86Writer {
  public:
   X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function,
              const std::pmr::vector<X86StridedRead>& strided_reads);
-
-  asmjit::x86::Assembler& assembler() { return assembler_; }
-  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(assembler_.offset()); }
 
   /// Distributes general registers to array pointers; `uses_param_memory` keeps the parameters' table.
   void assign_pointers(bool uses_param_memory, std::uint64_t live_inputs);
@@ -67,22 +51,16 @@ class X86Emitter {
   /// Emits the code that blocks branch to in rare cases; a jump skips it when reached from above.
   void rare_cases();
 
-  /// Returns the operand of a constant, whose offset link() resolves: [rip + pool + disp].
-  asmjit::x86::Mem pool_operand(std::int32_t disp) const;
-  /// Notes a use of the pool, after an instruction with a pool_operand; `immediate_bytes` follow the displacement.
-  void note_pool_use(std::uint32_t immediate_bytes);
-  /// Patches the pool's place into the code. False if asmjit refused an instruction.
-  [[nodiscard]] bool link(std::byte* code, std::uint32_t pool_offset) const;
-
  private:
   void inst(const MInst& inst, const Placed& placed);
   void pseudo(const MInst& inst, const Placed& placed);
-  void load(const Placed& placed);
-  void zero(std::uint8_t reg);
-  void store(const Placed& placed);
-  void move(const Placed& placed);
-  asmjit::x86::Mem memory(const MemRef& ref, std::uint8_t width);
-  static asmjit::Operand register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg);
+  void move_home(const Placed& placed);
+  /// Returns the operand for any place; may load an array's pointer first.
+  asmjit::x86::Mem kernel_memory(const MemRef& ref, std::uint8_t width);
+  asmjit::x86::Mem array_element(const MemRef& ref);
+  /// Returns the operand of `inst` that is in memory, if one is.
+  asmjit::x86::Mem memory_operand(const MInst& inst, const Placed& placed);
+  void record(const MInst& inst, const Placed& placed);
   struct StridedEdge {  ///< a vector of a strided load that does not lie inside the table
     asmjit::Label entry, back;
     const X86StridedRead& read;
@@ -100,27 +78,12 @@ class X86Emitter {
   void strided(const MInst& inst, const Placed& placed);
   void strided_inside(const MInst& inst, const Placed& placed, const X86StridedRead& read);
   void strided_edge(const StridedEdge& edge);
-  /// `operands` has room for six; `immediate_bytes` of the encoding follow a displacement.
-  void emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes);
-  void emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> operands);
-  asmjit::Operand_ use_operand(const MInst& inst, const Placed& placed, std::uint8_t use);
-  struct FusedOrder {
-    std::uint32_t id_step;
-    std::uint8_t second, third;
-  };
-  static FusedOrder order_fused(const Placed& placed);
   void masked_copy_avx512();
   void masked_copy_avx2();
-  void copy_code(std::uint32_t from, std::uint32_t to);
 
   const kir::Kernel& kernel_;
   const X86Target& target_;
-  const Function& f_;
-  asmjit::CodeHolder code_;
-  asmjit::x86::Assembler assembler_;
-  bool failed_ = false;
   bool non_temporal_ = false;
-  bool pool_use_ = false;  ///< the operands of the instruction at hand name the pool
 
   struct RareCase {
     asmjit::Label entry, back;
@@ -135,11 +98,6 @@ class X86Emitter {
     std::uint8_t reg, width;  ///< loaded or stored
     MemRef mem;
   };
-  struct PoolUse {
-    std::uint32_t field;  ///< offset of the disp32
-    std::uint32_t end;    ///< of the instruction
-  };
-  std::pmr::vector<PoolUse> pool_uses_;
   std::pmr::vector<RareCase> rare_cases_;
   std::pmr::vector<MaskedAccess> accesses_;
   const std::pmr::vector<X86StridedRead>& strided_reads_;

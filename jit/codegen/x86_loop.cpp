@@ -122,8 +122,9 @@ class KernelEmitter {
     if (copies_tail_ && target_.avx512) all[1] &= ~0u << (1 + target_.unit);  // the tail's masks
     for (const std::uint32_t lane_bytes : {4u, 8u})
       if ((tail_lanes_ & lane_bytes) != 0) all[0] &= ~(1u << X86Emitter::tail_mask_register(lane_bytes));
+    const WeightedBlock main{&main_.block};
     const RegSet locals =
-        variant_.schedule ? assign_globals(function_, main_.block, all) : assign_homeless_globals(function_, all);
+        variant_.schedule ? assign_globals(function_, {&main, 1}, all) : assign_homeless_globals(function_, all);
     const auto place = [&](Stage& stage) {
       stage.placed.reserve(stage.block.insts.size() + stage.block.insts.size() / 4);
       return codegen::allocate(function_, stage.block, locals, stage.placed);

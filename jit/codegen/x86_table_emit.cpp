@@ -56,7 +56,7 @@ void X86Emitter::clamped_length(std::uint32_t param) {
 }
 
 void X86Emitter::table_bound(const MInst& m, const Placed& p) {
-  clamped_length(m.imm);
+  clamped_length(static_cast<std::uint32_t>(m.imm));
   const bool narrow = f_[m.def].lane_bytes == 4;
   if (!target_.avx512) assembler_.dec(x86::r11);
   if (narrow) {
@@ -83,7 +83,7 @@ void X86Emitter::gather(const MInst& m, const Placed& p) {
   const bool wide_index = f_[m.use[0]].lane_bytes == 8;
   const std::uint32_t id = lane_bytes == 4 ? (wide_index ? Inst::kIdVgatherqps : Inst::kIdVgatherdps)
                                            : (wide_index ? Inst::kIdVgatherqpd : Inst::kIdVgatherdpd);
-  x86::Mem mem = memory(m.mem, 0);  // for the pointer, which may have to be loaded
+  x86::Mem mem = kernel_memory(m.mem, 0);  // for the pointer, which may have to be loaded
   mem.setIndex(register_operand(RegClass::vector, m.use_width, p.use[0]).as<x86::Vec>(), shift_of(lane_bytes));
   mem.setOffset(0);
   zero(p.def);

@@ -27,12 +27,12 @@ struct X86Target {
 /// MInst::form, bits. Operands are encoded as: def, uses in order, immediate.
 namespace x86_form {
 inline constexpr std::uint8_t kPlain = 0;
-inline constexpr std::uint8_t kTied = 1;     ///< use 0 is the register of def and not encoded again
-inline constexpr std::uint8_t kMasked = 2;   ///< the last use is the opmask
+inline constexpr std::uint8_t kTied = 1;     ///< use 0, or 1 if they commute, is in def's register: encoded once
+inline constexpr std::uint8_t kMasked = 2;   ///< the last use before an address is the opmask
 inline constexpr std::uint8_t kZeroing = 4;  ///< with kMasked: lanes outside are zeroed, not kept
 inline constexpr std::uint8_t kImmediate = 8;
 inline constexpr std::uint8_t kFused = 16;   ///< multiply-add: op is the 132 form, the emitter picks the form
-inline constexpr std::uint8_t kMemory = 32;  ///< loads from or (without def) stores to `mem`
+inline constexpr std::uint8_t kMemory = 32;  ///< reads `mem` or (without def and target) stores to it
 inline constexpr std::uint8_t kPseudo = 64;  ///< op is an X86Pseudo
 }  // namespace x86_form
 
