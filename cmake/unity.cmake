@@ -12,7 +12,10 @@ set(TRIDENT_ALONE
   clients/cli/triton/run_program.cpp
   daemon/worker/compile.cpp
   jit/calibrate/calibrate.cpp
+  jit/codegen/region_uses.cpp
   jit/codegen/unwind_test.cpp
+  jit/codegen/x86_region.cpp
+  jit/codegen/x86_region_select.cpp
   jit/equiv/draw.cpp
   jit/equiv/edges_test.cpp
   jit/equiv/proof_test.cpp

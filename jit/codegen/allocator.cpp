@@ -385,8 +385,8 @@ std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, c
 
 namespace {
 
-/// Registers that one instruction may need: general ones for two addresses, a value and a result.
-constexpr std::uint32_t kGeneralMost = 4;
+/// General registers that one instruction may need: a selection has four operands and a result.
+constexpr std::uint32_t kGeneralMost = 5;
 
 /// Returns how often instructions gain from a register for each global.
 std::pmr::vector<std::uint64_t> weigh(const Function& function, std::span<const WeightedBlock> blocks) {

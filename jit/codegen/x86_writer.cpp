@@ -109,6 +109,10 @@ void X86Writer::bind(Target target) {
   if (assembler_.bind(label(target)) != asmjit::kErrorOk) failed_ = true;
 }
 
+void X86Writer::jump(Target target) {
+  emit(Inst::kIdJmp, {label(target)});
+}
+
 asmjit::Label X86Writer::label(Target target) {
   CHECK(target.valid());
   if (labels_.size() <= target.index) labels_.resize(target.index + 1u);
@@ -133,7 +137,7 @@ void X86Writer::copy_code(std::uint32_t from, std::uint32_t to) {
 // --- instructions ----------------------------------------------------------------------------------------------------
 
 void X86Writer::encode(const MInst& m, const Placed& p, const x86::Mem& mem) {
-  if (m.op == Inst::kIdJmp) return emit(Inst::kIdJmp, {label(m.target)});
+  if (m.op == Inst::kIdJmp) return jump(m.target);
   Operands operands;
   std::uint32_t id = m.op;
   const bool stores = !m.def.valid() && !m.target.valid();

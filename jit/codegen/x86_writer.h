@@ -63,6 +63,7 @@ class X86Writer {
 
   /// Says: `target` is here.
   void bind(Target target);
+  void jump(Target target);
 
  protected:
   void zero(std::uint8_t reg);
@@ -71,6 +72,7 @@ class X86Writer {
   /// `operands` has room for six; `immediate_bytes` of the encoding follow a displacement.
   void emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes);
   void emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> operands);
+  asmjit::Label label(Target target);
   /// Emits bytes of this code again; they hold no branches.
   void copy_code(std::uint32_t from, std::uint32_t to);
 
@@ -97,7 +99,6 @@ class X86Writer {
   static std::uint32_t load_id(const Placed& placed);
   static std::uint32_t store_id(RegClass reg_class);
   static std::uint32_t move_id(RegClass reg_class);
-  asmjit::Label label(Target target);
   static asmjit::x86::Mem based(const MInst& inst, const Placed& placed);
   void add_uses(const MInst& inst, const Placed& placed, const asmjit::x86::Mem& mem, Operands& operands);
   asmjit::Operand_ use_operand(const MInst& inst, const Placed& placed, std::uint8_t use, const asmjit::x86::Mem& mem);

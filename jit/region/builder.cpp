@@ -2,8 +2,8 @@
 
 namespace trident::region {
 
-std::uint32_t Builder::variable(std::string name, Type type, std::uint32_t slot) {
-  region_.variables.push_back({std::move(name), type, slot});
+std::uint32_t Builder::variable(std::string name, Type type, std::uint32_t slot, bool scratch) {
+  region_.variables.push_back({std::move(name), type, slot, scratch});
   return static_cast<std::uint32_t>(region_.variables.size() - 1);
 }
 

@@ -13,7 +13,7 @@ class Builder {
   explicit Builder(Region& region) : region_(region) {}
 
   /// Returns the number of a new variable.
-  std::uint32_t variable(std::string name, Type type, std::uint32_t slot);
+  std::uint32_t variable(std::string name, Type type, std::uint32_t slot, bool scratch = false);
 
   /// Begins the next block and returns its number. The block before it must have been ended.
   std::uint32_t begin_block();

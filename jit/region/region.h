@@ -120,6 +120,7 @@ struct Variable {
   std::string name;
   Type type = Type::i64;
   std::uint32_t slot = 0;  ///< byte offset of its home in the frame, a multiple of its size
+  bool scratch = false;    ///< its home is nobody's to read: it has no value at entry, and none is kept at exits
 
   friend bool operator==(const Variable&, const Variable&) = default;
 };

@@ -1,6 +1,6 @@
 // The text form of regions, one item per line; '#' starts a comment:
 //
-//   var x0 i64 32                      name, type, byte offset of its home in the frame
+//   var x0 i64 32                      name, type, byte offset of its home in the frame; then perhaps: scratch
 //   windows 2                          how many the caller passes
 //   block 0
 //   at 3                               the source's instruction, for what follows
@@ -113,6 +113,7 @@ class Parser {
     words_.next();
     TRY_VOID(type(variable.type));
     TRY_VOID(small(variable.slot));
+    variable.scratch = words_.take("scratch");
     region_.variables.push_back(std::move(variable));
     return {};
   }
@@ -272,7 +273,7 @@ std::string print(const Region& region) {
   std::string out;
   for (const Variable& v : region.variables)
     out.append("var ").append(v.name).append(" ").append(name_of(v.type)).append(" ").append(std::to_string(v.slot)) +=
-        '\n';
+        v.scratch ? " scratch\n" : "\n";
   out.append("windows ").append(std::to_string(region.windows)) += '\n';
   std::uint32_t at = 0;
   for (std::size_t b = 0; b < region.blocks.size(); ++b) {

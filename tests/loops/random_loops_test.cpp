@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/codegen/region.h"
 #include "jit/loop/discover.h"
 #include "jit/loop/lift.h"
 #include "jit/region/interpreter.h"
+#include "runtime/os/memfd.h"
 #include "tests/loops/unicorn_guest.h"
 
 namespace trident::tests {
@@ -101,11 +103,14 @@ class RandomLoops : public ::testing::Test {
     std::vector<std::uint8_t> memory(kDataBytes);
     fill(memory, random_);
     std::copy(memory.begin(), memory.end(), guest_.data().begin());
+    const GuestFrame before = ours;
+    const std::vector<std::uint8_t> before_memory = memory;
     const region::Window window{kDataBase, kDataBytes, reinterpret_cast<std::uint64_t>(memory.data()) - kDataBase};
     const std::vector<region::Window> windows(region->windows, window);
     const region::Outcome outcome =
         region::interpret(*region, std::as_writable_bytes(std::span(&ours, 1)), windows, kStepsMax);
     ASSERT_TRUE(outcome.exit);
+    expect_of_native_code(*region, before, before_memory, ours, memory);
     ++exits_[static_cast<std::size_t>(*outcome.exit)];
     if (*outcome.exit == region::Exit::budget) return;  // the guest would go on
     const bool missed = *outcome.exit == region::Exit::miss;
@@ -115,6 +120,21 @@ class RandomLoops : public ::testing::Test {
     ASSERT_EQ(ours.pc, theirs.pc) << listing(code);
     if (missed) return finish_partial_store(memory, ours.pc, code);
     ASSERT_TRUE(std::equal(memory.begin(), memory.end(), guest_.data().begin())) << listing(code);
+  }
+
+  /// Runs the region's machine code from the same state.
+  static void expect_of_native_code(const region::Region& region, GuestFrame frame, std::vector<std::uint8_t> memory,
+                                    const GuestFrame& right, const std::vector<std::uint8_t>& right_memory) {
+    const auto code = codegen::emit(region);
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const auto mapping = os::map_code(code->bytes);
+    ASSERT_TRUE(mapping.ok()) << mapping.error().message;
+    const std::vector<region::Window> windows(
+        region.windows, {kDataBase, kDataBytes, reinterpret_cast<std::uint64_t>(memory.data()) - kDataBase});
+    reinterpret_cast<codegen::RegionEntry>(mapping->base())(&frame, windows.data());
+    // Homes of scratch variables hold anything.
+    ASSERT_EQ(std::memcmp(&frame, &right, offsetof(GuestFrame, flag_operands)), 0) << print(region);
+    ASSERT_EQ(memory, right_memory) << print(region);
   }
 
   /// Unicorn stores the bytes on the good page before it faults on the next.

@@ -15,15 +15,18 @@ bool is_difference(Flags kind) {
 
 }  // namespace
 
+std::uint32_t Lifter::flag_operand(unsigned number) {
+  return variable(number == 0 ? "flags.a" : "flags.b", Type::i64, kFlagOperandsSlot + 8 * number, true);
+}
+
 void Lifter::keep_flags(Flags kind, Value a, Value b) {
-  builder_.set(variable("flags.a", Type::i64, kFlagOperandsSlot), wide(a));
-  if (b.valid()) builder_.set(variable("flags.b", Type::i64, kFlagOperandsSlot + 8), wide(b));
+  builder_.set(flag_operand(0), wide(a));
+  if (b.valid()) builder_.set(flag_operand(1), wide(b));
   flags_ = kind;
 }
 
 Lifter::Value Lifter::operand(unsigned number, bool is64) {
-  const char* const name = number == 0 ? "flags.a" : "flags.b";
-  return low(builder_.get(variable(name, Type::i64, kFlagOperandsSlot + 8 * number)), is64);
+  return low(builder_.get(flag_operand(number)), is64);
 }
 
 Lifter::FourFlags Lifter::flags_of_nzcv() {

@@ -2,10 +2,10 @@
 
 namespace trident::loop::aarch64 {
 
-std::uint32_t Lifter::variable(std::string name, Type type, std::uint32_t slot) {
+std::uint32_t Lifter::variable(std::string name, Type type, std::uint32_t slot, bool scratch) {
   for (std::uint32_t v = 0; v < region_.variables.size(); ++v)
     if (region_.variables[v].slot == slot) return v;
-  return builder_.variable(std::move(name), type, slot);
+  return builder_.variable(std::move(name), type, slot, scratch);
 }
 
 std::uint32_t Lifter::register_variable(unsigned number) {

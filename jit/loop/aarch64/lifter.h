@@ -60,7 +60,8 @@ class Lifter {
   };
 
   // Registers.
-  std::uint32_t variable(std::string name, Type type, std::uint32_t slot);
+  std::uint32_t variable(std::string name, Type type, std::uint32_t slot, bool scratch = false);
+  std::uint32_t flag_operand(unsigned number);
   std::uint32_t register_variable(unsigned number);
   Value x(unsigned number);        ///< 31 is zero
   Value x_or_sp(unsigned number);  ///< 31 is the stack pointer

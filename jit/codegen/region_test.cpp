@@ -1,0 +1,54 @@
+// Oracle: the regions' interpreter. Random regions run in this process on copies of one state.
+#include "jit/codegen/region.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "jit/region/interpreter.h"
+#include "runtime/os/memfd.h"
+#include "tests/support/random_region.h"
+
+namespace trident::codegen {
+namespace {
+
+class Native {
+ public:
+  explicit Native(const region::Region& region) {
+    const auto code = emit(region);
+    EXPECT_TRUE(code.ok()) << code.error().message;
+    auto mapping = os::map_code(code->bytes);
+    EXPECT_TRUE(mapping.ok());
+    code_ = std::move(*mapping);
+  }
+  void run(testing::RegionState& state) const {
+    reinterpret_cast<RegionEntry>(code_.base())(state.frame.data(), state.windows.data());
+  }
+
+ private:
+  os::Mapping code_;
+};
+
+void expect_equal(const region::Region& region, std::uint64_t seed, int states) {
+  const Native native(region);
+  for (int i = 0; i < states; ++i) {
+    testing::RegionState ours(region, seed * 1000 + static_cast<std::uint64_t>(i)), theirs(ours);
+    ASSERT_TRUE(interpret(region, theirs.frame, theirs.windows, 1'000'000).exit);
+    native.run(ours);
+    ASSERT_EQ(ours.memory, theirs.memory) << seed << "\n" << print(region);
+    ASSERT_EQ(ours.frame, theirs.frame) << seed << "\n" << print(region);
+  }
+}
+
+TEST(RegionCode, DoesWhatTheInterpreterDoes) {
+  for (std::uint64_t seed = 0; seed < 3000 && !::testing::Test::HasFatalFailure(); ++seed)
+    expect_equal(testing::random_region(seed), seed, 4);
+}
+
+TEST(RegionCode, HoldsUnderPressure) {
+  for (std::uint64_t seed = 0; seed < 100 && !::testing::Test::HasFatalFailure(); ++seed)
+    expect_equal(testing::random_region(seed, {.variables = 60, .blocks = 8, .ops = 120, .windows = 4}), seed, 4);
+}
+
+}  // namespace
+}  // namespace trident::codegen

@@ -1,0 +1,355 @@
+// The frame of a region on x86-64:
+//
+//   endbr64; save registers; make room on the stack
+//   words of windows that the code needs; variables that live in registers
+//   blocks, those that leave last
+//   misses: note the address and the window, go to the block
+//   exits: variables that live in registers; undo the frame; ret
+//   constant pool, 64-byte aligned
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+#include "jit/codegen/allocator.h"
+#include "jit/codegen/region.h"
+#include "jit/codegen/unwind.h"
+#include "jit/codegen/x86_region_select.h"
+#include "runtime/base/check.h"
+#include "runtime/base/limits.h"
+
+namespace trident::codegen {
+namespace {
+
+namespace x86 = asmjit::x86;
+namespace Inst = asmjit::x86::Inst;
+
+constexpr std::size_t kArenaBytes = 48 * 1024;                   // on the stack: ordinary regions need no more
+constexpr std::uint8_t kCalleeSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
+/// How much more often a block inside runs than one that leaves.
+constexpr std::uint32_t kInsideWeight = 16;
+
+x86::Gp gp(std::uint8_t reg, std::uint8_t width) {
+  return width == 4 ? x86::Gp(x86::gpd(reg)) : x86::Gp(x86::gpq(reg));
+}
+x86::Gp frame() {
+  return x86::gpq(x86_allocated::kFrame);
+}
+x86::Mem window_word(std::uint32_t window, std::size_t offset) {
+  return x86::qword_ptr(x86::gpq(x86_allocated::kWindows),
+                        static_cast<std::int32_t>(window * sizeof(region::Window) + offset));
+}
+
+/// Writes what is several instructions.
+class RegionWriter : public X86Writer {
+ public:
+  explicit RegionWriter(const Function& function) : X86Writer(function) {}
+
+  void block(const Block& block, const std::pmr::vector<Placed>& placed) {
+    for (const Placed& p : placed) {
+      if (p.kind != Placed::Kind::inst) {
+        added(p, p.mem.place == Place::none ? x86::Mem() : memory(p.mem, bytes_moved(p)));
+      } else if (const MInst& inst = block.insts[p.inst]; (inst.form & x86_form::kPseudo) != 0) {
+        pseudo(inst, p);
+      } else {
+        encode(inst, p, memory_operand(inst, p));
+      }
+    }
+  }
+
+ private:
+  void pseudo(const MInst& m, const Placed& p) {
+    const std::uint8_t width = m.def_width;
+    const auto use = [&](std::size_t number) { return gp(p.use[number], width); };
+    const x86::Gp def = gp(p.def == kNoReg ? 0 : p.def, width), rax = gp(0, width), rdx = gp(2, width);
+    switch (static_cast<X86RegionPseudo>(m.op)) {
+      case X86RegionPseudo::access: return access(m, p);
+      case X86RegionPseudo::set_if:
+        compare(m, p, 0);
+        assembler_.set(static_cast<x86::CondCode>(m.condition), x86::al);
+        assembler_.movzx(x86::gpd(p.def), x86::al);
+        return;
+      case X86RegionPseudo::select_if:
+        compare(m, p, 2);
+        assembler_.cmov(static_cast<x86::CondCode>(m.condition), def, use(1));
+        return;
+      case X86RegionPseudo::udiv: return divide(def, use(0), use(1), false);
+      case X86RegionPseudo::sdiv: return divide(def, use(0), use(1), true);
+      case X86RegionPseudo::umulh:
+        assembler_.mov(rdx, use(0));
+        assembler_.mulx(rdx, rax, use(1));
+        assembler_.mov(def, rdx);
+        return;
+      case X86RegionPseudo::smulh:
+        assembler_.mov(rax, use(0));
+        assembler_.imul(use(1));
+        assembler_.mov(def, rdx);
+        return;
+      case X86RegionPseudo::rotr:
+        assembler_.shrx(def, use(0), use(1));
+        assembler_.mov(rax, use(1));
+        assembler_.neg(rax);
+        assembler_.shlx(rax, use(0), rax);
+        assembler_.or_(def, rax);
+        return;
+      case X86RegionPseudo::reverse_bits:
+        assembler_.mov(def, use(0));
+        assembler_.bswap(def);
+        for (const unsigned step : {1u, 2u, 4u}) swap_bits(def, use(step == 4 ? 3 : step), step, rax);
+        return;
+    }
+  }
+
+  /// Swaps neighbouring groups of `step` bits; `mask` has the lower of each two.
+  void swap_bits(const x86::Gp& value, const x86::Gp& mask, unsigned step, const x86::Gp& scratch) {
+    assembler_.mov(scratch, value);
+    assembler_.shr(scratch, step);
+    assembler_.and_(scratch, mask);
+    assembler_.and_(value, mask);
+    assembler_.shl(value, step);
+    assembler_.or_(value, scratch);
+  }
+
+  void compare(const MInst& m, const Placed& p, std::size_t first) {
+    const x86::Gp a = gp(p.use[first], m.use_width);
+    if ((m.form & x86_form::kImmediate) != 0)
+      assembler_.cmp(a, static_cast<std::int64_t>(m.imm));
+    else
+      assembler_.cmp(a, gp(p.use[first + 1], m.use_width));
+  }
+
+  void access(const MInst& m, const Placed& p) {
+    const auto operand = [&](std::uint8_t number) -> asmjit::Operand {
+      if (p.mem_use == number) return memory(p.mem, 8);
+      return x86::gpq(p.use[number]);
+    };
+    emit(Inst::kIdMov, {x86::rax, operand(0)});
+    emit(Inst::kIdSub, {x86::rax, operand(1)});
+    emit(Inst::kIdCmp, {x86::rax, operand(2)});
+    emit(Inst::jccFromCond(x86::CondCode::kUnsignedGE), {label(m.target)});
+  }
+
+  void divide(const x86::Gp& def, const x86::Gp& a, const x86::Gp& b, bool with_sign) {
+    const std::uint8_t width = static_cast<std::uint8_t>(def.size());
+    const x86::Gp rax = gp(0, width);
+    const asmjit::Label done = assembler_.newLabel(), plain = assembler_.newLabel();
+    assembler_.xor_(x86::eax, x86::eax);
+    assembler_.test(b, b);
+    assembler_.jz(done);
+    assembler_.mov(rax, a);
+    if (with_sign) {
+      assembler_.cmp(b, -1);
+      assembler_.jne(plain);
+      assembler_.neg(rax);
+      assembler_.jmp(done);
+      assembler_.bind(plain);
+      if (width == 4)
+        assembler_.cdq();
+      else
+        assembler_.cqo();
+      assembler_.idiv(b);
+    } else {
+      assembler_.xor_(x86::edx, x86::edx);
+      assembler_.div(b);
+    }
+    assembler_.bind(done);
+    assembler_.mov(def, rax);
+  }
+};
+
+class RegionEmitter {
+ public:
+  RegionEmitter(const region::Region& region, std::pmr::memory_resource* arena)
+      : region_(region), function_(arena), pool_(arena), selector_(region, function_, pool_), arena_(arena) {}
+
+  Result<MachineCode> run() {
+    order_blocks();
+    select();
+    allocate();
+    TRY_VOID(check_frame(code_.frame_bytes));
+    RegionWriter writer(function_);
+    writer_ = &writer;
+    enter();
+    for (const std::uint32_t b : order_) write_block(b);
+    misses();
+    leave();
+    return finish();
+  }
+
+ private:
+  void order_blocks() {
+    for (const bool leaves : {false, true})
+      for (std::uint32_t b = 0; b < region_.blocks.size(); ++b)
+        if ((region_.blocks[b].end.flow == region::Flow::exit) == leaves) order_.push_back(b);
+  }
+
+  void select() {
+    blocks_.reserve(region_.blocks.size());
+    for (std::uint32_t b = 0; b < region_.blocks.size(); ++b) blocks_.emplace_back(arena_);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const std::uint32_t next = i + 1 < order_.size() ? order_[i + 1] : static_cast<std::uint32_t>(blocks_.size());
+      blocks_[order_[i]].block = selector_.select(order_[i], next);
+    }
+  }
+
+  void allocate() {
+    std::vector<WeightedBlock> weighted;
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b)
+      weighted.push_back({&blocks_[b].block, region_.blocks[b].end.flow == region::Flow::exit ? 1 : kInsideWeight});
+    const RegSet locals = assign_globals(function_, weighted, {0, 0, x86_allocated::kRegisters});
+    for (Stage& stage : blocks_) code_.spills += codegen::allocate(function_, stage.block, locals, stage.placed).spills;
+    code_.frame_bytes = (function_.frame_bytes + 15) / 16 * 16 + 8;  // the return address and six registers: 56 bytes
+  }
+
+  // --- the frame
+
+  void enter() {
+    x86::Assembler& a = writer_->assembler();
+    a.emit(Inst::kIdEndbr64);
+    // Blocks jump back to the first one, so it gets a label of its own and not the entry's.
+    std::uint32_t below = 8;
+    for (const std::uint8_t reg : kCalleeSaved) {
+      a.push(x86::gpq(reg));
+      below += 8;
+      unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
+      unwind_.saved(writer_->offset(), x86_gpr::dwarf(reg), below);
+    }
+    make_room();
+    unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below + code_.frame_bytes);
+    for (const auto& [word, reg] : selector_.window_words()) load_window_word(word, function_[reg]);
+    move_variables(Placed::Kind::load);
+    for (const VRegInfo& info : function_.vregs)
+      if (info.global && info.fixed != kNoReg && info.home.place == Place::pool) move(info, Placed::Kind::load);
+  }
+
+  // Beyond one page it touches every page on the way, so that a stack that is too small faults on its guard page.
+  void make_room() {
+    x86::Assembler& a = writer_->assembler();
+    std::uint32_t bytes = code_.frame_bytes;
+    for (; bytes >= limits::kStackPageBytes; bytes -= limits::kStackPageBytes) {
+      a.sub(x86::rsp, limits::kStackPageBytes);
+      a.or_(x86::dword_ptr(x86::rsp), 0);
+    }
+    a.sub(x86::rsp, bytes);
+  }
+
+  void load_window_word(const RegionSelector::WindowWord& word, const VRegInfo& info) {
+    using Kind = RegionSelector::WindowWord::Kind;
+    x86::Assembler& a = writer_->assembler();
+    if (word.kind == Kind::limit) {
+      // span - bytes + 1 where the bytes fit at all, else 0.
+      a.xor_(x86::edx, x86::edx);
+      a.mov(x86::rax, window_word(word.window, offsetof(region::Window, span)));
+      a.sub(x86::rax, word.bytes - 1);
+      a.cmovb(x86::rax, x86::rdx);
+    } else {
+      a.mov(x86::rax, window_word(word.window, word.kind == Kind::lo ? offsetof(region::Window, lo)
+                                                                     : offsetof(region::Window, delta)));
+    }
+    if (info.fixed != kNoReg)
+      a.mov(x86::gpq(info.fixed), x86::rax);
+    else
+      a.mov(writer_->memory(info.home, 8), x86::rax);
+  }
+
+  void move(const VRegInfo& info, Placed::Kind kind) {
+    Placed p{.kind = kind, .reg_class = RegClass::general, .width = info.width, .def = info.fixed};
+    p.use[0] = info.fixed;
+    p.mem = info.home;
+    writer_->added(p, writer_->memory(p.mem, info.width));
+  }
+
+  /// Loads the variables that live in registers, or stores those among them that are ever set.
+  void move_variables(Placed::Kind kind) {
+    for (std::size_t v = 0; v < region_.variables.size(); ++v) {
+      const VRegInfo& info = function_[selector_.variables()[v]];
+      const bool is_kept = !region_.variables[v].scratch && (kind == Placed::Kind::load || is_set(v));
+      if (info.fixed != kNoReg && is_kept) move(info, kind);
+    }
+  }
+
+  [[nodiscard]] bool is_set(std::size_t variable) const {
+    return std::any_of(region_.insts.begin(), region_.insts.end(),
+                       [&](const region::Inst& inst) { return inst.op == region::Op::Set && inst.imm == variable; });
+  }
+
+  void write_block(std::uint32_t number) {
+    const region::Terminator& end = region_.blocks[number].end;
+    writer_->bind(Target(number));
+    writer_->block(blocks_[number].block, blocks_[number].placed);
+    if (end.flow != region::Flow::exit) return;
+    x86::Assembler& a = writer_->assembler();
+    a.mov(x86::dword_ptr(frame(), offsetof(region::FrameHead, exit)), static_cast<std::uint32_t>(end.exit));
+    if (!leave_.isValid()) leave_ = a.newLabel();
+    a.jmp(leave_);
+  }
+
+  /// The check left the address' distance from the window's start in rax.
+  void misses() {
+    x86::Assembler& a = writer_->assembler();
+    for (std::size_t m = 0; m < selector_.misses().size(); ++m) {
+      const RegionSelector::Miss& miss = selector_.misses()[m];
+      writer_->bind(selector_.miss_target(m));
+      a.add(x86::rax, window_word(miss.window, offsetof(region::Window, lo)));
+      a.mov(x86::qword_ptr(frame(), offsetof(region::FrameHead, exit_address)), x86::rax);
+      a.mov(x86::dword_ptr(frame(), offsetof(region::FrameHead, exit_window)), miss.window);
+      writer_->jump(Target(miss.block));
+    }
+  }
+
+  void leave() {
+    x86::Assembler& a = writer_->assembler();
+    if (leave_.isValid()) a.bind(leave_);
+    move_variables(Placed::Kind::store);
+    a.add(x86::rsp, code_.frame_bytes);
+    std::uint32_t below = 8 + 8 * static_cast<std::uint32_t>(std::size(kCalleeSaved));
+    unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
+    for (std::size_t i = std::size(kCalleeSaved); i-- > 0;) {
+      a.pop(x86::gpq(kCalleeSaved[i]));
+      below -= 8;
+      unwind_.restored(writer_->offset(), x86_gpr::dwarf(kCalleeSaved[i]));
+      unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
+    }
+    a.ret();
+  }
+
+  Result<MachineCode> finish() {
+    code_.code_size = writer_->offset();
+    code_.pool_offset = (code_.code_size + 63) / 64 * 64;
+    const std::size_t size = code_.pool_offset + pool_.bytes.size();
+    if (size > limits::kImageBytesMax)
+      return make_error(ErrorCode::kLimitExceeded,
+                        "the region has %zu bytes of machine code, more than the limit of %zu", size,
+                        limits::kImageBytesMax);
+    code_.bytes.resize(size, std::byte{0xCC});
+    std::memcpy(code_.bytes.data(), writer_->assembler().bufferData(), code_.code_size);
+    if (!pool_.bytes.empty())
+      std::memcpy(code_.bytes.data() + code_.pool_offset, pool_.bytes.data(), pool_.bytes.size());
+    CHECK(writer_->link(code_.bytes.data(), code_.pool_offset));
+    code_.eh_frame_distance = static_cast<std::uint32_t>((size + 7) / 8 * 8);
+    code_.eh_frame = unwind_.finish(code_.code_size, code_.eh_frame_distance);
+    return std::move(code_);
+  }
+
+  const region::Region& region_;
+  Function function_;
+  ConstantPool pool_;
+  RegionSelector selector_;
+  std::pmr::memory_resource* arena_;
+  RegionWriter* writer_ = nullptr;
+  UnwindWriter unwind_{UnwindHost{}};
+  std::vector<std::uint32_t> order_;  ///< of blocks in the code
+  std::vector<Stage> blocks_;
+  asmjit::Label leave_;
+  MachineCode code_;
+};
+
+}  // namespace
+
+Result<MachineCode> emit(const region::Region& region) {
+  std::array<std::byte, kArenaBytes> bytes;
+  std::pmr::monotonic_buffer_resource arena(bytes.data(), bytes.size());
+  return RegionEmitter(region, &arena).run();
+}
+
+}  // namespace trident::codegen

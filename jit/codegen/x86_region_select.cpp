@@ -1,0 +1,423 @@
+#include "jit/codegen/x86_region_select.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace trident::codegen {
+
+namespace Inst = asmjit::x86::Inst;
+using asmjit::x86::CondCode;
+using region::Op;
+using region::Type;
+using region::Value;
+
+namespace {
+
+std::uint8_t width_of(Type type) {
+  return type == Type::i32 ? 4 : 8;
+}
+
+bool fits_in_32_bits(std::uint64_t bits, std::uint8_t width) {
+  return width == 4 || static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits))) == bits;
+}
+
+/// An immediate of 32 bits is sign-extended; of a narrower op the encoder wants that too.
+std::uint64_t as_immediate(std::uint64_t bits) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+}
+
+std::uint8_t code(CondCode condition) {
+  return static_cast<std::uint8_t>(condition);
+}
+
+}  // namespace
+
+RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool)
+    : region_(region), uses_(region), f_(function), pool_(pool), values_(region.insts.size()) {
+  for (const region::Variable& v : region.variables) {
+    const MemRef home = v.scratch ? f_.add_slot(width_of(v.type), width_of(v.type))
+                                  : MemRef{.place = Place::frame, .disp = static_cast<std::int32_t>(v.slot)};
+    variables_.push_back(
+        f_.add({.reg_class = RegClass::general, .global = true, .width = width_of(v.type), .home = home}));
+  }
+}
+
+Block RegionSelector::select(std::uint32_t number, std::uint32_t next) {
+  Block block(f_.arena);
+  block_ = &block;
+  const region::Block& from = region_.blocks[number];
+  last_ = from.last;
+  for (std::uint32_t i = from.first; i < from.last; ++i)
+    if (uses_.is_needed(i)) instruction(i);
+  end(from.end, next);
+  return block;
+}
+
+// --- registers -------------------------------------------------------------------------------------------------------
+
+MInst& RegionSelector::push(std::uint32_t op, std::initializer_list<VReg> uses, std::uint8_t width) {
+  MInst& inst = block_->insts.emplace_back();
+  inst.op = static_cast<std::uint16_t>(op);
+  inst.def_width = inst.use_width = width;
+  for (const VReg use : uses) inst.use[inst.uses++] = use;
+  return inst;
+}
+
+MInst& RegionSelector::pseudo(X86RegionPseudo op, std::initializer_list<VReg> uses, std::uint8_t width) {
+  MInst& inst = push(static_cast<std::uint32_t>(op), uses, width);
+  inst.form = x86_form::kPseudo;
+  return inst;
+}
+
+VReg RegionSelector::local(std::uint8_t width) {
+  return f_.add({.reg_class = RegClass::general, .width = width});
+}
+
+VReg RegionSelector::define(Value v, MInst& inst) {
+  return values_[v.index] = inst.def = local(width_of(at(v).type));
+}
+
+VReg RegionSelector::window_word(WindowWord::Kind kind, std::uint32_t window, std::uint32_t bytes) {
+  VReg& word = window_words_[{kind, window, bytes}];
+  if (!word.valid())
+    word = f_.add({.reg_class = RegClass::general, .global = true, .width = 8, .home = f_.add_slot(8, 8)});
+  return word;
+}
+
+VReg RegionSelector::constant(std::uint64_t bits, std::uint8_t width) {
+  if (fits_in_32_bits(bits, width)) {
+    MInst& inst = push(Inst::kIdMov, {}, width);
+    inst.form = x86_form::kImmediate;
+    inst.imm = width == 4 ? bits & 0xFFFF'FFFF : bits;
+    return inst.def = local(width);
+  }
+  VReg& shared = pool_constants_[bits];
+  if (!shared.valid())
+    shared = f_.add({.reg_class = RegClass::general,
+                     .global = true,
+                     .width = 8,
+                     .home = {.place = Place::pool, .disp = pool_.add_repeated(bits, 8, 1)}});
+  return shared;
+}
+
+bool RegionSelector::is_constant(Value v) const {
+  return at(v).op == Op::Constant;
+}
+
+bool RegionSelector::is_immediate(Value v) const {
+  return is_constant(v) && fits_in_32_bits(at(v).imm, width_of(at(v).type));
+}
+
+VReg RegionSelector::reg(Value v) {
+  const region::Inst& inst = at(v);
+  if (inst.op == Op::Constant) return constant(inst.imm, width_of(inst.type));
+  if (inst.op == Op::Trunc) return reg(inst.a);
+  return values_[v.index];
+}
+
+void RegionSelector::fold(MInst& inst, std::uint32_t mask) {
+  for (std::uint32_t u = 0; u < inst.uses; ++u)
+    if ((mask >> u & 1) != 0 && f_[inst.use[u]].width >= inst.use_width)
+      inst.folds |= static_cast<std::uint8_t>(1u << u);
+}
+
+// --- instructions ----------------------------------------------------------------------------------------------------
+
+void RegionSelector::instruction(std::uint32_t index) {
+  const Value v(index);
+  const region::Inst& inst = region_.insts[index];
+  switch (inst.op) {
+    case Op::Constant:
+    case Op::Trunc: return;  // made where they are read
+    case Op::Get: return get(index);
+    case Op::Set: return set(inst);
+    case Op::Add: return binary(v, Inst::kIdAdd, true);
+    case Op::Sub: return binary(v, Inst::kIdSub, false);
+    case Op::And: return binary(v, Inst::kIdAnd, true);
+    case Op::Or: return binary(v, Inst::kIdOr, true);
+    case Op::Xor: return binary(v, Inst::kIdXor, true);
+    case Op::Mul: return multiply(v);
+    case Op::UMulHigh: return wide_op(v, X86RegionPseudo::umulh);
+    case Op::SMulHigh: return wide_op(v, X86RegionPseudo::smulh);
+    case Op::UDiv: return wide_op(v, X86RegionPseudo::udiv);
+    case Op::SDiv: return wide_op(v, X86RegionPseudo::sdiv);
+    case Op::Not: return unary(v, Inst::kIdNot, true);
+    case Op::Neg: return unary(v, Inst::kIdNeg, true);
+    case Op::Shl: return shift(v, Inst::kIdShl, Inst::kIdShlx);
+    case Op::Shr: return shift(v, Inst::kIdShr, Inst::kIdShrx);
+    case Op::Sar: return shift(v, Inst::kIdSar, Inst::kIdSarx);
+    case Op::Rotr: return rotate(v);
+    case Op::Clz: return unary(v, Inst::kIdLzcnt, false);
+    case Op::BitSwap: return reverse_bits(v);
+    case Op::ByteSwap: return unary(v, Inst::kIdBswap, true);
+    case Op::Sext8: return extend(v, Inst::kIdMovsx, 1);
+    case Op::Sext16: return extend(v, Inst::kIdMovsx, 2);
+    case Op::Zext32: return extend(v, Inst::kIdMov, 4);
+    case Op::Sext32: return extend(v, Inst::kIdMovsxd, 4);
+    case Op::Eq:
+    case Op::Ne:
+    case Op::ULt:
+    case Op::ULe:
+    case Op::SLt:
+    case Op::SLe: return compare(v);
+    case Op::Select: return select(v);
+    case Op::Access: return access(v);
+    case Op::Load: return load(v);
+    case Op::Store: return store(inst);
+  }
+}
+
+/// The value is the variable's own register, unless the variable changes while the value is still read.
+void RegionSelector::get(std::uint32_t index) {
+  const std::uint64_t variable = region_.insts[index].imm;
+  const std::uint32_t last_reader = uses_.last_reader(Value(index));
+  for (std::uint32_t i = index; i < std::min(last_reader, last_); ++i) {
+    const region::Inst& later = region_.insts[i];
+    if (later.op != Op::Set || later.imm != variable || !uses_.is_needed(i)) continue;
+    MInst& inst = push(Inst::kIdMov, {variables_[variable]}, width_of(region_.insts[index].type));
+    define(Value(index), inst);
+    return;
+  }
+  values_[index] = variables_[variable];
+}
+
+void RegionSelector::set(const region::Inst& inst) {
+  const std::uint8_t width = width_of(inst.type);
+  if (is_immediate(inst.a)) {
+    MInst& move = push(Inst::kIdMov, {}, width);
+    move.form = x86_form::kImmediate;
+    move.imm = width == 4 ? at(inst.a).imm & 0xFFFF'FFFF : at(inst.a).imm;
+    move.def = variables_[inst.imm];
+    return;
+  }
+  const VReg from = reg(inst.a);
+  MInst& move = push(Inst::kIdMov, {from}, width);
+  fold(move, 1);
+  move.def = variables_[inst.imm];
+}
+
+void RegionSelector::binary(Value v, std::uint32_t op, bool commutes) {
+  const region::Inst& inst = at(v);
+  const std::uint8_t width = width_of(inst.type);
+  Value a = inst.a, b = inst.b;
+  if (commutes && is_immediate(a) && !is_constant(b)) std::swap(a, b);
+  if (is_immediate(b)) {
+    MInst& made = push(op, {reg(a)}, width);
+    made.form = x86_form::kTied | x86_form::kImmediate;
+    made.ties = 1;
+    made.imm = as_immediate(at(b).imm);
+    define(v, made);
+    return;
+  }
+  const VReg first = reg(a), second = reg(b);
+  MInst& made = push(op, {first, second}, width);
+  made.form = x86_form::kTied;
+  made.commutes = commutes;
+  made.ties = commutes ? 3 : 1;
+  fold(made, commutes ? 3 : 2);
+  define(v, made);
+}
+
+void RegionSelector::unary(Value v, std::uint32_t op, bool tied) {
+  const VReg from = reg(at(v).a);
+  MInst& inst = push(op, {from}, width_of(at(v).type));
+  inst.form = tied ? x86_form::kTied : x86_form::kPlain;
+  inst.ties = tied ? 1 : 0;
+  if (!tied) fold(inst, 1);
+  define(v, inst);
+}
+
+void RegionSelector::shift(Value v, std::uint32_t by_immediate, std::uint32_t by_register) {
+  const region::Inst& from = at(v);
+  const std::uint8_t width = width_of(from.type);
+  const VReg value = reg(from.a);
+  if (is_constant(from.b)) {
+    MInst& inst = push(by_immediate, {value}, width);
+    inst.form = x86_form::kTied | x86_form::kImmediate;
+    inst.ties = 1;
+    inst.imm = at(from.b).imm % (8u * width);
+    define(v, inst);
+    return;
+  }
+  const VReg amount = reg(from.b);
+  MInst& inst = push(by_register, {value, amount}, width);
+  fold(inst, 1);
+  define(v, inst);
+}
+
+void RegionSelector::rotate(Value v) {
+  const region::Inst& from = at(v);
+  const std::uint8_t width = width_of(from.type);
+  const VReg value = reg(from.a);
+  if (is_constant(from.b)) {
+    MInst& inst = push(Inst::kIdRorx, {value}, width);
+    inst.form = x86_form::kImmediate;
+    inst.imm = at(from.b).imm % (8u * width);
+    define(v, inst);
+    return;
+  }
+  const VReg amount = reg(from.b);
+  MInst& inst = pseudo(X86RegionPseudo::rotr, {value, amount}, width);
+  inst.early_def = true;
+  define(v, inst);
+}
+
+void RegionSelector::extend(Value v, std::uint32_t op, std::uint8_t from) {
+  const VReg value = reg(at(v).a);
+  MInst& inst = push(op, {value}, op == Inst::kIdMov ? std::uint8_t{4} : width_of(at(v).type));
+  inst.use_width = from;
+  define(v, inst);
+}
+
+void RegionSelector::multiply(Value v) {
+  const region::Inst& from = at(v);
+  if (is_immediate(from.b) || is_immediate(from.a)) {
+    const bool second = is_immediate(from.b);
+    const VReg value = reg(second ? from.a : from.b);
+    MInst& inst = push(Inst::kIdImul, {value}, width_of(from.type));
+    inst.form = x86_form::kImmediate;
+    inst.imm = as_immediate(at(second ? from.b : from.a).imm);
+    define(v, inst);
+    return;
+  }
+  binary(v, Inst::kIdImul, true);
+}
+
+void RegionSelector::wide_op(Value v, X86RegionPseudo op) {
+  const VReg a = reg(at(v).a), b = reg(at(v).b);
+  define(v, pseudo(op, {a, b}, width_of(at(v).type)));
+}
+
+void RegionSelector::reverse_bits(Value v) {
+  const std::uint8_t width = width_of(at(v).type);
+  const VReg value = reg(at(v).a);
+  const std::uint64_t ones = width == 4 ? 0xFFFF'FFFF : ~std::uint64_t{0};
+  const VReg seconds = constant(0x5555'5555'5555'5555 & ones, width),
+             fourths = constant(0x3333'3333'3333'3333 & ones, width),
+             halves = constant(0x0F0F'0F0F'0F0F'0F0F & ones, width);
+  MInst& inst = pseudo(X86RegionPseudo::reverse_bits, {value, seconds, fourths, halves}, width);
+  inst.early_def = true;
+  define(v, inst);
+}
+
+// --- comparisons -----------------------------------------------------------------------------------------------------
+
+RegionSelector::Comparison RegionSelector::comparison_of(Value condition) const {
+  const region::Inst& inst = at(condition);
+  constexpr std::pair<Op, CondCode> kRows[] = {{Op::Eq, CondCode::kEqual},       {Op::Ne, CondCode::kNotEqual},
+                                               {Op::ULt, CondCode::kUnsignedLT}, {Op::ULe, CondCode::kUnsignedLE},
+                                               {Op::SLt, CondCode::kSignedLT},   {Op::SLe, CondCode::kSignedLE}};
+  for (const auto& [op, code] : kRows)
+    if (op == inst.op) return {code, inst.a, inst.b, width_of(at(inst.a).type)};
+  // Any i32: is it 0?
+  return {CondCode::kNotEqual, condition, {}, 4};
+}
+
+void RegionSelector::add_comparison(MInst& inst, const Comparison& comparison) {
+  inst.condition = code(comparison.condition);
+  inst.use_width = comparison.width;
+  inst.use[inst.uses++] = reg(comparison.a);
+  if (!comparison.b.valid() || is_immediate(comparison.b)) {
+    inst.form |= x86_form::kImmediate;
+    inst.imm = comparison.b.valid() ? as_immediate(at(comparison.b).imm) : 0;
+    return;
+  }
+  inst.use[inst.uses++] = reg(comparison.b);
+}
+
+void RegionSelector::compare(Value v) {
+  if (uses_.readers(v) == 0) return;
+  MInst inst;
+  inst.op = static_cast<std::uint16_t>(X86RegionPseudo::set_if);
+  inst.form = x86_form::kPseudo;
+  add_comparison(inst, comparison_of(v));
+  inst.def_width = 4;
+  define(v, inst);
+  block_->insts.push_back(inst);
+}
+
+void RegionSelector::select(Value v) {
+  const region::Inst& from = at(v);
+  MInst inst;
+  inst.op = static_cast<std::uint16_t>(X86RegionPseudo::select_if);
+  inst.form = x86_form::kPseudo;
+  inst.use[inst.uses++] = reg(from.c);
+  inst.use[inst.uses++] = reg(from.b);
+  add_comparison(inst, comparison_of(from.a));
+  inst.ties = 1;
+  inst.def_width = width_of(from.type);
+  define(v, inst);
+  block_->insts.push_back(inst);
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+void RegionSelector::access(Value v) {
+  const region::Inst& inst = at(v);
+  const VReg address = reg(inst.a);
+  const VReg lo = window_word(WindowWord::Kind::lo, inst.window);
+  const VReg limit = window_word(WindowWord::Kind::limit, inst.window, static_cast<std::uint32_t>(inst.imm));
+  const VReg delta = window_word(WindowWord::Kind::delta, inst.window);
+  MInst& check = pseudo(X86RegionPseudo::access, {address, lo, limit}, 8);
+  check.folds = 6;
+  check.target = miss_target(misses_.size());
+  misses_.push_back({inst.window, inst.otherwise});
+  if (uses_.readers(v) == 0) return;
+  MInst& place = push(Inst::kIdAdd, {address, delta}, 8);
+  place.form = x86_form::kTied;
+  place.commutes = true;
+  place.ties = 3;
+  fold(place, 3);
+  define(v, place);
+}
+
+void RegionSelector::load(Value v) {
+  const region::Inst& inst = at(v);
+  const VReg place = reg(inst.a);
+  const std::uint8_t width = width_of(inst.type);
+  std::uint32_t op = Inst::kIdMov;
+  if (inst.bytes < 4) op = inst.is_signed ? Inst::kIdMovsx : Inst::kIdMovzx;
+  if (inst.bytes == 4 && width == 8 && inst.is_signed) op = Inst::kIdMovsxd;
+  MInst& made = push(op, {place}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
+  made.form = x86_form::kMemory;
+  made.unit = Unit::load;
+  made.mem = {.place = Place::based, .lane_bytes = inst.bytes, .disp = static_cast<std::int32_t>(inst.imm)};
+  define(v, made);
+}
+
+void RegionSelector::store(const region::Inst& inst) {
+  const bool immediate = is_constant(inst.b) && fits_in_32_bits(at(inst.b).imm, inst.bytes);
+  const VReg place = reg(inst.a), value = immediate ? VReg{} : reg(inst.b);
+  MInst& made = immediate ? push(Inst::kIdMov, {place}, inst.bytes) : push(Inst::kIdMov, {value, place}, inst.bytes);
+  made.form = immediate ? x86_form::kMemory | x86_form::kImmediate : x86_form::kMemory;
+  made.imm = immediate ? as_immediate(at(inst.b).imm) : 0;
+  made.unit = Unit::store;
+  made.mem = {.place = Place::based, .lane_bytes = inst.bytes, .disp = static_cast<std::int32_t>(inst.imm)};
+}
+
+// --- ends ------------------------------------------------------------------------------------------------------------
+
+void RegionSelector::jump(std::uint32_t block, std::uint32_t next) {
+  if (block != next) push(Inst::kIdJmp, {}, 8).target = Target(block);
+}
+
+void RegionSelector::end(const region::Terminator& end, std::uint32_t next) {
+  if (end.flow == region::Flow::exit) return;
+  if (end.flow == region::Flow::jump) return jump(end.then, next);
+  Comparison comparison = comparison_of(end.condition);
+  std::uint32_t taken = end.then, other = end.otherwise;
+  if (taken == next) {
+    std::swap(taken, other);
+    comparison.condition = asmjit::x86::negateCond(comparison.condition);
+  }
+  MInst inst;
+  inst.op = static_cast<std::uint16_t>(Inst::kIdCmp);
+  add_comparison(inst, comparison);
+  inst.def_width = inst.use_width;
+  inst.target = Target(taken);
+  block_->insts.push_back(inst);
+  jump(other, next);
+}
+
+}  // namespace trident::codegen

@@ -1,0 +1,118 @@
+// Chooses x86-64 instructions for regions: region blocks to machine IR.
+//
+// A target's number is that of its block; behind them come the misses, one for each Access.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "jit/codegen/constant_pool.h"
+#include "jit/codegen/region_uses.h"
+#include "jit/codegen/x86_writer.h"
+#include "jit/region/region.h"
+
+namespace trident::codegen {
+
+/// Instructions of regions that are several of the processor's, or that have fixed registers. They use the scratch
+/// registers.
+enum class X86RegionPseudo : std::uint16_t {
+  access,       ///< goes to `target` unless use 0 - use 1 < use 2, unsigned: an address, a window's start, its limit
+  set_if,       ///< def = whether `condition` holds between use 0 and use 1 (or the immediate)
+  select_if,    ///< def = use 1 if `condition` holds between use 2 and use 3 (or the immediate), else use 0
+  udiv,         ///< def = use 0 / use 1; 0 by 0
+  sdiv,         ///< likewise, signed; the least integer by -1 is itself
+  umulh,        ///< def = high half of use 0 * use 1
+  smulh,        ///< likewise, signed
+  rotr,         ///< def = use 0 rotated right by use 1
+  reverse_bits  ///< def = use 0 with its bits in reverse order; use 1 to use 3: masks of every second, fourth, 16th bit
+};
+
+class RegionSelector {
+ public:
+  RegionSelector(const region::Region& region, Function& function, ConstantPool& pool);
+
+  /// Returns the machine IR of block `number`, which `next` follows in the code. The ends of blocks that leave are the
+  /// emitter's.
+  Block select(std::uint32_t number, std::uint32_t next);
+
+  struct Miss {
+    std::uint32_t window, block;
+  };
+  /// Those of all blocks that were selected so far, in the order of their targets.
+  [[nodiscard]] const std::vector<Miss>& misses() const { return misses_; }
+  [[nodiscard]] Target miss_target(std::size_t number) const {
+    return Target(static_cast<std::uint32_t>(region_.blocks.size() + number));
+  }
+
+  /// The registers of variables, by their numbers.
+  [[nodiscard]] const std::vector<VReg>& variables() const { return variables_; }
+  /// Globals that the prologue fills from the windows. `limit`: the number of addresses where that many bytes fit.
+  struct WindowWord {
+    enum class Kind : std::uint8_t { lo, delta, limit };
+    Kind kind;
+    std::uint32_t window, bytes;
+    auto operator<=>(const WindowWord&) const = default;
+  };
+  [[nodiscard]] const std::map<WindowWord, VReg>& window_words() const { return window_words_; }
+
+ private:
+  struct Comparison {
+    asmjit::x86::CondCode condition;
+    region::Value a, b;
+    std::uint8_t width;
+  };
+
+  MInst& push(std::uint32_t op, std::initializer_list<VReg> uses, std::uint8_t width);
+  MInst& pseudo(X86RegionPseudo op, std::initializer_list<VReg> uses, std::uint8_t width);
+  VReg local(std::uint8_t width);
+  VReg define(region::Value v, MInst& inst);
+  VReg window_word(WindowWord::Kind kind, std::uint32_t window, std::uint32_t bytes = 0);
+
+  /// The register that holds `v`, or its low half where `v` was truncated.
+  VReg reg(region::Value v);
+  VReg constant(std::uint64_t bits, std::uint8_t width);
+  [[nodiscard]] bool is_immediate(region::Value v) const;
+  [[nodiscard]] bool is_constant(region::Value v) const;
+  [[nodiscard]] const region::Inst& at(region::Value v) const { return region_.insts[v.index]; }
+  /// Lets the uses of `mask` be memory operands where they are as wide as they are read.
+  void fold(MInst& inst, std::uint32_t mask);
+
+  void instruction(std::uint32_t index);
+  void get(std::uint32_t index);
+  void set(const region::Inst& inst);
+  void binary(region::Value v, std::uint32_t op, bool commutes);
+  void unary(region::Value v, std::uint32_t op, bool tied);
+  void shift(region::Value v, std::uint32_t by_immediate, std::uint32_t by_register);
+  void rotate(region::Value v);
+  void extend(region::Value v, std::uint32_t op, std::uint8_t from);
+  void multiply(region::Value v);
+  void wide_op(region::Value v, X86RegionPseudo op);
+  void reverse_bits(region::Value v);
+  void select(region::Value v);
+  void compare(region::Value v);
+  void access(region::Value v);
+  void load(region::Value v);
+  void store(const region::Inst& inst);
+
+  [[nodiscard]] Comparison comparison_of(region::Value condition) const;
+  /// Appends the operands of a comparison to `inst`, the second as an immediate if it is one.
+  void add_comparison(MInst& inst, const Comparison& comparison);
+  void end(const region::Terminator& end, std::uint32_t next);
+  void jump(std::uint32_t block, std::uint32_t next);
+
+  const region::Region& region_;
+  RegionUses uses_;
+  Function& f_;
+  ConstantPool& pool_;
+  std::vector<VReg> variables_, values_;
+  std::map<std::uint64_t, VReg> pool_constants_;
+  std::map<WindowWord, VReg> window_words_;
+  std::vector<Miss> misses_;
+  Block* block_ = nullptr;
+  std::uint32_t last_ = 0;  ///< of the region's block at hand
+};
+
+}  // namespace trident::codegen
