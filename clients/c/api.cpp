@@ -43,7 +43,8 @@ Result<trident_mode> mode_of(std::uint32_t option) {
   if (name == "daemon") return TRIDENT_MODE_DAEMON;
   if (name == "embedded") return TRIDENT_MODE_EMBEDDED;
   if (name == "interp") return TRIDENT_MODE_INTERP;
-  if (!name.empty() && name != "auto") return invalid("TRIDENT_MODE is none of auto, daemon, embedded, interp");
+  if (!name.empty() && name != "auto")
+    return invalid("TRIDENT_MODE is unknown: expected auto, daemon, embedded or interp");
   const char* required = ::secure_getenv("TRIDENT_REQUIRE_DAEMON");
   const bool require = required != nullptr && std::strcmp(required, "1") == 0;
   return require ? TRIDENT_MODE_DAEMON : TRIDENT_MODE_AUTO;
@@ -57,7 +58,7 @@ Result<expr::Variable> variable_of(const trident_variable& from, std::uint32_t s
   }
   if (from.type > TRIDENT_I64) return invalid("unknown type of a variable");
   if (from.scalar > TRIDENT_TABLE) {
-    return invalid("trident_variable.scalar is none of TRIDENT_ARRAY, TRIDENT_SCALAR, TRIDENT_TABLE");
+    return invalid("trident_variable.scalar is neither TRIDENT_ARRAY, TRIDENT_SCALAR nor TRIDENT_TABLE");
   }
   if (!(from.lo <= from.hi)) return invalid("a variable's range is empty");
   return expr::Variable{from.name, static_cast<trident::ir::Type>(from.type),

@@ -55,7 +55,7 @@ Result<void> Connection::read_some() {
       return disconnected("reading failed");
   }
   if (descriptors_.size() > kDescriptorsMax) {
-    return make_error(ErrorCode::kRejectedMessage, "the daemon sends descriptors without frames");
+    return make_error(ErrorCode::kRejectedMessage, "the daemon sent file descriptors without a message");
   }
   received_bytes_ += io.bytes;
   incoming_.insert(incoming_.end(), chunk_.get(), chunk_.get() + io.bytes);
@@ -70,7 +70,8 @@ Result<void> Connection::decode_frames(std::vector<Arrival>& arrivals) {
     if (incoming_.size() - at < sizeof(length)) break;
     std::memcpy(&length, incoming_.data() + at, sizeof(length));
     if (length == 0 || length > limits::kFrameBytesMax) {
-      return make_error(ErrorCode::kRejectedMessage, "a frame of %u bytes from the daemon", length);
+      return make_error(ErrorCode::kRejectedMessage, "the daemon sent a frame of %u bytes, which is empty or too large",
+                        length);
     }
     if (incoming_.size() - at - sizeof(length) < length) break;
     aligned.resize((length + 7) / 8);

@@ -27,10 +27,11 @@ constexpr std::string_view kNoIsa =
 #else
     "no instruction set to compile for: TRIDENT_ISA=none, or a processor without AVX2 and FMA";
 #endif
-constexpr std::string_view kTooManyImages = "8 images have been its code, the most that one kernel may map";
+constexpr std::string_view kTooManyImages = "it has mapped 8 images, the limit of one kernel";
 static_assert(kMapsMax == 8);
 constexpr std::string_view kTooManyWait =
-    "65536 kernels of this context wait for a compiler already, the most that may: this one stays with the interpreter";
+    "65536 kernels of this context already wait for a compiler, which is the limit: this one stays with the "
+    "interpreter";
 static_assert(limits::kUnfinishedKernelsMax == 65536);
 
 #define X(name, NAME, does) static_assert(TRIDENT_STAGE_##NAME == static_cast<int>(Stage::name) + 1);
@@ -76,7 +77,7 @@ Result<void> Context::start() {
   }
   if (settings_.mode != TRIDENT_MODE_DAEMON) return {};
   std::unique_lock lock(mutex);
-  if (!ensure_threads()) return make_error(ErrorCode::kOsError, "no thread can be started");
+  if (!ensure_threads()) return make_error(ErrorCode::kOsError, "cannot start a thread");
   connect_wanted = true;
   wake_io(lock);
   lock.lock();

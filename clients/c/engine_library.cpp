@@ -66,7 +66,7 @@ Result<Engine> entries_of(const std::string& path) {
   const auto version = reinterpret_cast<trident_engine_version_fn>(::dlsym(library, "trident_engine_version"));
   const auto compile = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
   if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION)
-    return make_error(ErrorCode::kUnsupported, "%s: not an engine of this version", path.c_str());
+    return make_error(ErrorCode::kUnsupported, "%s: not an engine library of this version", path.c_str());
   return Engine{compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
                 reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare"))};
 }

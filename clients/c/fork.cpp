@@ -107,7 +107,7 @@ void Context::after_fork_in_child() {
     try {
       fresh.push_back(submission.job);
     } catch (const std::bad_alloc&) {
-      end_job(submission, "this forked child had no memory to ask a compiler");
+      end_job(submission, "this forked child had too little memory to ask a compiler");
     }
   });
   free_closed();

@@ -29,7 +29,8 @@ bool runs_here(std::uint8_t isa) {
 Result<void> validate_digest(std::span<const std::byte> image, const trident_image_header& h, const ImageClaim& claim) {
   const XXH128_hash_t digest = image::digest_of(image);
   if (digest.low64 != h.digest[0] || digest.high64 != h.digest[1]) return refused("digest");
-  if (digest.low64 != claim.digest_low || digest.high64 != claim.digest_high) return refused("not the announced image");
+  if (digest.low64 != claim.digest_low || digest.high64 != claim.digest_high)
+    return refused("it is not the announced image");
   return {};
 }
 
@@ -55,7 +56,7 @@ Result<os::Mapping> map_own_copy(std::span<const std::byte> bytes) {
   os::Mapping mapping(base, size);
   std::memcpy(base, bytes.data(), bytes.size());
   if (::mprotect(base, size, PROT_READ | PROT_EXEC) != 0) {
-    return make_error(ErrorCode::kExecDenied, "this process may not make memory executable");
+    return make_error(ErrorCode::kExecDenied, "this process is not allowed to make memory executable");
   }
   return mapping;
 }
@@ -88,18 +89,18 @@ std::uint8_t greatest_isa() {
 }
 
 Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& claim) {
-  if (bytes.size() < TRIDENT_IMAGE_HEADER_BYTES) return refused("shorter than a header");
+  if (bytes.size() < TRIDENT_IMAGE_HEADER_BYTES) return refused("it is shorter than a header");
   trident_image_header h;
   std::memcpy(&h, bytes.data(), sizeof(h));
   if (const char* fault = image::header_fault(h, claim.size)) return refused(fault);
-  if (!runs_here(h.isa)) return refused("an instruction set that this CPU lacks");
+  if (!runs_here(h.isa)) return refused("it needs an instruction set that this CPU lacks");
   if (h.tier != claim.tier) return refused("tier");
   if (h.total_size > bytes.size() || h.total_size > limits::kImageBytesMax) return refused("total size");
   if (h.inputs != claim.inputs || h.outputs != claim.outputs || h.params != claim.params) {
-    return refused("made for another kernel");
+    return refused("it was made for another kernel");
   }
   const auto image = bytes.first(h.total_size);
-  if (!image::enters_at_landing_pad(image, h)) return refused("no landing pad at the entry");
+  if (!image::enters_at_landing_pad(image, h)) return refused("it has no landing pad at its entry");
   return validate_digest(image, h, claim);
 }
 

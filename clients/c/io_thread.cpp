@@ -342,7 +342,7 @@ void IoThread::receive() {
   const std::uint64_t bytes = connection_->received_bytes() - bytes_before;
   if (bytes != 0) watch_.heard(now);
   allowance_.take(arrivals.size(), static_cast<std::size_t>(bytes), now);
-  if (allowance_.is_flood(now)) return give_up_daemon("it floods this client with messages that nobody asked for", now);
+  if (allowance_.is_flood(now)) return give_up_daemon("it floods this client with unrequested messages", now);
   for (Arrival& arrival : arrivals) {
     std::visit([&](auto& message) { on(message, std::move(arrival.image)); }, arrival.message);
     if (broken_) return lose(Error(*broken_), now);
@@ -361,8 +361,9 @@ void IoThread::check_deadlines() {
   if (!connection_) return;
   const std::uint64_t now = os::monotonic_ns();
   if (deadline_ns_ != 0 && now >= deadline_ns_) {
-    return give_up_daemon(welcomed_ ? "it does not end a message that it began" : "it accepts but gives no welcome",
-                          now);
+    return give_up_daemon(
+        welcomed_ ? "it does not finish a message that it started" : "it accepted the connection but sent no welcome",
+        now);
   }
   if (welcomed_) check_answers(now);
 }
@@ -401,7 +402,8 @@ void IoThread::give_up_job(std::uint64_t job) {
 
 void IoThread::on(const wire::Welcome& welcome, os::Fd) {
   if (welcome.version < wire::kVersionMin || welcome.version > wire::kVersionMax) {
-    broken_ = make_error(ErrorCode::kUnsupported, "the daemon speaks protocol %u", welcome.version);
+    broken_ = make_error(ErrorCode::kUnsupported, "the daemon speaks protocol version %u, which this client does not",
+                         welcome.version);
     return;
   }
   if (welcomed_) return;

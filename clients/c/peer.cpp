@@ -34,7 +34,7 @@ Error distrust(const std::string& path, const std::string& why) {
 }
 
 std::string owned_by(uid_t uid) {
-  return "owned by another user (" + std::to_string(uid) + ")";
+  return "it belongs to another user (" + std::to_string(uid) + ")";
 }
 
 /// A daemon that starts makes what is not there yet; everything else stays as it is.
@@ -50,7 +50,7 @@ Result<void> check_directory(const std::string& path) {
   if (!S_ISDIR(status.st_mode)) return distrust(path, "not a directory");
   if (!is_trusted(status.st_uid)) return distrust(path, owned_by(status.st_uid));
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0) {
-    return distrust(path, "writable by other users");
+    return distrust(path, "other users can write to it");
   }
   return {};
 }
@@ -99,7 +99,7 @@ Result<os::Fd> connect_to_daemon(const std::string& path) {
     return Error{denied ? ErrorCode::kOsError : ErrorCode::kDisconnected, socket.error().message};
   }
   TRY(const os::Peer peer, os::peer_of(*socket));
-  if (!is_trusted(peer.uid)) return distrust(real, "the peer is another user (" + std::to_string(peer.uid) + ")");
+  if (!is_trusted(peer.uid)) return distrust(real, "another user runs the daemon (" + std::to_string(peer.uid) + ")");
   return socket;
 }
 

@@ -59,7 +59,7 @@ Result<wire::ProgramReady> build_program(const std::string& path, const wire::Su
   if (const std::size_t bytes = connection.outgoing().size() - before;
       bytes > trident::limits::kFrameBytesMax + sizeof(std::uint32_t))
     return make_error(ErrorCode::kLimitExceeded,
-                      "the program and its inputs take %zu bytes; the daemon reads messages of at most %zu", bytes,
+                      "the program and its inputs take %zu bytes, but a message to the daemon has at most %zu", bytes,
                       trident::limits::kFrameBytesMax);
   Waiting waiting;
   const Clock::time_point begun = Clock::now();
@@ -72,14 +72,16 @@ Result<wire::ProgramReady> build_program(const std::string& path, const wire::Su
       const auto received = connection.receive(arrivals);
       for (Arrival& arrival : arrivals) waiting.take(arrival.message);
       if (waiting.ready && waiting.ready->runs == 1 && !program.runs.empty())
-        return make_error(ErrorCode::kUnsupported, "%s: this daemon is older and measures a program on one run only",
+        return make_error(ErrorCode::kUnsupported, "%s: this older daemon measures a program on one run only",
                           path.c_str());
       if (waiting.ready) return *std::move(waiting.ready);
       if (waiting.failure) return *std::move(waiting.failure);
       TRY_VOID(received);
     }
     if (!waiting.accepted && Clock::now() - begun > kAcceptedWithin)
-      return make_error(ErrorCode::kUnsupported, "%s: the daemon does not answer to programs", path.c_str());
+      return make_error(ErrorCode::kUnsupported,
+                        "%s: the daemon does not answer, perhaps because it is too old to build programs",
+                        path.c_str());
     if (progress && !progress(waiting.done, waiting.total)) {
       wire::append_cancel(connection.outgoing(), kJob);
       TRY_VOID(connection.flush());

@@ -43,7 +43,7 @@ struct Progress {
 Result<std::vector<std::uint64_t>> words_of(const std::uint64_t* words, std::uint64_t count, std::uint64_t each,
                                             const char* what) {
   if (count > trident::limits::kTextBytesMax / each)
-    return make_error(ErrorCode::kLimitExceeded, "too many of %s", what);
+    return make_error(ErrorCode::kLimitExceeded, "%s has too many words", what);
   if (count != 0 && words == nullptr) return make_error(ErrorCode::kInvalidArgument, "%s is null", what);
   std::vector<std::uint64_t> out(words, words + count * each);
   for (const std::uint64_t word : out)
@@ -97,7 +97,7 @@ Result<void> by_daemon(const std::string& socket, const client::wire::SubmitProg
         return progress.call == nullptr || progress.call(done, total, progress.user) == 0;
       }));
   if (ready.heights_before.size() != TRIDENT_TABLES || ready.heights_after.size() != TRIDENT_TABLES)
-    return Error{ErrorCode::kRejectedMessage, "the daemon's answer has another number of tables"};
+    return Error{ErrorCode::kRejectedMessage, "the daemon's answer has the wrong number of tables"};
   std::copy(ready.heights_before.begin(), ready.heights_before.end(), out.heights_before);
   std::copy(ready.heights_after.begin(), ready.heights_after.end(), out.heights_after);
   out.words_before = ready.words_before, out.words_after = ready.words_after;
@@ -126,7 +126,7 @@ ErrorCode code_of(std::uint32_t status) {
 Result<void> by_engine(const client::wire::SubmitProgram& program, const Progress& progress, Held& out) {
   TRY(const client::Engine engine, client::load_engine());
   if (engine.build == nullptr)
-    return Error{ErrorCode::kUnsupported, "libtrident-engine.so is of an older version, which cannot build programs"};
+    return Error{ErrorCode::kUnsupported, "this older version of libtrident-engine.so cannot build programs"};
   trident_engine_program asked{};
   asked.struct_size = sizeof(asked);
   asked.form = program.tir ? TRIDENT_TIR : TRIDENT_TASM;
@@ -146,7 +146,7 @@ Result<void> by_engine(const client::wire::SubmitProgram& program, const Progres
   if (built->status != TRIDENT_OK) return Error{code_of(built->status), built->message};
   if (built->runs == 0 && !program.runs.empty())
     return Error{ErrorCode::kUnsupported,
-                 "libtrident-engine.so is of an older version, which measures on one run only"};
+                 "this older version of libtrident-engine.so measures a program on one run only"};
   std::copy_n(built->heights_before, TRIDENT_TABLES, out.heights_before);
   std::copy_n(built->heights_after, TRIDENT_TABLES, out.heights_after);
   out.words_before = built->words_before, out.words_after = built->words_after;
@@ -157,7 +157,7 @@ Result<void> by_engine(const client::wire::SubmitProgram& program, const Progres
 Result<void> built(const Settings& settings, const client::wire::SubmitProgram& program, const Progress& progress,
                    Held& out) {
   if (settings.mode == TRIDENT_MODE_INTERP)
-    return Error{ErrorCode::kUnsupported, "mode interp has neither daemon nor engine: nobody can build programs"};
+    return Error{ErrorCode::kUnsupported, "mode interp uses neither daemon nor engine, so programs cannot be built"};
   if (settings.mode == TRIDENT_MODE_EMBEDDED) return by_engine(program, progress, out);
   const Result<void> answered = by_daemon(settings.socket_path, program, progress, out);
   const bool absent =

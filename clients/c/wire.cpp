@@ -137,7 +137,7 @@ void append_stats_request(Frame& out, std::uint64_t request) {
 Result<Incoming> decode(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   flatbuffers::Verifier verifier(data, bytes.size(), kDepthMax, kTablesMax);
-  if (!fbs::VerifyMessageBuffer(verifier)) return refused("not a well-formed message");
+  if (!fbs::VerifyMessageBuffer(verifier)) return refused("it is not a valid flatbuffer");
   const fbs::Message& message = *fbs::GetMessage(data);
   if (message.body() == nullptr) return refused("no body");
   if (message.body_type() > fbs::Body::MAX) return Incoming(Unknown{});
@@ -177,7 +177,7 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
                        text_of(ready.report()),
                        ready.runs()};
       if (out.heights_before.size() != kTables || out.heights_after.size() != kTables)
-        return refused("a program without the heights of its tables");
+        return refused("the program lacks the heights of its tables");
       return Incoming(std::move(out));
     }
     case fbs::Body::NONE:
@@ -185,7 +185,7 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
     case fbs::Body::Submit:
     case fbs::Body::SubmitProgram:
     case fbs::Body::Cancel:
-    case fbs::Body::StatsRequest: return refused("a body that only a client sends");
+    case fbs::Body::StatsRequest: return refused("only a client may send this kind of message");
   }
   return Incoming(Unknown{});
 }

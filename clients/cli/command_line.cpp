@@ -134,7 +134,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     status = app.exit(error, std::cout, std::cerr) == 0 ? 0 : kExitUsage;
   } catch (const std::bad_alloc&) {
-    std::fputs("trident: out of memory: the system gives this process no more (see ulimit -v)\n", stderr);
+    std::fputs("trident: out of memory: the system refuses to give this process more (see ulimit -v)\n", stderr);
     status = kExitUsage;
   }
   return with_output_written(status);

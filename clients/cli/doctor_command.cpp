@@ -81,7 +81,7 @@ HealthCheck check_execution() {
     return c.detail = "code in a sealed memfd does not run: " + (exit ? exit->describe() : exit.error().message), c;
   return {"executable mapping", Status::ok, "code in a sealed memfd runs", ""};
 #else
-  return {"executable mapping", Status::warning, "not tried on this architecture", ""};
+  return {"executable mapping", Status::warning, "not tested on this architecture", ""};
 #endif
 }
 
@@ -105,19 +105,21 @@ HealthCheck check_sandbox() {
 /// The mend for a daemon that gives no welcome.
 const char* mend_of(const Result<os::Fd>& connection) {
   if (connection.ok())
-    return "it accepts connections but does not answer: restart it (systemctl --user restart tridentd)";
+    return "it accepts connections but does not answer; restart it: systemctl --user restart tridentd";
   if (connection.error().code == ErrorCode::kOsError)
-    return "programs compute in their own process meanwhile; let TRIDENT_SOCKET name a socket of root's or of your own "
-           "in a folder that you can reach, or name the daemon's user in TRIDENT_TRUSTED_UID";
+    return "programs compute in their own process in the meantime; set TRIDENT_SOCKET to a socket that belongs to root "
+           "or to you, in a folder that you can reach, or set TRIDENT_TRUSTED_UID to the daemon's user";
   return "start it: systemctl --user enable --now tridentd.socket, or run tridentd; TRIDENT_SOCKET names another "
          "socket";
 }
 
 HealthCheck check_confinement() {
   const os::Confined found = os::try_confinement();
-  if (found.missing.empty()) return {"confinement", Status::ok, "compilers can give up " + found.describe(), ""};
-  return {"confinement", Status::warning, "compilers can give up " + found.describe() + " alone: " + found.missing,
-          "kernels are made all the same; allow seccomp(2) and landlock_*(2) here, or use Linux 5.13 or newer"};
+  if (found.missing.empty())
+    return {"confinement", Status::ok, "compiler processes can be denied " + found.describe(), ""};
+  return {"confinement", Status::warning,
+          "compiler processes can be denied " + found.describe() + " alone: " + found.missing,
+          "kernels are compiled anyway; allow seccomp(2) and landlock_*(2) here, or use Linux 5.13 or newer"};
 }
 
 /// Reports faults that an answering daemon finds in itself.
@@ -128,9 +130,9 @@ HealthCheck told_by_daemon(const std::string& stats) {
   };
   if (const std::string error = text("configuration", "reload_error"); !error.empty())
     return {"daemon", Status::warning, "answers, but its last reload failed: " + error,
-            "mend the configuration and reload it: systemctl reload tridentd"};
+            "fix the configuration and reload it: systemctl reload tridentd"};
   if (const std::string missing = text("workers", "not_confined"); !missing.empty())
-    return {"daemon", Status::warning, "answers, but its compilers are not confined in full: " + missing,
+    return {"daemon", Status::warning, "answers, but its compiler processes are not fully confined: " + missing,
             "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
   const auto jobs = json.is_object() ? json.value("jobs", Json::object()) : Json::object();
   const auto notes = jobs.value("notes", std::vector<std::string>());
@@ -150,10 +152,9 @@ HealthCheck check_daemon() {
 
 HealthCheck check_engine() {
   if (const auto engine = client::load_engine(); !engine)
-    return {
-        "engine", Status::warning, engine.error().message,
-        "only where no daemon answers: programs then stay with the interpreter. `make install` puts the engine beside "
-        "libtrident"};
+    return {"engine", Status::warning, engine.error().message,
+            "needed only where no daemon answers: without the engine, programs then stay with the interpreter. `make "
+            "install` installs it next to libtrident"};
   return {"engine", Status::ok, "libtrident-engine.so can be loaded", ""};
 }
 
@@ -162,19 +163,20 @@ HealthCheck check_perf() {
   if (level.empty()) return {"perf", Status::warning, "this kernel has no perf events", ""};
   if (std::atoi(level.c_str()) > 2 && ::geteuid() != 0)
     return {"perf", Status::warning, "kernel.perf_event_paranoid is " + level,
-            "only for profiling kernels with perf: sysctl kernel.perf_event_paranoid=2"};
+            "needed only to profile kernels with perf: sysctl kernel.perf_event_paranoid=2"};
   return {"perf", Status::ok, "perf events can be used", ""};
 }
 
 HealthCheck check_bench() {
   if (const auto compilers = find_compilers(codegen::Isa::avx2); !compilers)
-    return {"benchmark compilers", Status::warning, compilers.error().message, "only for trident bench"};
+    return {"benchmark compilers", Status::warning, compilers.error().message, "needed only for trident bench"};
   return {"benchmark compilers", Status::ok, "g++-12 and clang-19 are installed", ""};
 }
 
 HealthCheck check_numexpr() {
   const auto peer = NumexprPeer::start();
-  if (!peer) return {"numexpr", Status::warning, peer.error().message, "only a further contestant of trident bench"};
+  if (!peer)
+    return {"numexpr", Status::warning, peer.error().message, "needed only as one more contestant of trident bench"};
   return {"numexpr", Status::ok, peer->version(), ""};
 }
 

@@ -107,8 +107,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string failure(const CLI::App*, const CLI::Error& error) {
-  return "trident: " + std::string(error.what()) +
-         "\n`trident --help` and `trident VERB --help` say what can stand there.\n";
+  return "trident: " + std::string(error.what()) + "\nSee `trident --help` and `trident VERB --help`.\n";
 }
 
 }  // namespace

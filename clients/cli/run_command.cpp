@@ -246,8 +246,8 @@ Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const expr::E
   if (n == 0) n = 8;
   for (const InputValues& input : inputs)
     if (input.values.size() > 1 && input.values.size() < n && !is_table(input.name))
-      return make_error(ErrorCode::kInvalidArgument, "--input %s: %zu values for %llu elements", input.name.c_str(),
-                        input.values.size(), static_cast<unsigned long long>(n));
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: found %zu values, expected one or %llu",
+                        input.name.c_str(), input.values.size(), static_cast<unsigned long long>(n));
   return inputs;
 }
 

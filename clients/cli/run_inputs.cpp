@@ -23,7 +23,7 @@ Result<Number> parse_value(const std::string& text, const std::string& option) {
   char* end = nullptr;
   Number number{std::strtod(text.c_str(), &end), {}};
   if (text.empty() || *end != '\0')
-    return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is neither a number nor a readable file",
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is neither a number nor a file that can be read",
                       option.c_str(), text.c_str());
   std::int64_t whole = 0;
   const char* const begin = text.c_str() + (text.front() == '+' ? 1 : 0);
@@ -82,7 +82,7 @@ Result<InputValues> parse_input(const std::string& text) {
   if (std::filesystem::is_directory(rest, code))
     return make_error(ErrorCode::kInvalidArgument, "--input %s: a folder", text.c_str());
   if (std::filesystem::is_character_file(rest, code))  // it may have no end
-    return make_error(ErrorCode::kInvalidArgument, "--input %s: a device, not a regular file", text.c_str());
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: this is a device, not a regular file", text.c_str());
   if (std::filesystem::exists(rest, code)) {
     TRY(input.values, read_numbers(rest));
     return input;
@@ -104,7 +104,7 @@ Result<InputValues> parse_input(const std::string& text) {
 Result<void> check_fits(const InputValues& input, ir::Type type) {
   const auto check = [&](const Number& number) -> Result<void> {
     if (fits(number, type)) return {};
-    return make_error(ErrorCode::kInvalidArgument, "--input %s: %.17g is no %s; expected whole numbers from %s",
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: %.17g is not an %s; expected whole numbers from %s",
                       input.name.c_str(), number.real, std::string(ir::name_of(type)).c_str(),
                       type == ir::Type::i32 ? "-2147483648 to 2147483647" : "-2^63 to 2^63 - 1");
   };

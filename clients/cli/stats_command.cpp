@@ -37,8 +37,8 @@ int print(bool json) {
   if (!stats) return report(stats.error());
   const Json parsed = Json::parse(*stats);
   if (!parsed.is_object())
-    return report(
-        make_error(ErrorCode::kRejectedMessage, "the daemon's counters are not JSON: is it another version?"));
+    return report(make_error(ErrorCode::kRejectedMessage,
+                             "the daemon's counters are not JSON: the daemon may have another version"));
   std::fputs(json ? (parsed.dump(2) + "\n").c_str() : as_text(parsed).c_str(), stdout);
   return 0;
 }

@@ -62,7 +62,7 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
     return make_error(ErrorCode::kInvalidArgument, "unknown policy");
   }
   options.target.policy = {static_cast<expr::PolicyKind>(job.policy), job.k};
-  if (job.isa > UINT8_MAX) return make_error(ErrorCode::kInvalidArgument, "unknown instruction set");
+  if (job.isa > UINT8_MAX) return make_error(ErrorCode::kInvalidArgument, "unknown instruction set in the request");
   TRY(options.target.isa, image::isa_of(static_cast<std::uint8_t>(job.isa)));
   options.target.elements = job.elements;
   options.budget.cpu_ns = kOptimiseNs;

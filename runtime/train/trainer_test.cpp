@@ -341,7 +341,7 @@ TEST_F(Trainer, RefusesWhatCannotWork) {
   EXPECT_NE(
       train(regression.model, regression.training, options("seeded", 1, true)).error().message.find("another model"),
       std::string::npos);
-  // A file of weights is cannot be resumed.
+  // A file of weights is no checkpoint.
   const auto seeded = options("seeded", 1, true);
   std::filesystem::copy_file(seeded.folder + "/best.safetensors", seeded.folder + "/last.safetensors",
                              std::filesystem::copy_options::overwrite_existing);

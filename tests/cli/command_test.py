@@ -383,7 +383,7 @@ class Command(CommandCase):
         self.assertIn("kernel IR", explain("--stop-after", "lower"))
         corpus = self.write("k.tsv", TSV)
         for option in (("--syntax", "infix"), ("-r", "x:0:1"), ("-s", "x")):
-            self.assertIn("a corpus says these things itself", self.trident("bench", corpus, *option, status=2).stderr)
+            self.assertIn("a corpus file declares its own", self.trident("bench", corpus, *option, status=2).stderr)
         self.assertIn("--quick", self.trident("bench", "x", "--quick", "--rounds", "21", status=2).stderr)
 
     def start_daemon(self):
@@ -650,7 +650,7 @@ class Command(CommandCase):
         self.assertIn("no kernels", self.trident("bench", self.write("empty.tsv", "# nothing\n"), status=2).stderr)
         bad = self.write("bad.tsv", "good\tx:0:1\tx\nbad\tx:0\tx\n")
         self.assertRegex(self.trident("bench", bad, status=2).stderr, r"bad\.tsv:2:\d+: .*\n.*\n +.*\^")
-        self.assertIn("no kernel has such a name",
+        self.assertIn("no kernel's name matches",
                       self.trident("bench", self.write("k.tsv", TSV), "--kernels", "nobody", status=2).stderr)
 
     def test_bench_with_a_kernel_that_does_not_parse_fails_and_names_it(self):

@@ -90,7 +90,7 @@ class TimedKernels(CommandCase):
             running.send_signal(signal.SIGINT)
             _, errors = running.communicate(timeout=120)
         self.assertEqual(130, running.returncode, errors)
-        self.assertIn("goes on", errors)
+        self.assertIn("to continue", errors)
         before = self.whole(cache)
         self.assertTrue(before)
         kernels = sum(len(family) for family in before.values())
@@ -200,7 +200,7 @@ class TimedKernels(CommandCase):
         text = self.write("x.kernels", "this is a text and no cache, longer than the one hundred bytes of a header of SQLite;"
                           " and it goes on a little more")
         for words, hint in ((("--kernels", "0"), "--kernels"), (("--kernels", "5", "--ops"), "--ops for the costs"),
-                            (("--kernels", "5", "--output", "-"), "is a file"),
+                            (("--kernels", "5", "--output", "-"), "must be a file"),
                             (("--kernels", "5", "--output", text), "not a cache of timed kernels"),
                             (("--kernels", "5", "--pack", self.at("p"), "--output", self.at("none")), "no such file"),
                             (("--kernels", "5", "--corpus", self.at("none.tsv"), "--output", self.at("c")), "none.tsv")):

@@ -136,7 +136,7 @@ class Lowering(CommandCase):
         for verb in ("lower", "run", "profile"):
             self.assertIn("p.tir:2:3: there is no operation 'frobnicate'", self.trident(verb, path, status=2).stderr)
         good = self.write("q.tir", "halt")
-        self.assertIn("there is no pass 'x', but all, none and nops", self.trident("lower", good, "--passes", "x", status=2).stderr)
+        self.assertIn("there is no pass 'x'; expected all, none or names from nops", self.trident("lower", good, "--passes", "x", status=2).stderr)
         self.assertIn("no such file", self.trident("lower", self.at("none.tir"), status=2).stderr)
         path = self.write("r.tir", "push 1\npush 0 invert\nhalt")
         self.assertIn("r.tir:2:8: InverseOfZero", self.trident("run", path, status=1).stderr)
@@ -237,14 +237,14 @@ class Build(CommandCase):
 
     def test_mistakes_in_runs(self):
         path = self.write("p.tir", self.TEXT)
-        for text, fault in (("3", "'3': expected in=, secret=, digests= or ram= and words"),
+        for text, fault in (("3", "'3': expected in=, secret=, digests= or ram= followed by words"),
                             ("out=3", "'out=3': expected"), ("in=3,x=4", "'x=4': expected"), ("in=3,,4", "a number is missing"),
                             ("in=3 digests=1", "a digest has 5"), ("ram=5", "expected address=words"),
                             ("in=none.txt", "none.txt")):
             self.assertIn(fault, self.trident("build", path, "--run", text, status=2).stderr)
         runs = self.write("runs.txt", "in=3\nin=4,\n")
         self.assertIn("runs.txt:2: run 'in=4,'", self.trident("build", path, "--runs", runs, status=2).stderr)
-        self.assertIn("no run in it", self.trident("build", path, "--runs", self.write("empty.txt", "# none\n"), status=2).stderr)
+        self.assertIn("holds no run", self.trident("build", path, "--runs", self.write("empty.txt", "# none\n"), status=2).stderr)
         done = self.trident("build", path, "--run", "in=3", "--run", "secret=3", status=1)
         self.assertIn("this is run 2 of 2", done.stderr)
         self.assertIn("65 runs; a program is built for at most 64", self.trident("build", path, *["--run", "in=3"] * 65, status=2).stderr)
@@ -300,9 +300,9 @@ class Build(CommandCase):
         path = self.write("p.tir", self.TEXT)
         done = self.trident("build", path, status=1)
         self.assertIn("p.tir:1:1: EmptyPublicInput", done.stderr)
-        self.assertIn("built for inputs with which it ends well", done.stderr)
+        self.assertIn("give inputs with which the program ends without an error", done.stderr)
         self.assertFalse(os.path.exists(self.at("p.tasm")))
-        self.assertIn("take the place", self.trident("build", path, "--input", "3", "-o", path, status=2).stderr)
+        self.assertIn("would overwrite the program", self.trident("build", path, "--input", "3", "-o", path, status=2).stderr)
         self.assertIn("cannot be written", self.trident("build", path, "--input", "3", "-o", self.at("none/p.tasm"), status=1).stderr)
 
 

@@ -276,7 +276,7 @@ class TrainingCommand(CommandCase):
                             (("train", "guide", "-o", self.at("o"), "--plot", self.at("o")), self.at("o")),
                             (("calibrate", "--kernels", "30", "--output", kernels, "--pack", kernels), kernels)):
             message = self.trident(*words, status=2).stderr
-            self.assertIn(f"is {lost} too, which would be lost", message)
+            self.assertIn(f"would overwrite {lost}", message)
         self.assertEqual(before, {path: bytes_of(path) for path in (kernels, corpus)})
 
     def test_only_regular_files_are_read(self):

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptio
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));
   if (optimised.outcome == pipeline::Outcome::not_equivalent)
-    return make_error(ErrorCode::kNotEquivalent, "our baseline kernel is wrong: %s", optimised.detail.c_str());
+    return make_error(ErrorCode::kNotEquivalent, "Trident's baseline kernel is wrong: %s", optimised.detail.c_str());
   ours->optimised = optimised.outcome == pipeline::Outcome::published;
   ours->best = ours->optimised ? std::move(optimised.winner) : ours->baseline;
   TRY(image::Mapped baseline, map_image(ours->baseline.image));
@@ -160,7 +160,7 @@ class Bench {
     if (options_.numexpr) {
       auto peer = NumexprPeer::start();
       if (!peer)
-        return make_error(ErrorCode::kNotFound, "%s\nThe benchmark is defined against it; --no-numexpr leaves it out.",
+        return make_error(ErrorCode::kNotFound, "%s\nThe benchmark compares with it; --no-numexpr leaves it out.",
                           peer.error().message.c_str());
       numexpr_.emplace(std::move(*peer));
       result_.numexpr_version = numexpr_->version();

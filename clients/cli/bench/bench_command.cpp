@@ -33,7 +33,7 @@ Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
   if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code)) {
     if (verb.text_options)
       return make_error(ErrorCode::kInvalidArgument,
-                        "--syntax, --range and --scalar are about an expression: a corpus says these things itself");
+                        "--syntax, --range and --scalar apply to an expression; a corpus file declares its own");
     return corpus::read_corpus(verb.input);
   }
   if (std::filesystem::is_directory(verb.input, code))
@@ -61,7 +61,7 @@ Result<void> filter_kernels(const std::string& pattern, std::vector<corpus::Corp
   }
   std::erase_if(kernels, [&](const corpus::CorpusKernel& k) { return !std::regex_search(k.name, wanted); });
   if (kernels.empty())
-    return make_error(ErrorCode::kInvalidArgument, "--kernels %s: no kernel has such a name", pattern.c_str());
+    return make_error(ErrorCode::kInvalidArgument, "--kernels %s: no kernel's name matches", pattern.c_str());
   return {};
 }
 

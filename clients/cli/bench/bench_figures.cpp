@@ -124,7 +124,7 @@ void judge_answers(const TimingRun& run, const BenchOptions& options, AnswerChec
 void compare(KernelResult& k) {
   k.best = best_of(k.entries, &Entry::ns);
   if (k.best == 0) {
-    k.failure = "no pinned compiler has a right answer";
+    k.failure = "no pinned compiler computed a correct answer";
     return;
   }
   k.ratio = median_ratio(k.ours().rounds_ns, k.entries[k.best].rounds_ns);
@@ -172,22 +172,22 @@ std::string reason_of_loss(const KernelResult& k, unsigned bytes) {
   const LoopProfile& us = *k.loop;
   if (!k.best_loop || k.best_loop->elements(bytes) <= 0 || !k.best_loop->comparable())
     return k.best_loop && k.best_loop->calls > 0
-               ? "the compiler's library does better: a turn of its loop calls " + calls_in_words(*k.best_loop)
+               ? "the compiler's library is faster: an iteration of its loop calls " + calls_in_words(*k.best_loop)
                : "the compiler's main loop is not one vector loop: nothing to compare";
   const LoopProfile& them = *k.best_loop;
   const double ours = us.elements(bytes), theirs = them.elements(bytes);
   // Vectors of another width take as many instructions for more elements.
   const double our_work = us.arithmetic / ours * us.vector_bits,
                their_work = them.arithmetic / theirs * them.vector_bits;
-  std::string why = "as much to compute: latency or scheduling";
+  std::string why = "equal amounts of work: latency or scheduling makes the difference";
   if (us.divisions / ours > 1.01 * them.divisions / theirs)
-    why = "divisions or roots that the compiler estimates or has simplified away";
+    why = "the compiler estimates divisions or roots, or has simplified them away";
   else if (our_work > 1.1 * their_work)
-    why = "the compiler's algebra leaves less to compute";
+    why = "the compiler's simplifications leave fewer operations";
   else if (us.spills > them.spills)
     why = std::to_string(us.spills) + " spills in our loop";
   else if (k.small_ratio > 0 && k.small_ratio < 1.05)
-    why = "memory at this size, not compute";
+    why = "memory bandwidth, not computation, is the limit at this size";
   return why + ": ours " + loop_in_words(us, bytes) + ", theirs " + loop_in_words(them, bytes);
 }
 

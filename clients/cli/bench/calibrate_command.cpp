@@ -80,7 +80,8 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   if (options.isa == codegen::Isa::neon)
     return make_error(ErrorCode::kUnsupported, "--isa %s: kernels are timed for avx2 and avx512", verb.isa.c_str());
   options.path = verb.output;
-  if (options.path == "-") return make_error(ErrorCode::kInvalidArgument, "--output -: a cache of kernels is a file");
+  if (options.path == "-")
+    return make_error(ErrorCode::kInvalidArgument, "--output -: a cache of kernels must be a file");
   if (options.path.empty()) {
     TRY(options.path, calibrate::user_kernels_path(codegen::name_of(options.isa)));
   }
@@ -111,7 +112,7 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   std::fputs((verb.json ? calibrate::calibrated_json(done, options) : calibrate::calibrated_text(done)).c_str(),
              stdout);
   if (done.interrupted) {
-    std::fprintf(stderr, "trident: interrupted; %s has %llu kernels, and the same command goes on\n",
+    std::fprintf(stderr, "trident: interrupted; %s has %llu kernels; run the same command again to continue\n",
                  options.path.c_str(), static_cast<unsigned long long>(done.kernels));
     return kExitInterrupted;
   }
@@ -139,7 +140,8 @@ Result<int> run(const CalibrateVerb& verb) {
     TRY(path, calibrate::user_costs_path(codegen::name_of(options.isa)));
   }
   if (path == "-" && verb.json)
-    return make_error(ErrorCode::kInvalidArgument, "--output - and --json would both print; leave one out");
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--output - and --json cannot be combined: both print to standard output");
   if (path != "-") TRY_VOID(can_take_place_in_new_folder(path));
   if (verb.stale_days && path != "-" && is_current(path, codegen::name_of(options.isa), *verb.stale_days)) {
     std::fprintf(stderr, "trident: %s: measured here by this build; kept\n", path.c_str());

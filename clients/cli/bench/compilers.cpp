@@ -30,9 +30,8 @@ constexpr std::size_t kCachedObjectsMax = 8192;
 Result<std::string> version_of(const std::string& program) {
   const auto result = os::run_command(std::vector<std::string>{program, "--version"}, 10'000);
   if (!result || !result->exit.clean())
-    return make_error(ErrorCode::kNotFound,
-                      "%s is missing, and the benchmark is defined against it: apt-get install %s", program.c_str(),
-                      program.c_str());
+    return make_error(ErrorCode::kNotFound, "%s is missing, but the benchmark compares with it: apt-get install %s",
+                      program.c_str(), program.c_str());
   return result->output.substr(0, result->output.find('\n'));
 }
 

@@ -75,7 +75,7 @@ class NumexprPrinter {
   explicit NumexprPrinter(const expr::Expr& e) : expr_(e) {}
 
   Result<NumexprSource> print() {
-    if (expr_.outputs.size() != 1) return make_error(ErrorCode::kUnsupported, "numexpr gives one result per call");
+    if (expr_.outputs.size() != 1) return make_error(ErrorCode::kUnsupported, "numexpr returns one result per call");
     for (const auto& v : expr_.variables)
       if (v.kind != expr::VariableKind::array || v.type != expr_.at(expr_.outputs[0].node).type)
         return make_error(ErrorCode::kUnsupported, "scalar parameters and mixed types are left out for numexpr");
@@ -84,10 +84,10 @@ class NumexprPrinter {
     for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
       TRY(text[i], node_text(expr_.nodes[i], text));
       if (text[i].size() > kTextBytesMax)
-        return make_error(ErrorCode::kUnsupported, "the text for numexpr would be too long (it has no local names)");
+        return make_error(ErrorCode::kUnsupported, "the expression is too long for numexpr, which has no local names");
     }
     if (constants_.size() + expr_.variables.size() > kOperandsMax)
-      return make_error(ErrorCode::kUnsupported, "more operands than numexpr takes");
+      return make_error(ErrorCode::kUnsupported, "the expression has more operands than numexpr takes");
     return NumexprSource{text[expr_.outputs[0].node.index], constants_};
   }
 

@@ -178,7 +178,7 @@ class TimingChild {
         to += workload_.output_bytes()[k];
       }
     }
-    if (!denormals_work()) fail(c, "it switched denormals off for the whole process (FTZ/DAZ)");
+    if (!denormals_work()) fail(c, "it disabled denormals for the whole process (FTZ/DAZ)");
     shared_.header().running = -1;
   }
 
@@ -365,7 +365,7 @@ Result<TimingRun> time_contestants(std::span<const Contestant> contestants, cons
     const auto exit = child.wait(kChildTimeoutMs);
     if (exit.ok() && exit->clean() && shared.header().done == 1)
       return collect(contestants.size(), workload, options, shared);
-    const std::string how = exit.ok() ? exit->describe() : "no end after ten minutes";
+    const std::string how = exit.ok() ? exit->describe() : "it did not finish within ten minutes";
     const std::int32_t culprit = shared.header().running;
     if (culprit < 0) return make_error(ErrorCode::kInternal, "the timing child failed: %s", how.c_str());
     std::snprintf(shared.failure(static_cast<std::size_t>(culprit)), sizeof(SharedContestant::failure), "crashed: %s",

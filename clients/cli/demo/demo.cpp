@@ -340,7 +340,8 @@ class Pass {
 Result<std::unique_ptr<PrivateDaemon>> PrivateDaemon::start(const std::string& program) {
   std::unique_ptr<PrivateDaemon> daemon(new PrivateDaemon);
   std::string folder = (std::filesystem::temp_directory_path() / "trident-demo-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) return make_error(ErrorCode::kOsError, "%s: cannot be made", folder.c_str());
+  if (::mkdtemp(folder.data()) == nullptr)
+    return make_error(ErrorCode::kOsError, "%s: cannot be created", folder.c_str());
   daemon->folder_ = folder;
   daemon->socket_ = folder + "/tridentd.sock";
   os::Process::Options options;
@@ -362,7 +363,7 @@ Result<std::unique_ptr<PrivateDaemon>> PrivateDaemon::start(const std::string& p
                         said ? said->c_str() : "");
     }
     if (os::monotonic_ns() > deadline_ns)
-      return make_error(ErrorCode::kTimeout, "%s does not open its socket", program.c_str());
+      return make_error(ErrorCode::kTimeout, "%s did not open its socket in time", program.c_str());
   }
   return daemon;
 }

@@ -115,7 +115,7 @@ Result<std::string> find_corpus() {
   for (const fs::path& candidate : {fs::path("bench/corpus/kernels.tsv"), program / "../../bench/corpus/kernels.tsv",
                                     program / "../share/trident/corpus/kernels.tsv"})
     if (fs::exists(candidate, code)) return candidate.string();
-  return make_error(ErrorCode::kInvalidArgument, "no corpus found: name one with --corpus");
+  return make_error(ErrorCode::kInvalidArgument, "no corpus file found: name one with --corpus");
 }
 
 Result<int> demo(DemoVerb verb) {

@@ -87,10 +87,9 @@ struct ExplainVerb {
                         "--stop-after %s: expected parse, dot, search, lower, emit or cost", stop_after.c_str());
     if (prove_error && tier == "baseline")
       return make_error(ErrorCode::kInvalidArgument,
-                        "--prove-error is about what the search finds: leave out --tier baseline");
+                        "--prove-error needs the search's result: leave out --tier baseline");
     if (!rule_files.empty() && tier == "baseline")
-      return make_error(ErrorCode::kInvalidArgument,
-                        "--load-rules is about what the search finds: leave out --tier baseline");
+      return make_error(ErrorCode::kInvalidArgument, "--load-rules needs the search: leave out --tier baseline");
     if (tier != "baseline" && tier != "optimised")
       return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
     for (const std::string& name : pipeline::candidates_named(disabled))
@@ -186,7 +185,8 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
     case pipeline::Outcome::no_gain:
     case pipeline::Outcome::budget_spent: cost += "; " + best.note + ": the baseline stands\n"; break;
     case pipeline::Outcome::not_equivalent:
-      return make_error(ErrorCode::kNotEquivalent, "the baseline kernel differs from the reference: a bug in Trident");
+      return make_error(ErrorCode::kNotEquivalent,
+                        "the baseline kernel differs from the reference: this is a bug in Trident");
   }
   return pipeline::compile_baseline(e, options);
 }
@@ -253,7 +253,7 @@ bool is_image(const std::string& path) {
 Result<void> disasm(const ExplainVerb& verb) {
   if (is_image(verb.input)) {
     if (verb.has_options)
-      return make_error(ErrorCode::kInvalidArgument, "%s is an image: the options are about expressions",
+      return make_error(ErrorCode::kInvalidArgument, "%s is a kernel image: these options apply to expressions only",
                         verb.input.c_str());
     TRY(const std::string text, disassemble_image(verb.input));
     std::fputs(text.c_str(), stdout);

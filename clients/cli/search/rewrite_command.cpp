@@ -163,7 +163,7 @@ Result<int> rewrite(const RewriteVerb& verb) {
     TRY(guide, expr::rewrite::AnyGuide::make(kind, verb.weights));
     settings.search.guide = guide->get();
   } else if (!verb.weights.empty()) {
-    return make_error(ErrorCode::kInvalidArgument, "--weights are the guide's: add --strategy guided");
+    return make_error(ErrorCode::kInvalidArgument, "--weights needs a guided search: add --strategy guided");
   }
   const RewriteReport report = rewrite_cases(cases, settings);
   if (!verb.html.empty()) TRY_VOID(write_text(verb.html, rewrite_html(report.cases[0])));

@@ -142,8 +142,7 @@ std::string rewrite_text(const RewriteReport& report) {
       out += "    differentiated by " + std::string(expr::rewrite::text_of(c.differentiated)) + "\n";
     if (c.passed_over > 0)
       out += fmt::format(
-          "    passed over: {} cheaper form{}, wrong, of greater errors, or unlike where a zero's sign or NaN "
-          "decides\n",
+          "    passed over: {} cheaper form{}, wrong, less accurate, or different where a zero's sign or NaN decides\n",
           c.passed_over, c.passed_over == 1 ? "" : "s");
     if (!c.not_finite_at.empty())
       out += fmt::format("    not finite at {:.2g} % of points of any magnitude where the source is: {}\n",

@@ -127,7 +127,7 @@ std::vector<std::string> inputs_of(const training::TrainJudgeOptions& o) {
 template <class State, class Train, class Trained>
 Result<int> run(State& verb, Train&& train, const Report<Trained>& report) {
   if (verb.output.empty())
-    return make_error(ErrorCode::kInvalidArgument, "--output FILE is needed: the weights are written there");
+    return make_error(ErrorCode::kInvalidArgument, "--output FILE is required: the weights are written there");
   TRY_VOID(can_take_place(verb.output));
   if (!verb.plot.empty()) TRY_VOID(can_be_drafted(verb.plot));
   std::vector<std::string> others = inputs_of(verb.options);
@@ -164,7 +164,7 @@ Result<int> score(GuideVerb& verb) {
 Result<int> cross_validate(JudgeVerb& verb) {
   if (verb.folder.empty())
     return make_error(ErrorCode::kInvalidArgument,
-                      "--folds needs --folder: the checkpoints and logs of every fold are kept there");
+                      "--folds needs --folder, where every fold keeps its checkpoints and logs");
   verb.options.folder = verb.folder;
   const Result<training::JudgeFolds> folds = [&] {
     TrainingProgress shown(verb.options);
@@ -238,8 +238,8 @@ Result<void> log_round(const std::string& state, const std::string& line) {
 /// Says that the journal has too few expressions, and how many.
 std::string too_little(const training::DaemonTraining& training, const training::TrainedRound& round) {
   std::string text = fmt::format("{} has {} expressions", store::journal_path(training.state), round.submitted);
-  if (round.passed_over != 0) text += fmt::format(" (and {} lines that are none)", round.passed_over);
-  return text + fmt::format("; a round needs {}. Programs that use the daemon with --state {} add to it",
+  if (round.passed_over != 0) text += fmt::format(" (and {} invalid lines)", round.passed_over);
+  return text + fmt::format("; a round needs {}. Programs that use a daemon with --state {} add expressions",
                             training.least, training.state);
 }
 
@@ -249,11 +249,11 @@ Result<void> check_state(const std::string& state, bool may_come) {
   const auto there = std::filesystem::status(state, failed);
   if (std::filesystem::is_directory(there)) return {};
   if (failed && there.type() != std::filesystem::file_type::not_found)
-    return make_error(ErrorCode::kOsError, "%s: cannot be looked into: %s", state.c_str(), failed.message().c_str());
+    return make_error(ErrorCode::kOsError, "%s: cannot be read: %s", state.c_str(), failed.message().c_str());
   if (std::filesystem::exists(there))
-    return make_error(ErrorCode::kInvalidArgument, "%s: is no folder; --state FOLDER is that of the daemon",
-                      state.c_str());
-  const std::string what = state + ": there is no such folder; the daemon makes it (tridentd --state FOLDER)";
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s: is not a folder; --state FOLDER must be the daemon's state folder", state.c_str());
+  const std::string what = state + ": there is no such folder; the daemon creates it (tridentd --state FOLDER)";
   if (!may_come) return make_error(ErrorCode::kNotFound, "%s", what.c_str());
   std::fprintf(stderr, "trident: %s; waiting for it\n", what.c_str());
   return {};
@@ -280,7 +280,7 @@ Result<int> run(DaemonVerb& verb) {
   TRY_VOID(check_state(verb.training.state, verb.rounds == 0));
   if (!verb.busy)
     if (const auto idle = os::run_when_idle(); !idle.ok())
-      std::fprintf(stderr, "trident: not all of idle priority could be had: %s\n", idle.error().message.c_str());
+      std::fprintf(stderr, "trident: could not set idle priority in full: %s\n", idle.error().message.c_str());
   os::note_interrupts();
   verb.training.stopped = [] { return !os::check_interrupted().ok(); };
   training::DaemonTrainer trainer(verb.training);

@@ -61,11 +61,11 @@ void say_what_is_unfit(const store::Versions& versions, std::span<const store::V
   if (strangers.empty()) return;
   const std::span shown(strangers.data(), std::min(strangers.size(), kStrangersShown));
   const std::size_t more = strangers.size() - shown.size();
-  std::fprintf(stderr,
-               "trident: %s: passed over, being no versions of weights: %s%s; `trident weights show FILE` "
-               "looks at a file\n",
-               versions.folder().c_str(), fmt::format("{}", fmt::join(shown, ", ")).c_str(),
-               more == 0 ? "" : fmt::format(" and {} more", more).c_str());
+  std::fprintf(
+      stderr,
+      "trident: %s: skipped files that are not versions of weights: %s%s; `trident weights show FILE` shows one\n",
+      versions.folder().c_str(), fmt::format("{}", fmt::join(shown, ", ")).c_str(),
+      more == 0 ? "" : fmt::format(" and {} more", more).c_str());
 }
 
 /// The daemon's weights, to look at alone: no folder is made. One that is not there is said on standard error, and has
@@ -77,8 +77,8 @@ store::Versions weight_versions_there(const std::string& state) {
   const std::string& absent = no_state ? state : versions.folder();
   if (no_state || (std::filesystem::is_directory(state, ignored) && !std::filesystem::exists(absent, ignored)))
     std::fprintf(stderr,
-                 "trident: %s: there is no such folder, so no weights were promoted or chosen; is --state that of the "
-                 "daemon (tridentd --state)?\n",
+                 "trident: %s: there is no such folder, so no weights were promoted or chosen; check that --state is "
+                 "the same as the daemon's (tridentd --state)\n",
                  absent.c_str());
   return versions;
 }

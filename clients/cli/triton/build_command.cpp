@@ -56,7 +56,7 @@ void explain(const Json& report) {
   for (const auto& change : report.at("changes"))
     std::printf("%s\n  was     %s\n  becomes %s\n", change.at("by").get<std::string>().c_str(),
                 text(change.at("before")).c_str(), text(change.at("after")).c_str());
-  if (report.value("cut", false)) std::printf("more changes than fit into a message of the daemon\n");
+  if (report.value("cut", false)) std::printf("the list of changes does not fit into a message of the daemon\n");
   for (const auto& by : report.at("proposers"))
     std::printf("%s: %zu blocks proposed, %zu proven equal, %zu differ, %zu not decided, %zu won\n",
                 by.at("name").get<std::string>().c_str(), by.at("proposed").get<std::size_t>(),
@@ -69,10 +69,10 @@ void explain(const Json& report) {
 void warn(const Json& report) {
   if (report.value("looks_at_digest", false))
     std::fprintf(stderr,
-                 "trident: note: what this program does depends on its own digest, and the result has another one: its "
-                 "output can differ\n");
+                 "trident: note: this program's output depends on its own digest, and the result has another digest: "
+                 "its output can differ\n");
   for (const auto& fault : report.value("put_aside", Json::array()))
-    std::fprintf(stderr, "trident: note: a change was wrong and was put aside, which is a fault of ours: %s\n",
+    std::fprintf(stderr, "trident: note: a wrong change was found and discarded, which is a bug in Trident: %s\n",
                  fault.get<std::string>().c_str());
 }
 
@@ -231,8 +231,8 @@ bool ends_well(const LoadedProgram& loaded, const std::vector<ProgramInputs>& ru
     loaded.report_failure(machine);
     if (runs.size() > 1) std::fprintf(stderr, "trident: this is run %zu of %zu\n", i + 1, runs.size());
     std::fprintf(stderr,
-                 "trident: a program is built for inputs with which it ends well: --input, --secret, --digests, --ram, "
-                 "--run, --runs\n");
+                 "trident: give inputs with which the program ends without an error: --input, --secret, --digests, "
+                 "--ram, --run, --runs\n");
     return false;
   }
   return true;
@@ -244,7 +244,7 @@ void leave_for_learning(const Built& result) {
   const Result<void> left = state.ok() ? tir::neural::leave_blocks(store::programs_folder(*state), result.records())
                                        : Result<void>(state.error());
   if (!left.ok())
-    std::fprintf(stderr, "trident: note: no blocks are left for the daemon to learn from: %s\n",
+    std::fprintf(stderr, "trident: note: could not save blocks for the daemon to learn from: %s\n",
                  left.error().message.c_str());
 }
 
@@ -256,8 +256,8 @@ Result<int> run_build(const BuildVerb& verb) {
   if (!ends_well(*loaded, runs, request.cycles)) return kExitWrong;
   const std::string output = verb.output.empty() ? default_output(verb.program.file) : verb.output;
   if (output == verb.program.file)
-    return make_error(ErrorCode::kInvalidArgument, "%s: the output would take the place of the program",
-                      output.c_str());
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s: the output would overwrite the program; name another file with -o", output.c_str());
   os::note_interrupts();
   bool daemon = false;
   TRY(const Built result, built(verb, request, daemon));
@@ -266,7 +266,7 @@ Result<int> run_build(const BuildVerb& verb) {
   if (!daemon) leave_for_learning(result);
   try {  // Json speaks through exceptions; they end here
     const Json report = Json::parse(result.report);
-    if (!report.is_object()) throw Json::Fault("it is no JSON object");
+    if (!report.is_object()) throw Json::Fault("it is not a JSON object");
     warn(report);
     if (output == "-") return 0;
     if (verb.program.json) {
@@ -277,8 +277,8 @@ Result<int> run_build(const BuildVerb& verb) {
     print_runs(report);
     if (verb.explain) explain(report);
   } catch (const Json::Fault& error) {
-    return make_error(ErrorCode::kInternal, "%s report is of another form: %s",
-                      daemon ? "the daemon's" : "this build's", error.what());
+    return make_error(ErrorCode::kInternal, "%s report cannot be read: %s", daemon ? "the daemon's" : "this build's",
+                      error.what());
   }
   std::printf("\n%s%s\n", output.c_str(), daemon ? " (by the daemon, which goes on learning)" : "");
   return 0;

@@ -125,10 +125,9 @@ void print_text(const Comparison& found, bool blocks, bool time_over, std::uint6
     if (found.error_bound > 0) std::printf(", with an error of at most %.2g", found.error_bound);
     std::printf("\n");
   } else if (found.answer == Answer::unknown && found.samples > 0 && found.undecided == found.samples) {
-    std::printf("undecided: the %s end in no sample, and are not known to be the same: %s\n", what,
-                found.reason.c_str());
+    std::printf("undecided: the %s end in no sample and are not proven equal: %s\n", what, found.reason.c_str());
   } else if (found.answer == Answer::unknown) {
-    std::printf("no difference found, but the %s are not known to be the same: %s\n", what, found.reason.c_str());
+    std::printf("no difference found, but the %s are not proven equal: %s\n", what, found.reason.c_str());
   } else {
     const State& s = found.witness;
     std::printf("the %s differ: %s\n%s%s%s%s", what, found.reason.c_str(),
@@ -140,7 +139,7 @@ void print_text(const Comparison& found, bool blocks, bool time_over, std::uint6
                 s.absorbed ? line("absorbed by the sponge:", {s.absorbed->begin(), s.absorbed->end()}).c_str() : "");
   }
   print_samples(found, cycles);
-  if (time_over) std::printf("the time was over before all samples had been run\n");
+  if (time_over) std::printf("the time limit ended before all samples were run\n");
 }
 
 Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir::tasm::Program& second, bool blocks,
@@ -190,8 +189,8 @@ Result<int> fuzz(const FuzzVerb& verb) {
   }();
   if (!blocks && found.answer != Answer::differs && looks_at_digest(*first))
     std::fprintf(stderr,
-                 "trident: note: what %s does depends on its own digest, which is that of its text; both were compared "
-                 "from the same stacks\n",
+                 "trident: note: the output of %s depends on its own digest, the digest of its text; both were "
+                 "compared from the same stacks\n",
                  verb.first.file.c_str());
   if (verb.first.json)
     print_json(found, blocks, time_over);

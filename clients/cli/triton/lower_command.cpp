@@ -30,8 +30,9 @@ Result<PassSet> passes_of(const std::string& list) {
       std::string names;
       for (std::size_t i = 0; i < lowering::kPassCount; ++i)
         names += " " + std::string(lowering::name_of(static_cast<lowering::Pass>(i)));
-      return make_error(ErrorCode::kInvalidArgument, "--passes: there is no pass '%s', but all, none and%s",
-                        name.c_str(), names.c_str());
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--passes: there is no pass '%s'; expected all, none or names from%s", name.c_str(),
+                        names.c_str());
     }
     out = out.with(*pass);
     at = end + 1;

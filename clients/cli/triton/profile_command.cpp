@@ -79,8 +79,7 @@ class Report {
     }
     print_left_out(lines.size(), top, "lines");
     if (profile_.frames_cut)
-      std::printf("\nmore than %zu paths of calls: the rest is counted where it is called from\n",
-                  vm::Profile::kFramesMax);
+      std::printf("\nmore than %zu call paths: the rest is counted at its caller\n", vm::Profile::kFramesMax);
   }
 
   /// One object, written part by part: a program can have a million lines, and a tree of all of them would take a

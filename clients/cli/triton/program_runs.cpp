@@ -42,8 +42,9 @@ Result<ProgramInputs> parse_run(const std::string& text) {
   std::vector<std::string>* field = nullptr;
   const std::vector<std::string> pieces = cut_at_equals(text);
   const auto bad = [&](const std::string& piece) {
-    return make_error(ErrorCode::kInvalidArgument, "run '%s': '%s': expected in=, secret=, digests= or ram= and words",
-                      text.c_str(), trimmed(piece).c_str());
+    return make_error(ErrorCode::kInvalidArgument,
+                      "run '%s': '%s': expected in=, secret=, digests= or ram= followed by words", text.c_str(),
+                      trimmed(piece).c_str());
   };
   if (!trimmed(pieces.front()).empty()) return bad(pieces.front());
   for (std::size_t i = 1; i < pieces.size(); ++i) {
@@ -77,7 +78,7 @@ Result<std::vector<ProgramInputs>> read_runs(const std::string& path) {
     if (!run) return make_error(run.error().code, "%s:%zu: %s", path.c_str(), number, run.error().message.c_str());
     out.push_back(std::move(run).value());
   }
-  if (out.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no run in it", path.c_str());
+  if (out.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: the file holds no run", path.c_str());
   return out;
 }
 

@@ -33,7 +33,7 @@ Result<expr::Variable> parse_range(const std::string& text) {
   v.name = text.substr(0, first);
   TRY(v.lo, parse_bound(text.substr(first + 1, second - first - 1), text));
   TRY(v.hi, parse_bound(text.substr(second + 1), text));
-  if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "--range %s: an empty range", text.c_str());
+  if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "--range %s: the range is empty", text.c_str());
   return v;
 }
 

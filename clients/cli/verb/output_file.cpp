@@ -20,12 +20,12 @@ Result<void> check_kind(const std::string& path, fs::file_type kind) {
       return make_error(ErrorCode::kInvalidArgument, "%s: is a directory, not a file to write; name a file in it",
                         path.c_str());
     case fs::file_type::symlink:
-      what = "a link, whose place the file would take; name the file that it leads to";
+      what = "a symbolic link, which the file would replace; name the file that it leads to";
       break;
-    case fs::file_type::fifo: what = "a FIFO, not a regular file; name one, or what is not there yet"; break;
-    case fs::file_type::socket: what = "a socket, not a regular file; name one, or what is not there yet"; break;
+    case fs::file_type::fifo: what = "a FIFO, not a regular file; name a regular file or a new one"; break;
+    case fs::file_type::socket: what = "a socket, not a regular file; name a regular file or a new one"; break;
     case fs::file_type::block:
-    case fs::file_type::character: what = "a device, not a regular file; name one, or what is not there yet"; break;
+    case fs::file_type::character: what = "a device, not a regular file; name a regular file or a new one"; break;
   }
   return make_error(ErrorCode::kInvalidArgument, "%s: is %s", path.c_str(), what);
 }
@@ -65,9 +65,7 @@ Result<void> is_none_of(const std::string& path, std::span<const std::string> ot
     const bool same = fs::weakly_canonical(path, ignored) == fs::weakly_canonical(other, ignored) ||
                       fs::equivalent(path, other, ignored);  // hard links too
     if (same)
-      return make_error(ErrorCode::kInvalidArgument,
-                        "%s: is to be written and is %s too, which would be lost; name "
-                        "another file",
+      return make_error(ErrorCode::kInvalidArgument, "%s: the output would overwrite %s; name another file",
                         path.c_str(), other.c_str());
   }
   return {};
