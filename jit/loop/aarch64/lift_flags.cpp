@@ -80,6 +80,17 @@ void Lifter::settle_flags() {
   flags_ = Flags::nzcv;
 }
 
+/// The opposite of a comparison is a comparison.
+Lifter::Value Lifter::inverted(Value condition) {
+  const region::Inst inst = region_.insts[condition.index];
+  if (inst.op == Op::Eq) return op(Op::Ne, inst.a, inst.b);
+  if (inst.op == Op::ULt) return op(Op::ULe, inst.b, inst.a);
+  if (inst.op == Op::ULe) return op(Op::ULt, inst.b, inst.a);
+  if (inst.op == Op::SLt) return op(Op::SLe, inst.b, inst.a);
+  if (inst.op == Op::SLe) return op(Op::SLt, inst.b, inst.a);
+  return op_with(Op::Xor, condition, 1);
+}
+
 Lifter::Value Lifter::condition_of_difference(unsigned code, Value a, Value b) {
   const Value zero = builder_.constant(builder_.type_of(a), 0);
   switch (code >> 1) {

@@ -119,7 +119,7 @@ class Lifter {
   Value condition_of_difference(unsigned code, Value a, Value b);
   Value condition_of(unsigned code, const FourFlags& flags);
   Value operand(unsigned number, bool is64);
-  Value inverted(Value condition) { return op_with(Op::Xor, condition, 1); }
+  Value inverted(Value condition);
 
   region::Region& region_;
   region::Builder& builder_;
