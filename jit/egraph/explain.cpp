@@ -67,7 +67,6 @@ class Explainer {
 
   // Marks the equalities that an edge rests on as needed too.
   bool justify(std::uint32_t number);
-
   bool children_equal(const ENode& x, const ENode& y, std::uint32_t before, Pairs& pairs) const;
 
   // A value is known because its operands are, or because enough is known of them: atan2(0, x) where x is positive.

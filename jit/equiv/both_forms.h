@@ -43,7 +43,6 @@ class BothForms {
 
   // Returns another op with the same bits: a + -1 for a - 1, a * a for a^2, 1 / a for recip(a), and back.
   [[nodiscard]] std::optional<Node> other_spelling(Node node) const;
-
   [[nodiscard]] std::optional<std::uint32_t> find(Node node) const;
 
   // --- one part: node n of the source against node m of the form ---

@@ -113,7 +113,6 @@ class Infix : private InfixExpressions {
 
   // "( ... )" is a list of outputs when it holds a comma or "=" of its own and ends the text.
   bool is_tuple() const;
-
   void output();
 
   // "grad(e)" is the derivatives with respect to every variable used so far, "grad(e; x, y)" those asked for.

@@ -47,24 +47,16 @@ class InfixExpressions {
   void leave() { --depth_; }
 
   bool type_name(Type& type);
-
   void bind(const Token& name, Value value);
 
   // --- expressions ---
   Value expression();
-
   Value conditional(Value condition);
-
   Value let();
-
   Value binary(int above);
-
   Value comparison(Value left);
-
   Value unary();
-
   Value power();
-
   Value primary();
 
   // "t[j]"; a name that has no meaning yet becomes a table.
@@ -72,7 +64,6 @@ class InfixExpressions {
 
   // "x:f32" fixes the type of a variable at its first use; "c ? x : f32(y)" has no such annotation.
   Value annotated(const Token& name, Value value);
-
   Value call(const Token& name);
 
   Composer composer_;

@@ -92,7 +92,6 @@ class Planner {
 
   /// The lengths of tables are parameters that need not be instructions.
   void place_lengths();
-
   void place_arrays();
 
   [[nodiscard]] bool is_body_step(std::uint32_t i) const {
@@ -114,11 +113,8 @@ class Planner {
   [[nodiscard]] bool has_slot(std::uint32_t i) const { return places_[i].is_array && places_[i].base == kScratchBase; }
 
   void choose_block();
-
   [[nodiscard]] Step step_for(std::uint32_t i) const;
-
   void emit_steps();
-
   void emit_stores();
 
   const Kernel& kernel_;

@@ -81,14 +81,11 @@ class ValueFacts {
 
   // Returns the least and the greatest result of `op` at the given operands.
   [[nodiscard]] Known ends(const Inst& inst, std::initializer_list<std::array<double, 3>> corners) const;
-
   [[nodiscard]] Fact fact_of(const Inst& inst) const;
 
   // Ignores NaN, whose sign is unspecified.
   [[nodiscard]] bool may_be_minus_zero(const Inst& inst, const Known& known) const;
-
   [[nodiscard]] Known known_of(const Inst& inst) const;
-
   [[nodiscard]] Known converted(const Inst& inst) const;
 
   /// Returns the sum that `n` is the difference of with the magic constant: n is the sum's other operand, rounded.
@@ -103,7 +100,6 @@ class ValueFacts {
   static constexpr Integers kAnyInteger{INT64_MIN, INT64_MAX};
 
   [[nodiscard]] Integers integers_of(const Inst& inst) const;
-
   [[nodiscard]] Integers bits_of_float(Value v) const;
 
   // Finds a - ((a - c) & ~m) = c + ((a - c) & m), m low bits: the form that functions extract the mantissa with.
