@@ -42,20 +42,7 @@ class Explainer {
   /// Returns the edge that a step of the explanation came from.
   [[nodiscard]] std::uint32_t edge_of(std::size_t step) const { return edge_of_[step]; }
 
-  bool find_needed(const Term& from, std::span<const ClassId> classes, const Term& to) {
-    for (std::size_t r = 0; r < from.roots.size(); ++r) need(classes[from.roots[r]], to.origin[to.roots[r]]);
-    for (std::size_t i = 0; i < to.nodes.size(); ++i) {
-      const ENode& original = log_.original(to.origin[i]);
-      for (std::uint8_t c = 0; c < graph_.row(original.op).children; ++c)
-        need_child(original, c, to.origin[to.nodes[i].child[c]], to.nodes[i], to);
-    }
-    while (!work_.empty()) {
-      const std::uint32_t edge = work_.back();
-      work_.pop_back();
-      if (!justify(edge)) return false;
-    }
-    return true;
-  }
+  bool find_needed(const Term& from, std::span<const ClassId> classes, const Term& to);
   [[nodiscard]] const std::vector<bool>& needed() const { return needed_; }
 
  private:
@@ -79,44 +66,8 @@ class Explainer {
   }
 
   // Marks the equalities that an edge rests on as needed too.
-  bool justify(std::uint32_t number) {
-    const ProofLog::Edge& edge = log_.edge(number);
-    Pairs pairs;
-    if (edge.kind == Reason::Kind::congruence) {
-      if (!children_equal(log_.original(edge.x), log_.original(edge.y), number, pairs)) return false;
-    } else if (edge.kind == Reason::Kind::constant) {
-      constant_below(edge.x, number, pairs);
-      if (depths_[number] > 0) facts_of(edge.x, number, pairs, depths_[number]);
-    } else if (edge.kind == Reason::Kind::rule) {
-      const Rule& rule = rules_[edge.rule];
-      const auto variables = log_.variables_of(edge);
-      if (!matches(edge.x, rule.left, rule.left.terms.size() - 1, variables, number, pairs)) return false;
-      if (!matches(edge.y, rule.right, rule.right.terms.size() - 1, variables, number, pairs)) return false;
-      for (const Condition& c : rule.conditions)
-        for (std::uint8_t a = 0; a < arguments_of(c.kind); ++a)
-          facts_of(variables[c.variable[a]], number, pairs, depths_[number]);
-    }
-    for (const auto& [a, b] : pairs) need(a, b);
-    return true;
-  }
-
-  bool children_equal(const ENode& x, const ENode& y, std::uint32_t before, Pairs& pairs) const {
-    const OpRow& row = graph_.row(x.op);
-    for (const bool swapped : {false, true}) {
-      if (swapped && !row.commutes) break;
-      bool all = true;
-      Pairs these;
-      for (std::uint8_t c = 0; c < row.children && all; ++c) {
-        const std::uint32_t other = y.child[swapped && c < 2 ? 1 - c : c];
-        all = log_.equal_before(x.child[c], other, before);
-        these.emplace_back(x.child[c], other);
-      }
-      if (!all) continue;
-      pairs.insert(pairs.end(), these.begin(), these.end());
-      return true;
-    }
-    return false;
-  }
+  bool justify(std::uint32_t number);
+  bool children_equal(const ENode& x, const ENode& y, std::uint32_t before, Pairs& pairs) const;
 
   // A value is known because its operands are, or because enough is known of them: atan2(0, x) where x is positive.
   void constant_below(NodeIndex n, std::uint32_t before, Pairs& pairs, int depth = 0) const {
@@ -129,113 +80,22 @@ class Explainer {
     }
   }
   // Where the graph was too full for the constant itself, the value is that of a form whose operands are known.
-  void literal_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, int depth = 0) const {
-    constexpr int kDepthMax = 32;
-    const auto known = [&](std::uint32_t of) { return graph_.facts(graph_.find(of)).constant; };
-    if (!known(id)) return;
-    NodeIndex form = kNone;
-    for (const NodeIndex n : members_[graph_.find(id)]) {
-      const ENode& node = log_.original(n);
-      const std::uint8_t children = graph_.row(node.op).children;
-      if (children == 0) return pairs.emplace_back(id, n), void();
-      if (form == kNone && std::all_of(node.child.begin(), node.child.begin() + children, known)) form = n;
-    }
-    if (form == kNone || depth == kDepthMax) return;
-    pairs.emplace_back(id, form);
-    constant_below(form, before, pairs, depth + 1);
-  }
+  void literal_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, int depth = 0) const;
 
   // The facts of a value come from all its forms together, and these from all forms of their operands.
-  void facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, std::uint32_t depth = 0) const {
-    std::vector<std::uint32_t> level{id}, below;
-    std::set<std::uint32_t> seen;
-    for (std::uint32_t d = 0; !level.empty(); ++d, level = std::exchange(below, {})) {
-      for (const std::uint32_t top : level) {
-        if (!seen.insert(top).second) continue;
-        for (const NodeIndex n : members_[graph_.find(top)]) {
-          if (!log_.equal_before(top, n, before)) continue;
-          pairs.emplace_back(top, n);
-          seen.insert(n);
-          const ENode& node = log_.original(n);
-          if (d < depth)
-            below.insert(below.end(), node.child.begin(), node.child.begin() + graph_.row(node.op).children);
-        }
-      }
-    }
-  }
+  void facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, std::uint32_t depth = 0) const;
 
   // Returns whether node n is an instance of a pattern, by equalities from before an edge; collects those it uses.
   bool matches(NodeIndex n, const Pattern& pattern, std::size_t at, std::span<const std::uint32_t> variables,
-               std::uint32_t before, Pairs& pairs) const {
-    const PatternTerm& t = pattern.terms[at];
-    if (t.kind == PatternTerm::Kind::number) {
-      literal_of(n, before, pairs);
-      return true;
-    }
-    if (t.kind == PatternTerm::Kind::variable) {
-      if (!log_.equal_before(n, variables[t.variable], before)) return false;
-      pairs.emplace_back(n, variables[t.variable]);
-      return true;
-    }
-    const ENode& node = log_.original(n);
-    const OpRow& row = graph_.row(t.op);
-    if (node.op != t.op) return false;
-    if (t.has_payload && static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(t.number))
-      return false;
-    for (const bool swapped : {false, true}) {
-      if (swapped && !row.commutes) break;
-      Pairs these;
-      bool all = true;
-      for (std::uint8_t c = 0; c < row.children && all; ++c)
-        all = child_matches(node.child[swapped && c < 2 ? 1 - c : c], pattern, t.child[c], variables, before, these);
-      if (!all) continue;
-      pairs.insert(pairs.end(), these.begin(), these.end());
-      return true;
-    }
-    return false;
-  }
+               std::uint32_t before, Pairs& pairs) const;
 
   bool child_matches(std::uint32_t id, const Pattern& pattern, std::size_t at, std::span<const std::uint32_t> variables,
-                     std::uint32_t before, Pairs& pairs) const {
-    const PatternTerm& t = pattern.terms[at];
-    if (t.kind != PatternTerm::Kind::node) {
-      if (t.kind == PatternTerm::Kind::number && !graph_.facts(graph_.find(id)).constant) return false;
-      return matches(id, pattern, at, variables, before, pairs);
-    }
-    for (const NodeIndex n : members_[graph_.find(id)]) {
-      if (log_.original(n).op != t.op || (t.sort != kNoSort && log_.original(n).sort != t.sort) ||
-          !log_.equal_before(id, n, before))
-        continue;
-      Pairs these;
-      if (!matches(n, pattern, at, variables, before, these)) continue;
-      pairs.emplace_back(id, n);
-      pairs.insert(pairs.end(), these.begin(), these.end());
-      return true;
-    }
-    return false;
-  }
+                     std::uint32_t before, Pairs& pairs) const;
 
   // --- terms ---
 
   // Returns the term that founded a node, in the pool. Children existed before their users.
-  std::uint32_t term_of(NodeIndex n) {
-    std::vector<NodeIndex> stack{n};
-    while (!stack.empty()) {
-      const NodeIndex top = stack.back();
-      ENode node = log_.original(top);
-      const std::uint8_t children = graph_.row(node.op).children;
-      bool ready = true;
-      for (std::uint8_t c = 0; c < children; ++c)
-        if (place_[node.child[c]] == kNone) stack.push_back(node.child[c]), ready = false;
-      if (!ready) continue;
-      stack.pop_back();
-      if (place_[top] != kNone) continue;
-      for (std::uint8_t c = 0; c < children; ++c) node.child[c] = place_[node.child[c]];
-      place_[top] = static_cast<std::uint32_t>(pool_.size());
-      pool_.push_back(node);
-    }
-    return place_[n];
-  }
+  std::uint32_t term_of(NodeIndex n);
 
   void add_step(std::uint32_t number, Explanation& explanation) {
     const ProofLog::Edge& edge = log_.edge(number);
@@ -261,6 +121,162 @@ class Explainer {
   std::vector<std::uint32_t> work_;
   std::vector<std::vector<NodeIndex>> members_;  ///< per class: also nodes that the graph has dropped
 };
+
+bool Explainer::find_needed(const Term& from, std::span<const ClassId> classes, const Term& to) {
+  for (std::size_t r = 0; r < from.roots.size(); ++r) need(classes[from.roots[r]], to.origin[to.roots[r]]);
+  for (std::size_t i = 0; i < to.nodes.size(); ++i) {
+    const ENode& original = log_.original(to.origin[i]);
+    for (std::uint8_t c = 0; c < graph_.row(original.op).children; ++c)
+      need_child(original, c, to.origin[to.nodes[i].child[c]], to.nodes[i], to);
+  }
+  while (!work_.empty()) {
+    const std::uint32_t edge = work_.back();
+    work_.pop_back();
+    if (!justify(edge)) return false;
+  }
+  return true;
+}
+
+bool Explainer::justify(std::uint32_t number) {
+  const ProofLog::Edge& edge = log_.edge(number);
+  Pairs pairs;
+  if (edge.kind == Reason::Kind::congruence) {
+    if (!children_equal(log_.original(edge.x), log_.original(edge.y), number, pairs)) return false;
+  } else if (edge.kind == Reason::Kind::constant) {
+    constant_below(edge.x, number, pairs);
+    if (depths_[number] > 0) facts_of(edge.x, number, pairs, depths_[number]);
+  } else if (edge.kind == Reason::Kind::rule) {
+    const Rule& rule = rules_[edge.rule];
+    const auto variables = log_.variables_of(edge);
+    if (!matches(edge.x, rule.left, rule.left.terms.size() - 1, variables, number, pairs)) return false;
+    if (!matches(edge.y, rule.right, rule.right.terms.size() - 1, variables, number, pairs)) return false;
+    for (const Condition& c : rule.conditions)
+      for (std::uint8_t a = 0; a < arguments_of(c.kind); ++a)
+        facts_of(variables[c.variable[a]], number, pairs, depths_[number]);
+  }
+  for (const auto& [a, b] : pairs) need(a, b);
+  return true;
+}
+
+bool Explainer::children_equal(const ENode& x, const ENode& y, std::uint32_t before, Pairs& pairs) const {
+  const OpRow& row = graph_.row(x.op);
+  for (const bool swapped : {false, true}) {
+    if (swapped && !row.commutes) break;
+    bool all = true;
+    Pairs these;
+    for (std::uint8_t c = 0; c < row.children && all; ++c) {
+      const std::uint32_t other = y.child[swapped && c < 2 ? 1 - c : c];
+      all = log_.equal_before(x.child[c], other, before);
+      these.emplace_back(x.child[c], other);
+    }
+    if (!all) continue;
+    pairs.insert(pairs.end(), these.begin(), these.end());
+    return true;
+  }
+  return false;
+}
+
+void Explainer::literal_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, int depth) const {
+  constexpr int kDepthMax = 32;
+  const auto known = [&](std::uint32_t of) { return graph_.facts(graph_.find(of)).constant; };
+  if (!known(id)) return;
+  NodeIndex form = kNone;
+  for (const NodeIndex n : members_[graph_.find(id)]) {
+    const ENode& node = log_.original(n);
+    const std::uint8_t children = graph_.row(node.op).children;
+    if (children == 0) return pairs.emplace_back(id, n), void();
+    if (form == kNone && std::all_of(node.child.begin(), node.child.begin() + children, known)) form = n;
+  }
+  if (form == kNone || depth == kDepthMax) return;
+  pairs.emplace_back(id, form);
+  constant_below(form, before, pairs, depth + 1);
+}
+
+void Explainer::facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, std::uint32_t depth) const {
+  std::vector<std::uint32_t> level{id}, below;
+  std::set<std::uint32_t> seen;
+  for (std::uint32_t d = 0; !level.empty(); ++d, level = std::exchange(below, {})) {
+    for (const std::uint32_t top : level) {
+      if (!seen.insert(top).second) continue;
+      for (const NodeIndex n : members_[graph_.find(top)]) {
+        if (!log_.equal_before(top, n, before)) continue;
+        pairs.emplace_back(top, n);
+        seen.insert(n);
+        const ENode& node = log_.original(n);
+        if (d < depth) below.insert(below.end(), node.child.begin(), node.child.begin() + graph_.row(node.op).children);
+      }
+    }
+  }
+}
+
+bool Explainer::matches(NodeIndex n, const Pattern& pattern, std::size_t at, std::span<const std::uint32_t> variables,
+                        std::uint32_t before, Pairs& pairs) const {
+  const PatternTerm& t = pattern.terms[at];
+  if (t.kind == PatternTerm::Kind::number) {
+    literal_of(n, before, pairs);
+    return true;
+  }
+  if (t.kind == PatternTerm::Kind::variable) {
+    if (!log_.equal_before(n, variables[t.variable], before)) return false;
+    pairs.emplace_back(n, variables[t.variable]);
+    return true;
+  }
+  const ENode& node = log_.original(n);
+  const OpRow& row = graph_.row(t.op);
+  if (node.op != t.op) return false;
+  if (t.has_payload && static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(t.number))
+    return false;
+  for (const bool swapped : {false, true}) {
+    if (swapped && !row.commutes) break;
+    Pairs these;
+    bool all = true;
+    for (std::uint8_t c = 0; c < row.children && all; ++c)
+      all = child_matches(node.child[swapped && c < 2 ? 1 - c : c], pattern, t.child[c], variables, before, these);
+    if (!all) continue;
+    pairs.insert(pairs.end(), these.begin(), these.end());
+    return true;
+  }
+  return false;
+}
+
+bool Explainer::child_matches(std::uint32_t id, const Pattern& pattern, std::size_t at,
+                              std::span<const std::uint32_t> variables, std::uint32_t before, Pairs& pairs) const {
+  const PatternTerm& t = pattern.terms[at];
+  if (t.kind != PatternTerm::Kind::node) {
+    if (t.kind == PatternTerm::Kind::number && !graph_.facts(graph_.find(id)).constant) return false;
+    return matches(id, pattern, at, variables, before, pairs);
+  }
+  for (const NodeIndex n : members_[graph_.find(id)]) {
+    if (log_.original(n).op != t.op || (t.sort != kNoSort && log_.original(n).sort != t.sort) ||
+        !log_.equal_before(id, n, before))
+      continue;
+    Pairs these;
+    if (!matches(n, pattern, at, variables, before, these)) continue;
+    pairs.emplace_back(id, n);
+    pairs.insert(pairs.end(), these.begin(), these.end());
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t Explainer::term_of(NodeIndex n) {
+  std::vector<NodeIndex> stack{n};
+  while (!stack.empty()) {
+    const NodeIndex top = stack.back();
+    ENode node = log_.original(top);
+    const std::uint8_t children = graph_.row(node.op).children;
+    bool ready = true;
+    for (std::uint8_t c = 0; c < children; ++c)
+      if (place_[node.child[c]] == kNone) stack.push_back(node.child[c]), ready = false;
+    if (!ready) continue;
+    stack.pop_back();
+    if (place_[top] != kNone) continue;
+    for (std::uint8_t c = 0; c < children; ++c) node.child[c] = place_[node.child[c]];
+    place_[top] = static_cast<std::uint32_t>(pool_.size());
+    pool_.push_back(node);
+  }
+  return place_[n];
+}
 
 /// Returns whether a class holds an instance of a pattern. A number is met by a constant that equals it: 0 by -0 too.
 bool holds_instance(const EGraph& graph, ClassId id, const Pattern& pattern, std::size_t at,

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <ctime>
 #include <new>
-#include <numeric>
 #include <set>
 #include <utility>
 
+#include "jit/egraph/match_order.h"
 #include "runtime/base/split_mix.h"
 
 namespace trident::egraph {
@@ -37,9 +37,6 @@ constexpr std::uint64_t kStepsPerRound = 400'000;  // of the matching program in
 constexpr std::size_t kTakenPerRound = 32;
 constexpr std::size_t kProposedAtOnce = 128;
 constexpr std::uint64_t kGuideSteps = 40;
-// Keys that order matches: a rule's gain beyond the range counts as one at its end.
-constexpr std::uint16_t kKeys = 4096;
-constexpr double kKeyRange = 200;
 // Time to extract, per node of a graph, before it was measured.
 constexpr std::uint64_t kExtractNs = 200;
 // Times: to move a node of a full graph, or a number of a full set, to new memory; to free a node's memory; and, per
@@ -68,70 +65,38 @@ void twins_last(std::vector<Term>& terms) {
   });
 }
 
-// Numbers seen since the last clear(), which is cheap. Open addressing; zero marks an empty place. Keeps 32 bits of
-// each: a number that shares them with an earlier one counts as seen, which loses a match now and then.
-class SeenSet {
+// The terms that a search has found so far.
+class Incumbents {
  public:
-  SeenSet() : slots_(1u << 12, 0) {}
-  void clear() {
-    if (used_ > 0) std::fill(slots_.begin(), slots_.end(), 0);
-    used_ = 0;
-  }
-  /// Returns false if it was there.
-  bool insert(std::uint64_t number) {
-    const auto key = static_cast<std::uint32_t>(number >> 32) | 1u;
-    if (used_ * 2 >= slots_.size()) grow();
-    const std::size_t at = place(key);
-    if (slots_[at] == key) return false;
-    slots_[at] = key;
-    ++used_;
-    return true;
-  }
+  [[nodiscard]] const Term& best() const { return list_.front().term; }
+  [[nodiscard]] double best_cost() const { return list_.front().cost; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  /// Returns how many numbers have to be moved soon.
-  [[nodiscard]] std::size_t growth() const { return used_ * 2 + 512 >= slots_.size() ? used_ : 0; }
-  [[nodiscard]] std::size_t bytes() const { return slots_.capacity() * sizeof(slots_[0]); }
-
- private:
-  [[nodiscard]] std::size_t place(std::uint32_t key) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = (key >> 1) & mask;
-    while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
-    return at;
+  void remember(Term term, double cost) {
+    bytes_ += term.nodes.size() * (sizeof(ENode) + sizeof(NodeIndex)) + sizeof(Incumbent);
+    list_.push_back({cost, std::move(term)});
   }
-  void grow() {
-    std::vector<std::uint32_t> old(slots_.size() * 2, 0);
-    old.swap(slots_);
-    for (const std::uint32_t key : old) {
-      if (key != 0) slots_[place(key)] = key;
+  /// Remembers a term that is better than all others.
+  void put_first(Term term, double cost) {
+    remember(std::move(term), cost);
+    std::rotate(list_.begin(), list_.end() - 1, list_.end());
+  }
+  void keep_initial() {
+    const auto initial =
+        std::find_if(list_.begin(), list_.end(), [](const Incumbent& i) { return i.term.origin.empty(); });
+    list_.assign(1, Incumbent(*initial));
+  }
+  /// Moves out the best terms, at least one; if there are more than `keep`, not those that are much the same as others.
+  std::vector<Term> take(std::size_t keep) {
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](const Incumbent& a, const Incumbent& b) { return a.cost < b.cost; });
+    std::vector<Term> terms;
+    for (Incumbent& i : list_) terms.push_back(std::move(i.term));
+    if (terms.size() > keep) {
+      twins_last(terms);
+      terms.resize(std::max<std::size_t>(keep, 1));
     }
-  }
-  std::vector<std::uint32_t> slots_;
-  std::size_t used_ = 0;
-};
-
-class Search {
- public:
-  Search(const SearchSpace& space, const SearchOptions& options)
-      : space_(space), options_(options), way_(options.strategy), random_(options.seed), begin_(thread_cpu_ns()) {
-    gains_.reserve(space.matcher->rules().size());
-    for (const Rule& rule : space.matcher->rules()) gains_.push_back(static_gain(rule, space.costs));
-    CHECK((options.strategy == Strategy::guided) == (options.guide != nullptr));
-  }
-
-  SearchResult run(const Term& initial) {
-    best_cost_ = cost(initial);
-    remember(initial, best_cost_);
-    try {
-      if (options_.strategy == Strategy::saturate)
-        pulse(initial, options_.budget.nodes);
-      else
-        pulses(initial);
-    } catch (const std::bad_alloc&) {  // the system's memory limit is below ours
-      stop_ = Stop::bytes;
-    }
-    finish();
-    return std::move(result_);
+    return terms;
   }
 
  private:
@@ -139,140 +104,31 @@ class Search {
     double cost;
     Term term;
   };
+
+  std::vector<Incumbent> list_;  ///< the best first, the initial one last of those that were records
+  std::size_t bytes_ = 0;
+};
+
+// Runs one graph: adds a term, matches and applies rules within the budget, and extracts.
+class GraphRun {
+ protected:
+  GraphRun(const SearchSpace& space, const SearchOptions& options)
+      : space_(space),
+        options_(options),
+        way_(options.strategy),
+        random_(options.seed),
+        begin_(thread_cpu_ns()),
+        order_(space) {}
+
   [[nodiscard]] bool wants_more() const { return options_.keep > 1 && !options_.records; }
-  void remember(Term term, double cost) {
-    incumbent_bytes_ += term.nodes.size() * (sizeof(ENode) + sizeof(NodeIndex)) + sizeof(Incumbent);
-    incumbents_.push_back({cost, std::move(term)});
-  }
   double cost(const Term& term) const {
     return options_.objective == Objective::dag ? dag_cost(term, space_.ops, space_.costs)
                                                 : tree_cost(term, space_.ops, space_.costs);
   }
 
-  // A guided search goes three ways in turn, each from the initial term: from one way's result the next would hardly
-  // get away. So it finds all that the unguided ways would in the time that the guide leaves them. (A way that is stuck
-  // continues from the best result of any.)
-  void pulses(const Term& initial) {
-    if (options_.guide == nullptr) {
-      pulses(initial, options_.strategy);
-      return;
-    }
-    for (const Strategy way : {Strategy::guided, Strategy::pulse, Strategy::best_first})
-      if (!pulses(initial, way) || options_.guide_alone) return;
-  }
-
-  // Graphs begin small. They grow, as far as the budget allows, when several small ones bring nothing; when several of
-  // full size bring nothing either, this way ends. Returns false when no other way should be tried.
-  bool pulses(const Term& initial, Strategy way) {
-    way_ = way;
-    Term from = initial;
-    double from_cost = cost(initial), least_cost = from_cost;
-    how_from_.clear();
-    int without_progress = 0, without_record = 0, fruitless = 0;
-    bool cut = false;  // a fruitless graph was not as large as it might have been
-    std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
-    while (!over(0)) {
-      const auto room = static_cast<std::uint32_t>(kPulseRoom * from.nodes.size());
-      std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
-      if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
-      noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
-      const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
-      by_guide_ = way == Strategy::guided && !too_large;
-      const Stop how = pulse(from, nodes);
-      ++result_.stats.graphs;
-      if (how == Stop::contradiction || found_.roots.empty()) return false;
-      const double found_cost = cost(found_);
-      if (found_cost < from_cost) {
-        without_progress = 0;
-      } else {
-        ++without_progress;
-      }
-      if (found_cost < least_cost) {
-        least_cost = found_cost;
-        without_record = fruitless = 0;
-        cut = false;
-      } else {
-        ++without_record, ++fruitless;
-        cut = cut || how != Stop::saturated;
-        // Without noise the next graph would be identical.
-        if (how == Stop::saturated && fruitless > kPatience && way == Strategy::pulse) return true;
-      }
-      // Where the guide can do no more, every match is applied.
-      if (fruitless == kPatienceGuide && way == Strategy::guided) return true;
-      if (fruitless == kPatienceAll) {
-        stop_ = !cut ? Stop::saturated : how == Stop::bytes ? Stop::bytes : Stop::nodes;
-        if (!cut || how == Stop::bytes) return false;
-        if (most == options_.budget.nodes) return true;
-        most =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.budget.nodes, kGrowth * std::uint64_t{most}));
-        fruitless = 0;
-        cut = false;
-      }
-      const bool back = without_progress > kPatience;
-      from = back ? incumbents_.front().term : found_;
-      how_from_ = back ? result_.explanation : how_found_;
-      from_cost = cost(from);
-      if (back) without_progress = 0;
-    }
-    return false;
-  }
-
   // Runs one graph, from `from` to at most `nodes` nodes and the budget left for all graphs. Leaves the results in
   // found_ and record_.
-  Stop pulse(const Term& from, std::uint32_t nodes) {
-    if (const std::uint64_t all = options_.budget.graph_nodes; all != 0)
-      nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, all - std::min(all, result_.stats.nodes)));
-    EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain, .unions = by_guide_});
-    Watch watch([&] { return over(graph); }, room_for(graph));
-    found_ = {};
-    record_ = false;
-    seen_.clear();
-    matches_.clear();
-    const std::vector<ClassId> classes = add_all(graph, from, watch);
-    if (classes.empty()) return stop_ = watch.late() ? stop_ : Stop::nodes;
-    std::vector<ClassId> roots;
-    for (const std::uint32_t r : from.roots) roots.push_back(classes[r]);
-    graph.rebuild(watch);
-    for (const Tactic& tactic : space_.tactics) {
-      if (watch.look()) break;
-      tactic(graph, from, classes, watch);
-      graph.rebuild(watch);
-    }
-    const bool guided = by_guide_ && !watch.late() && !graph.contradiction();
-    if (guided) {
-      options_.guide->begin({graph, from, classes, space_.matcher->rules(), space_.costs, space_.semantics, noise_,
-                             random_.next(), !std::exchange(guide_knows_, true)});
-    }
-    Stop how = Stop::saturated;
-    while (true) {
-      if (graph.contradiction())
-        how = Stop::contradiction;
-      else if (watch.look())
-        how = stop_;
-      else if (graph.full())
-        how = Stop::nodes;
-      else if (!(guided ? guided_round(graph, watch) : round(graph, watch)))
-        how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
-      else
-        continue;
-      break;
-    }
-    stop_ = how;
-    result_.stats.nodes += graph.size();
-    if (graph.bytes() > graph_bytes_max_) {
-      graph_bytes_max_ = graph.bytes();
-      result_.stats.bytes_per_node = graph.bytes_per_node();
-      result_.stats.bytes_per_live_node = graph.bytes_per_live_node();
-    }
-    result_.stats.bytes_max = std::max(result_.stats.bytes_max, memory(graph) + watch.held_max());
-    if (graph.contradiction()) return stop_ = Stop::contradiction;
-    take(graph, roots);
-    if (guided) options_.guide->end(found_);
-    if (options_.look && !found_.roots.empty() && (record_ || result_.stats.graphs == 0))
-      besides([&] { options_.look(graph, roots, found_); });
-    if (options_.explain && !found_.roots.empty()) besides([&] { explain_found(graph, from, classes); });
-    return how;
-  }
+  Stop pulse(const Term& from, std::uint32_t nodes);
 
   void explain_found(const EGraph& graph, const Term& from, std::span<const ClassId> classes) {
     how_found_ = how_from_;
@@ -290,155 +146,29 @@ class Search {
     begin_ += thread_cpu_ns() - t0;
   }
 
-  void take(const EGraph& graph, std::vector<ClassId> roots) {
-    const std::uint64_t t0 = thread_cpu_ns();
-    // Leaves time to free the memory of graph and extraction.
-    const Extractor* holder = nullptr;
-    const auto ask = [this, &holder, after = kFreeNs * graph.size()] {
-      return late(after + (holder != nullptr ? holder->held() / kFreedPerNs : 0));
-    };
-    Extractor extractor(graph, space_.costs, Watch(ask, room_for(graph)));
-    holder = &extractor;
-    std::vector<Term> terms;
-    if (options_.objective == Objective::tree)
-      terms.push_back(extractor.tree(roots));
-    else if (wants_more())
-      terms = extractor.diverse(roots, options_.keep);
-    else
-      terms.push_back(extractor.dag(roots));
-    const std::uint64_t taken = thread_cpu_ns() - t0;
-    result_.stats.extract_ns += taken;
-    result_.stats.bytes_max =
-        std::max(result_.stats.bytes_max, memory(graph) + kExtractBytes * graph.size() + extractor.held_max());
-    ns_per_node_ = std::max(taken / graph.size(), ns_per_node_ / 2);
-    for (Term& term : terms) {
-      if (term.roots.empty()) continue;
-      const double c = cost(term);
-      if (found_.roots.empty()) found_ = term;
-      if (c < best_cost_) {
-        best_cost_ = c;
-        record_ = true;
-        remember(std::move(term), c);
-        std::rotate(incumbents_.begin(), incumbents_.end() - 1, incumbents_.end());
-      } else if (wants_more()) {
-        remember(std::move(term), c);
-      }
-    }
-  }
+  void take(const EGraph& graph, std::vector<ClassId> roots);
 
   // Matches at new classes. False when there is no room or time for a round.
-  bool begin_round(EGraph& graph, Watch& watch) {
-    const std::uint64_t t0 = thread_cpu_ns();
-    stop_now_ = false;
-    if (over(graph, kRoundNs * graph.size())) return !(stop_now_ = true);
-    matches_.clear();
-    find_matches(graph, watch);
-    result_.stats.matches += matches_.list.size();
-    matched_at_ns_ = thread_cpu_ns();
-    result_.stats.match_ns += matched_at_ns_ - t0;
-    return true;
-  }
+  bool begin_round(EGraph& graph, Watch& watch);
 
   // Matches at new classes and applies some matches. False when there was no new match or the budget ended.
-  bool round(EGraph& graph, Watch& watch) {
-    if (!begin_round(graph, watch)) return false;
-    const std::uint64_t merges = graph.merges();
-    const std::uint32_t size = graph.size();
-    if (!order(watch) || !apply(graph, watch)) stop_now_ = true;
-    if (!graph.rebuild(watch)) stop_now_ = true;
-    result_.stats.apply_ns += thread_cpu_ns() - matched_at_ns_;
-    result_.stats.nodes_applied += graph.size() - size;
-    return !stop_now_ && (graph.merges() != merges || graph.size() != size);
-  }
+  bool round(EGraph& graph, Watch& watch);
 
   // False when the budget ended.
-  bool apply(EGraph& graph, Watch& watch) {
-    // Matches in this order lie far apart in memory: without prefetching each one waits for it.
-    constexpr std::size_t kAhead = 8;
-    for (std::size_t k = 0; k < order_.size(); ++k) {
-      if (watch.spend(kApplySteps)) return false;
-      if (k + 2 * kAhead < order_.size()) __builtin_prefetch(matches_.list.data() + order_[k + 2 * kAhead]);
-      if (k + kAhead < order_.size())
-        __builtin_prefetch(matches_.classes.data() + matches_.list[order_[k + kAhead]].variables);
-      const Match& m = matches_.list[order_[k]];
-      if (!is_fresh(graph, m)) continue;
-      if (!apply(graph, m.rule, m.node, &matches_.classes[m.variables])) break;
-    }
-    return stop_ != Stop::applications;
-  }
+  bool apply(EGraph& graph, Watch& watch);
 
   // Applies one match, whose variables begin at `classes`; false when the graph is full, or the budget ended.
-  bool apply(EGraph& graph, RuleIndex index, NodeIndex node, const ClassId* classes) {
-    const Rule& rule = space_.matcher->rules()[index];
-    const std::span<const ClassId> variables(classes, rule.variables.size());
-    const NodeIndex made = instantiate(graph, rule.right, variables, graph.sort(graph.find(node)));
-    if (made == kNone) return false;
-    ++result_.stats.applications;
-    graph.merge(node, made, {Reason::Kind::rule, index, variables});
-    if (result_.stats.applications < options_.budget.applications) return true;
-    stop_ = Stop::applications;
-    return false;
-  }
+  bool apply(EGraph& graph, RuleIndex index, NodeIndex node, const ClassId* classes);
 
   // Matches at new classes, gives the matches to the guide, applies some. False when none was applied, or the budget
   // ended.
-  bool guided_round(EGraph& graph, Watch& watch) {
-    if (!begin_round(graph, watch)) return false;
-    stop_now_ = !propose(graph, watch);
-    const std::uint32_t size = graph.size();
-    std::size_t taken = 0;
-    for (; taken < kTakenPerRound && !stop_now_; ++taken) {
-      if (watch.spend(kApplySteps)) stop_now_ = true;
-      const std::optional<Candidate> next = options_.guide->take();
-      if (!next) break;
-      if (!apply(graph, next->rule, next->node, next->variables.data())) stop_now_ = true;
-    }
-    if (!graph.rebuild(watch)) stop_now_ = true;
-    if (!stop_now_) options_.guide->follow();
-    result_.stats.apply_ns += thread_cpu_ns() - matched_at_ns_;
-    result_.stats.nodes_applied += graph.size() - size;
-    return !stop_now_ && taken > 0;
-  }
+  bool guided_round(EGraph& graph, Watch& watch);
 
   // Gives the matches to the guide. False when the budget ended.
-  bool propose(const EGraph& graph, Watch& watch) {
-    for (std::size_t i = 0; i < matches_.list.size();) {
-      proposed_.clear();
-      for (; i < matches_.list.size() && proposed_.size() < kProposedAtOnce; ++i) {
-        const Match& m = matches_.list[i];
-        if (!is_fresh(graph, m)) continue;
-        Candidate& c = proposed_.emplace_back(Candidate{m.rule, m.root, m.node, {}});
-        std::copy_n(matches_.classes.begin() + m.variables, space_.matcher->rules()[m.rule].variables.size(),
-                    c.variables.begin());
-      }
-      options_.guide->add(proposed_);
-      if (watch.spend(kGuideSteps * proposed_.size())) return false;
-    }
-    return true;
-  }
+  bool propose(const EGraph& graph, Watch& watch);
 
   // Finds the matches at touched classes and the classes above them; not all where those are too many.
-  void find_matches(EGraph& graph, Watch& watch) {
-    std::vector<ClassId> level = graph.take_touched();
-    members_.reset(graph);
-    std::vector<std::uint8_t> reached(graph.size(), 0);
-    for (const ClassId id : level) reached[id] = 1;
-    std::uint64_t steps = kStepsPerRound;
-    const std::size_t enough = kMatchesPerRoom * (graph.room() + kMatchesPerRoom);
-    for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
-      std::vector<ClassId> above;
-      for (const ClassId id : level) {
-        const bool whole = space_.matcher->match(members_, id, distance, matches_, steps, watch);
-        if (!whole || matches_.list.size() >= enough) return;
-        graph.each_user(id, [&](NodeIndex user) {
-          if (watch.spend()) return;
-          const ClassId c = graph.find(user);
-          if (!reached[c]) reached[c] = 1, above.push_back(c);
-        });
-      }
-      level.swap(above);
-    }
-  }
+  void find_matches(EGraph& graph, Watch& watch);
 
   bool right_sorts(const EGraph& graph, const Match& m) const {
     const Rule& rule = space_.matcher->rules()[m.rule];
@@ -449,126 +179,26 @@ class Search {
   }
 
   // Returns whether to apply the match: not if it was applied before, since its result is there already.
-  bool is_fresh(const EGraph& graph, const Match& m) {
-    if (!right_sorts(graph, m)) return false;
-    // The root is mixed in like the variables: classes are small numbers, and a sum or exclusive or of two of them
-    // often equals that of two others.
-    std::uint64_t key = (m.rule + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15u;
-    const auto mix = [&key](ClassId id) { key = (key ^ id) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32; };
-    mix(graph.find(m.root));
-    for (std::size_t v = 0; v < space_.matcher->rules()[m.rule].variables.size(); ++v)
-      mix(matches_.classes[m.variables + v]);
-    return seen_.insert(key);
-  }
-
-  // Orders the matches to apply: as found, or by expected gain. False when the budget ended.
-  bool order(Watch& watch) {
-    const std::size_t count = matches_.list.size();
-    order_.resize(count);
-    if (way_ == Strategy::saturate || way_ == Strategy::pulse) {
-      std::iota(order_.begin(), order_.end(), 0u);
-      return true;
-    }
-    keys_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (watch.spend()) return false;
-      keys_[i] = key_of(matches_.list[i]);
-    }
-    // A counting sort, which is stable.
-    place_.assign(kKeys + 1, 0);
-    for (const std::uint16_t key : keys_) ++place_[key + 1u];
-    std::partial_sum(place_.begin(), place_.end(), place_.begin());
-    for (std::uint32_t i = 0; i < count; ++i) order_[place_[keys_[i]]++] = i;
-    return true;
-  }
-
-  // Small keys come first.
-  std::uint16_t key_of(const Match& m) {
-    const double gain = gains_[m.rule];
-    double key = 0;
-    switch (way_) {
-      case Strategy::guided:  // where the term is too large for the guide
-      case Strategy::best_first: key = -gain + noise_ * 20 * random_.unit(); break;
-      case Strategy::hostile: key = gain; break;
-      case Strategy::random: key = kKeyRange * (2 * random_.unit() - 1); break;
-      case Strategy::saturate:
-      case Strategy::pulse: break;
-    }
-    const double share = std::clamp(key / kKeyRange, -1.0, 1.0) * 0.5 + 0.5;
-    return static_cast<std::uint16_t>(share * (kKeys - 1));
-  }
+  bool is_fresh(const EGraph& graph, const Match& m);
 
   // Returns whether the deadline passes, or the search is cancelled, before another `after_ns` of work is done.
-  bool late(std::uint64_t after_ns) {
-    const SearchBudget& budget = options_.budget;
-    if (budget.cancelled != nullptr && budget.cancelled->load(std::memory_order_relaxed))
-      stop_ = Stop::cancelled;
-    else if (budget.nanoseconds != 0 && thread_cpu_ns() - begin_ + after_ns >= budget.nanoseconds)
-      stop_ = Stop::time;
-    else
-      return false;
-    return true;
-  }
+  bool late(std::uint64_t after_ns);
   // Returns whether the deadline or another budget ends.
-  bool over(std::uint64_t after_ns) {
-    const SearchBudget& budget = options_.budget;
-    if (result_.stats.applications >= budget.applications)
-      stop_ = Stop::applications;
-    else if (budget.graph_nodes != 0 && result_.stats.nodes >= budget.graph_nodes)
-      stop_ = Stop::nodes;
-    else
-      return late(after_ns);
-    return true;
-  }
+  bool over(std::uint64_t after_ns);
   // Also allows for extraction from the graph, and for moving full memory.
-  bool over(const EGraph& graph, std::uint64_t after_ns = 0) {
-    const bool moves = graph.spare() < std::min(kSpareNodes, graph.room());
-    after_ns += ns_per_node_ * graph.size() + (moves ? kMoveNs * graph.size() : 0) + seen_.growth() * kMoveNs;
-    if (over(after_ns)) return true;
-    if (growing(graph, moves) <= options_.budget.bytes) return false;
-    stop_ = Stop::bytes;
-    return true;
-  }
+  bool over(const EGraph& graph, std::uint64_t after_ns = 0);
 
   // Memory besides the graph's.
   [[nodiscard]] std::size_t own_bytes() const {
-    return matches_.bytes() + members_.bytes() + seen_.bytes() + incumbent_bytes_ +
-           order_.capacity() * sizeof(order_[0]) + keys_.capacity() * sizeof(keys_[0]);
+    return matches_.bytes() + members_.bytes() + seen_.bytes() + incumbents_.bytes() + order_.bytes();
   }
   [[nodiscard]] std::size_t memory(const EGraph& graph) const { return graph.bytes() + own_bytes(); }
   // Memory that may be taken until the next look at the watch. While it is moved, old and new exist together.
-  [[nodiscard]] std::size_t growing(const EGraph& graph, bool moves) const {
-    const std::size_t nodes = graph.size(), found = matches_.list.size();
-    const auto bytes_of = [](const auto& v) {
-      return v.capacity() * sizeof(v[0]) * (v.size() + kSpareMatches > v.capacity() ? 3 : 1);
-    };
-    return (moves ? graph.bytes() * 9 / 4 : graph.bytes()) + bytes_of(matches_.list) + bytes_of(matches_.classes) +
-           std::max(members_.bytes(), std::bit_ceil(nodes) * kMemberBytes) + nodes +
-           seen_.bytes() * (seen_.growth() > 0 ? 3 : 1) + incumbent_bytes_ +
-           std::max(order_.capacity(), found) * (sizeof(order_[0]) + sizeof(keys_[0])) +
-           kExtractBytes * (nodes + std::min<std::size_t>(kSpareNodes, graph.room()));
-  }
+  [[nodiscard]] std::size_t growing(const EGraph& graph, bool moves) const;
   // Memory left for tactics and extraction.
   [[nodiscard]] std::size_t room_for(const EGraph& graph) const {
     const std::size_t taken = memory(graph) + kExtractBytes * graph.size();
     return options_.budget.bytes - std::min(options_.budget.bytes, taken);
-  }
-
-  void finish() {
-    if (stop_ == Stop::contradiction) {
-      const auto initial = std::find_if(incumbents_.begin(), incumbents_.end(),
-                                        [](const Incumbent& i) { return i.term.origin.empty(); });
-      incumbents_.assign(1, Incumbent(*initial));
-    }
-    std::stable_sort(incumbents_.begin(), incumbents_.end(),
-                     [](const Incumbent& a, const Incumbent& b) { return a.cost < b.cost; });
-    for (Incumbent& i : incumbents_) result_.terms.push_back(std::move(i.term));
-    if (result_.terms.size() > options_.keep) {
-      twins_last(result_.terms);
-      result_.terms.resize(std::max<std::size_t>(options_.keep, 1));
-    }
-    result_.stats.stop = stop_;
-    result_.stats.nanoseconds = thread_cpu_ns() - begin_;
   }
 
   const SearchSpace& space_;
@@ -578,17 +208,14 @@ class Search {
   SplitMix64 random_;
   std::uint64_t begin_;
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as measured
-  std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
   Members members_;                         // as they are in one round
   Matches matches_;
-  std::vector<std::uint32_t> order_;
-  std::vector<std::uint16_t> keys_;
+  MatchOrder order_;
   std::vector<Candidate> proposed_;
-  std::vector<std::uint32_t> place_;  // scratch of order()
   SeenSet seen_;
-  std::vector<Incumbent> incumbents_;  // the best first, the initial one last of those that were records
-  std::size_t incumbent_bytes_ = 0, graph_bytes_max_ = 0;
-  double best_cost_ = 0, noise_ = 0;
+  Incumbents incumbents_;
+  std::size_t graph_bytes_max_ = 0;
+  double noise_ = 0;
   Term found_;
   std::vector<Explanation> how_from_, how_found_;  // how a graph's start, and its result, came about
   std::uint64_t matched_at_ns_ = 0;                // thread time at which the round's matches were found
@@ -596,6 +223,357 @@ class Search {
   Stop stop_ = Stop::saturated;
   SearchResult result_;
 };
+
+inline Stop GraphRun::pulse(const Term& from, std::uint32_t nodes) {
+  if (const std::uint64_t all = options_.budget.graph_nodes; all != 0)
+    nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, all - std::min(all, result_.stats.nodes)));
+  EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain, .unions = by_guide_});
+  Watch watch([&] { return over(graph); }, room_for(graph));
+  found_ = {};
+  record_ = false;
+  seen_.clear();
+  matches_.clear();
+  const std::vector<ClassId> classes = add_all(graph, from, watch);
+  if (classes.empty()) return stop_ = watch.late() ? stop_ : Stop::nodes;
+  std::vector<ClassId> roots;
+  for (const std::uint32_t r : from.roots) roots.push_back(classes[r]);
+  graph.rebuild(watch);
+  for (const Tactic& tactic : space_.tactics) {
+    if (watch.look()) break;
+    tactic(graph, from, classes, watch);
+    graph.rebuild(watch);
+  }
+  const bool guided = by_guide_ && !watch.late() && !graph.contradiction();
+  if (guided) {
+    options_.guide->begin({graph, from, classes, space_.matcher->rules(), space_.costs, space_.semantics, noise_,
+                           random_.next(), !std::exchange(guide_knows_, true)});
+  }
+  Stop how = Stop::saturated;
+  while (true) {
+    if (graph.contradiction())
+      how = Stop::contradiction;
+    else if (watch.look())
+      how = stop_;
+    else if (graph.full())
+      how = Stop::nodes;
+    else if (!(guided ? guided_round(graph, watch) : round(graph, watch)))
+      how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
+    else
+      continue;
+    break;
+  }
+  stop_ = how;
+  result_.stats.nodes += graph.size();
+  if (graph.bytes() > graph_bytes_max_) {
+    graph_bytes_max_ = graph.bytes();
+    result_.stats.bytes_per_node = graph.bytes_per_node();
+    result_.stats.bytes_per_live_node = graph.bytes_per_live_node();
+  }
+  result_.stats.bytes_max = std::max(result_.stats.bytes_max, memory(graph) + watch.held_max());
+  if (graph.contradiction()) return stop_ = Stop::contradiction;
+  take(graph, roots);
+  if (guided) options_.guide->end(found_);
+  if (options_.look && !found_.roots.empty() && (record_ || result_.stats.graphs == 0))
+    besides([&] { options_.look(graph, roots, found_); });
+  if (options_.explain && !found_.roots.empty()) besides([&] { explain_found(graph, from, classes); });
+  return how;
+}
+
+inline void GraphRun::take(const EGraph& graph, std::vector<ClassId> roots) {
+  const std::uint64_t t0 = thread_cpu_ns();
+  // Leaves time to free the memory of graph and extraction.
+  const Extractor* holder = nullptr;
+  const auto ask = [this, &holder, after = kFreeNs * graph.size()] {
+    return late(after + (holder != nullptr ? holder->held() / kFreedPerNs : 0));
+  };
+  Extractor extractor(graph, space_.costs, Watch(ask, room_for(graph)));
+  holder = &extractor;
+  std::vector<Term> terms;
+  if (options_.objective == Objective::tree)
+    terms.push_back(extractor.tree(roots));
+  else if (wants_more())
+    terms = extractor.diverse(roots, options_.keep);
+  else
+    terms.push_back(extractor.dag(roots));
+  const std::uint64_t taken = thread_cpu_ns() - t0;
+  result_.stats.extract_ns += taken;
+  result_.stats.bytes_max =
+      std::max(result_.stats.bytes_max, memory(graph) + kExtractBytes * graph.size() + extractor.held_max());
+  ns_per_node_ = std::max(taken / graph.size(), ns_per_node_ / 2);
+  for (Term& term : terms) {
+    if (term.roots.empty()) continue;
+    const double c = cost(term);
+    if (found_.roots.empty()) found_ = term;
+    if (c < incumbents_.best_cost()) {
+      record_ = true;
+      incumbents_.put_first(std::move(term), c);
+    } else if (wants_more()) {
+      incumbents_.remember(std::move(term), c);
+    }
+  }
+}
+
+inline bool GraphRun::begin_round(EGraph& graph, Watch& watch) {
+  const std::uint64_t t0 = thread_cpu_ns();
+  stop_now_ = false;
+  if (over(graph, kRoundNs * graph.size())) return !(stop_now_ = true);
+  matches_.clear();
+  find_matches(graph, watch);
+  result_.stats.matches += matches_.list.size();
+  matched_at_ns_ = thread_cpu_ns();
+  result_.stats.match_ns += matched_at_ns_ - t0;
+  return true;
+}
+
+inline bool GraphRun::round(EGraph& graph, Watch& watch) {
+  if (!begin_round(graph, watch)) return false;
+  const std::uint64_t merges = graph.merges();
+  const std::uint32_t size = graph.size();
+  if (!order_.order(matches_, way_, noise_, random_, watch) || !apply(graph, watch)) stop_now_ = true;
+  if (!graph.rebuild(watch)) stop_now_ = true;
+  result_.stats.apply_ns += thread_cpu_ns() - matched_at_ns_;
+  result_.stats.nodes_applied += graph.size() - size;
+  return !stop_now_ && (graph.merges() != merges || graph.size() != size);
+}
+
+inline bool GraphRun::apply(EGraph& graph, Watch& watch) {
+  // Matches in this order lie far apart in memory: without prefetching each one waits for it.
+  constexpr std::size_t kAhead = 8;
+  const std::span<const std::uint32_t> order = order_.list();
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (watch.spend(kApplySteps)) return false;
+    if (k + 2 * kAhead < order.size()) __builtin_prefetch(matches_.list.data() + order[k + 2 * kAhead]);
+    if (k + kAhead < order.size())
+      __builtin_prefetch(matches_.classes.data() + matches_.list[order[k + kAhead]].variables);
+    const Match& m = matches_.list[order[k]];
+    if (!is_fresh(graph, m)) continue;
+    if (!apply(graph, m.rule, m.node, &matches_.classes[m.variables])) break;
+  }
+  return stop_ != Stop::applications;
+}
+
+inline bool GraphRun::apply(EGraph& graph, RuleIndex index, NodeIndex node, const ClassId* classes) {
+  const Rule& rule = space_.matcher->rules()[index];
+  const std::span<const ClassId> variables(classes, rule.variables.size());
+  const NodeIndex made = instantiate(graph, rule.right, variables, graph.sort(graph.find(node)));
+  if (made == kNone) return false;
+  ++result_.stats.applications;
+  graph.merge(node, made, {Reason::Kind::rule, index, variables});
+  if (result_.stats.applications < options_.budget.applications) return true;
+  stop_ = Stop::applications;
+  return false;
+}
+
+inline bool GraphRun::guided_round(EGraph& graph, Watch& watch) {
+  if (!begin_round(graph, watch)) return false;
+  stop_now_ = !propose(graph, watch);
+  const std::uint32_t size = graph.size();
+  std::size_t taken = 0;
+  for (; taken < kTakenPerRound && !stop_now_; ++taken) {
+    if (watch.spend(kApplySteps)) stop_now_ = true;
+    const std::optional<Candidate> next = options_.guide->take();
+    if (!next) break;
+    if (!apply(graph, next->rule, next->node, next->variables.data())) stop_now_ = true;
+  }
+  if (!graph.rebuild(watch)) stop_now_ = true;
+  if (!stop_now_) options_.guide->follow();
+  result_.stats.apply_ns += thread_cpu_ns() - matched_at_ns_;
+  result_.stats.nodes_applied += graph.size() - size;
+  return !stop_now_ && taken > 0;
+}
+
+inline bool GraphRun::propose(const EGraph& graph, Watch& watch) {
+  for (std::size_t i = 0; i < matches_.list.size();) {
+    proposed_.clear();
+    for (; i < matches_.list.size() && proposed_.size() < kProposedAtOnce; ++i) {
+      const Match& m = matches_.list[i];
+      if (!is_fresh(graph, m)) continue;
+      Candidate& c = proposed_.emplace_back(Candidate{m.rule, m.root, m.node, {}});
+      std::copy_n(matches_.classes.begin() + m.variables, space_.matcher->rules()[m.rule].variables.size(),
+                  c.variables.begin());
+    }
+    options_.guide->add(proposed_);
+    if (watch.spend(kGuideSteps * proposed_.size())) return false;
+  }
+  return true;
+}
+
+inline void GraphRun::find_matches(EGraph& graph, Watch& watch) {
+  std::vector<ClassId> level = graph.take_touched();
+  members_.reset(graph);
+  std::vector<std::uint8_t> reached(graph.size(), 0);
+  for (const ClassId id : level) reached[id] = 1;
+  std::uint64_t steps = kStepsPerRound;
+  const std::size_t enough = kMatchesPerRoom * (graph.room() + kMatchesPerRoom);
+  for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
+    std::vector<ClassId> above;
+    for (const ClassId id : level) {
+      const bool whole = space_.matcher->match(members_, id, distance, matches_, steps, watch);
+      if (!whole || matches_.list.size() >= enough) return;
+      graph.each_user(id, [&](NodeIndex user) {
+        if (watch.spend()) return;
+        const ClassId c = graph.find(user);
+        if (!reached[c]) reached[c] = 1, above.push_back(c);
+      });
+    }
+    level.swap(above);
+  }
+}
+
+inline bool GraphRun::is_fresh(const EGraph& graph, const Match& m) {
+  if (!right_sorts(graph, m)) return false;
+  // The root is mixed in like the variables: classes are small numbers, and a sum or exclusive or of two of them
+  // often equals that of two others.
+  std::uint64_t key = (m.rule + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15u;
+  const auto mix = [&key](ClassId id) { key = (key ^ id) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32; };
+  mix(graph.find(m.root));
+  for (std::size_t v = 0; v < space_.matcher->rules()[m.rule].variables.size(); ++v)
+    mix(matches_.classes[m.variables + v]);
+  return seen_.insert(key);
+}
+
+inline bool GraphRun::late(std::uint64_t after_ns) {
+  const SearchBudget& budget = options_.budget;
+  if (budget.cancelled != nullptr && budget.cancelled->load(std::memory_order_relaxed))
+    stop_ = Stop::cancelled;
+  else if (budget.nanoseconds != 0 && thread_cpu_ns() - begin_ + after_ns >= budget.nanoseconds)
+    stop_ = Stop::time;
+  else
+    return false;
+  return true;
+}
+
+inline bool GraphRun::over(std::uint64_t after_ns) {
+  const SearchBudget& budget = options_.budget;
+  if (result_.stats.applications >= budget.applications)
+    stop_ = Stop::applications;
+  else if (budget.graph_nodes != 0 && result_.stats.nodes >= budget.graph_nodes)
+    stop_ = Stop::nodes;
+  else
+    return late(after_ns);
+  return true;
+}
+
+inline bool GraphRun::over(const EGraph& graph, std::uint64_t after_ns) {
+  const bool moves = graph.spare() < std::min(kSpareNodes, graph.room());
+  after_ns += ns_per_node_ * graph.size() + (moves ? kMoveNs * graph.size() : 0) + seen_.growth() * kMoveNs;
+  if (over(after_ns)) return true;
+  if (growing(graph, moves) <= options_.budget.bytes) return false;
+  stop_ = Stop::bytes;
+  return true;
+}
+
+inline std::size_t GraphRun::growing(const EGraph& graph, bool moves) const {
+  const std::size_t nodes = graph.size(), found = matches_.list.size();
+  const auto bytes_of = [](const auto& v) {
+    return v.capacity() * sizeof(v[0]) * (v.size() + kSpareMatches > v.capacity() ? 3 : 1);
+  };
+  return (moves ? graph.bytes() * 9 / 4 : graph.bytes()) + bytes_of(matches_.list) + bytes_of(matches_.classes) +
+         std::max(members_.bytes(), std::bit_ceil(nodes) * kMemberBytes) + nodes +
+         seen_.bytes() * (seen_.growth() > 0 ? 3 : 1) + incumbents_.bytes() + order_.bytes_for(found) +
+         kExtractBytes * (nodes + std::min<std::size_t>(kSpareNodes, graph.room()));
+}
+
+// Runs graph after graph, each from the best term so far or from another.
+class Search : private GraphRun {
+ public:
+  Search(const SearchSpace& space, const SearchOptions& options) : GraphRun(space, options) {
+    CHECK((options.strategy == Strategy::guided) == (options.guide != nullptr));
+  }
+
+  SearchResult run(const Term& initial) {
+    incumbents_.remember(initial, cost(initial));
+    try {
+      if (options_.strategy == Strategy::saturate)
+        pulse(initial, options_.budget.nodes);
+      else
+        pulses(initial);
+    } catch (const std::bad_alloc&) {  // the system's memory limit is below ours
+      stop_ = Stop::bytes;
+    }
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  // A guided search goes three ways in turn, each from the initial term: from one way's result the next would hardly
+  // get away. So it finds all that the unguided ways would in the time that the guide leaves them. (A way that is stuck
+  // continues from the best result of any.)
+  void pulses(const Term& initial);
+
+  // Graphs begin small. They grow, as far as the budget allows, when several small ones bring nothing; when several of
+  // full size bring nothing either, this way ends. Returns false when no other way should be tried.
+  bool pulses(const Term& initial, Strategy way);
+
+  void finish() {
+    if (stop_ == Stop::contradiction) incumbents_.keep_initial();
+    result_.terms = incumbents_.take(options_.keep);
+    result_.stats.stop = stop_;
+    result_.stats.nanoseconds = thread_cpu_ns() - begin_;
+  }
+};
+
+void Search::pulses(const Term& initial) {
+  if (options_.guide == nullptr) {
+    pulses(initial, options_.strategy);
+    return;
+  }
+  for (const Strategy way : {Strategy::guided, Strategy::pulse, Strategy::best_first})
+    if (!pulses(initial, way) || options_.guide_alone) return;
+}
+
+bool Search::pulses(const Term& initial, Strategy way) {
+  way_ = way;
+  Term from = initial;
+  double from_cost = cost(initial), least_cost = from_cost;
+  how_from_.clear();
+  int without_progress = 0, without_record = 0, fruitless = 0;
+  bool cut = false;  // a fruitless graph was not as large as it might have been
+  std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
+  while (!over(0)) {
+    const auto room = static_cast<std::uint32_t>(kPulseRoom * from.nodes.size());
+    std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
+    if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
+    noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
+    const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
+    by_guide_ = way == Strategy::guided && !too_large;
+    const Stop how = pulse(from, nodes);
+    ++result_.stats.graphs;
+    if (how == Stop::contradiction || found_.roots.empty()) return false;
+    const double found_cost = cost(found_);
+    if (found_cost < from_cost) {
+      without_progress = 0;
+    } else {
+      ++without_progress;
+    }
+    if (found_cost < least_cost) {
+      least_cost = found_cost;
+      without_record = fruitless = 0;
+      cut = false;
+    } else {
+      ++without_record, ++fruitless;
+      cut = cut || how != Stop::saturated;
+      // Without noise the next graph would be identical.
+      if (how == Stop::saturated && fruitless > kPatience && way == Strategy::pulse) return true;
+    }
+    // Where the guide can do no more, every match is applied.
+    if (fruitless == kPatienceGuide && way == Strategy::guided) return true;
+    if (fruitless == kPatienceAll) {
+      stop_ = !cut ? Stop::saturated : how == Stop::bytes ? Stop::bytes : Stop::nodes;
+      if (!cut || how == Stop::bytes) return false;
+      if (most == options_.budget.nodes) return true;
+      most = static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.budget.nodes, kGrowth * std::uint64_t{most}));
+      fruitless = 0;
+      cut = false;
+    }
+    const bool back = without_progress > kPatience;
+    from = back ? incumbents_.best() : found_;
+    how_from_ = back ? result_.explanation : how_found_;
+    from_cost = cost(from);
+    if (back) without_progress = 0;
+  }
+  return false;
+}
 
 }  // namespace
 

@@ -107,6 +107,60 @@ bool inputs_finite(const expr::Expr& expr, const Samples& samples, const Call& c
   return true;
 }
 
+// Says what rounding may do to one output: its steps off by an ulp, at random.
+class Luck {
+ public:
+  Luck(Reference& reference, std::size_t output) : reference_(reference), output_(output) {}
+
+  // Returns whether such a result satisfies `explain`, in a few tries.
+  template <class Explains>
+  bool explains(std::size_t i, Explains explain) {
+    constexpr int kTries = 64;
+    bool explained = false;
+    for (int attempt = 0; attempt < kTries && !explained; ++attempt)
+      explained = explain(reference_.wobbled(output_, i, random_, true));
+    return explained;
+  }
+
+  // Returns whether steps off by an ulp leave hardly a digit right at one point, and now and then give a result far
+  // beyond the others, as in the tangent of a value that is all rounding error. Then the greatest of a few tries says
+  // little: some point of a set shows the result of one try in thousands. Errors that add up have no such outliers.
+  bool scattered(std::size_t i, double error, const Meter& meter) {
+    constexpr int kTries = 1024, kPointsMax = 64;
+    constexpr double kFarBeyond = 4;      // in 90th percentiles of the errors; a normal distribution reaches 2
+    constexpr double kBeyondTries = 1e6;  // times the tries, at most: a fault may show there, too
+    const double few_digits = reference_.outputs()[output_].type == Type::f32 ? 0x1p16 : 0x1p45;
+    if (++scattered_asked_ > kPointsMax) return false;
+    std::vector<double> errors;
+    for (int attempt = 0; attempt < kTries; ++attempt)
+      if (const double other = reference_.wobbled(output_, i, random_, true); std::isfinite(other))
+        errors.push_back(meter.error_ulp(i, other));
+    if (errors.size() < kTries / 2) return false;
+    std::sort(errors.begin(), errors.end());
+    const double median = errors[errors.size() / 2], most = errors[errors.size() * 9 / 10], greatest = errors.back();
+    return median >= few_digits && greatest >= kFarBeyond * most && error <= kBeyondTries * greatest;
+  }
+
+  // Bounds how far off the strict evaluation may be at one point, with the worst luck. Its steps are off by half an
+  // ulp, the perturbed ones by that and one more.
+  double strict_may_be_off_ulp(std::size_t i, const Meter& meter) {
+    constexpr int kTries = 64, kPointsMax = 64;
+    if (++asked_ > kPointsMax) return 0;  // so many points cannot all be unlucky
+    double greatest = 0;
+    for (int attempt = 0; attempt < kTries; ++attempt)
+      if (const double other = reference_.wobbled(output_, i, random_, false); std::isfinite(other))
+        greatest = std::max(greatest, meter.error_ulp(i, other));
+    return greatest / 3;
+  }
+
+ private:
+  Reference& reference_;
+  std::size_t output_;
+  Random random_{1};
+  int asked_ = 0;            ///< points at which strict_may_be_off_ulp() was called
+  int scattered_asked_ = 0;  ///< points at which scattered() was called
+};
+
 // Compares one output over one set.
 class Comparison {
  public:
@@ -120,7 +174,8 @@ class Comparison {
         standing_(standing),
         output_(output),
         places_(places_of(samples, values().per_call)),
-        tables_finite_(policy.kind != PolicyKind::fast || tables_finite(expr, samples)) {}
+        tables_finite_(policy.kind != PolicyKind::fast || tables_finite(expr, samples)),
+        luck_(reference, output) {}
 
   // Call after integers() or floats().
   [[nodiscard]] Tally tally() const {
@@ -175,10 +230,10 @@ class Comparison {
           const auto as_far = [&](double other) {
             return std::isfinite(other) && 2 * meter.error_ulp(i, other) >= error;
           };
-          if (excused(i, as_far) || (standing_.unrewritten && scattered(i, error, meter))) continue;
+          if (excused(i, as_far) || is_scattered(i, error, meter)) continue;
           if (standing_.at_edges && std::isfinite(strict) && error <= k * meter.error_ulp(i, strict) + bound.slack_ulp)
             continue;
-          if (standing_.point_by_point && error <= bound.k * strict_may_be_off_ulp(i, meter) + bound.slack_ulp)
+          if (standing_.point_by_point && error <= bound.k * luck_.strict_may_be_off_ulp(i, meter) + bound.slack_ulp)
             continue;
         }
         errors.ours_ulp = std::max(errors.ours_ulp, error);
@@ -243,48 +298,18 @@ class Comparison {
   // it in an unrewritten kernel or at an edge of overflow.
   template <class Explains>
   bool excused(std::size_t i, Explains explain) {
-    constexpr int kTries = 64;
     // So many unlucky points without a fault among them: an expression that leaves no digits right.
     constexpr std::size_t kEnough = 256;
     bool explained = standing_.fallback != nullptr ? as_fallback(i) : standing_.unrewritten && excused_ >= kEnough;
-    const bool wobbles = standing_.unrewritten || standing_.at_edges;
-    for (int attempt = 0; wobbles && attempt < kTries && !explained; ++attempt)
-      explained = explain(reference_.wobbled(output_, i, random_, true));
+    if (!explained && (standing_.unrewritten || standing_.at_edges)) explained = luck_.explains(i, explain);
     excused_ += explained ? 1 : 0;
     return explained;
   }
 
-  // Returns whether steps off by an ulp leave hardly a digit right at one point, and now and then give a result far
-  // beyond the others, as in the tangent of a value that is all rounding error. Then the greatest of a few tries says
-  // little: some point of a set shows the result of one try in thousands. Errors that add up have no such outliers.
-  bool scattered(std::size_t i, double error, const Meter& meter) {
-    constexpr int kTries = 1024, kPointsMax = 64;
-    constexpr double kFarBeyond = 4;      // in 90th percentiles of the errors; a normal distribution reaches 2
-    constexpr double kBeyondTries = 1e6;  // times the tries, at most: a fault may show there, too
-    const double few_digits = values().type == Type::f32 ? 0x1p16 : 0x1p45;
-    if (++scattered_asked_ > kPointsMax) return false;
-    std::vector<double> errors;
-    for (int attempt = 0; attempt < kTries; ++attempt)
-      if (const double other = reference_.wobbled(output_, i, random_, true); std::isfinite(other))
-        errors.push_back(meter.error_ulp(i, other));
-    if (errors.size() < kTries / 2) return false;
-    std::sort(errors.begin(), errors.end());
-    const double median = errors[errors.size() / 2], most = errors[errors.size() * 9 / 10], greatest = errors.back();
-    const bool yes = median >= few_digits && greatest >= kFarBeyond * most && error <= kBeyondTries * greatest;
+  bool is_scattered(std::size_t i, double error, const Meter& meter) {
+    const bool yes = standing_.unrewritten && luck_.scattered(i, error, meter);
     excused_ += yes ? 1 : 0;
     return yes;
-  }
-
-  // Bounds how far off the strict evaluation may be at one point, with the worst luck. Its steps are off by half an
-  // ulp, the perturbed ones by that and one more.
-  double strict_may_be_off_ulp(std::size_t i, const Meter& meter) {
-    constexpr int kTries = 64, kPointsMax = 64;
-    if (++asked_ > kPointsMax) return 0;  // so many points cannot all be unlucky
-    double greatest = 0;
-    for (int attempt = 0; attempt < kTries; ++attempt)
-      if (const double other = reference_.wobbled(output_, i, random_, false); std::isfinite(other))
-        greatest = std::max(greatest, meter.error_ulp(i, other));
-    return greatest / 3;
   }
 
   // Handles results where ours or the correct value is not finite.
@@ -331,10 +356,8 @@ class Comparison {
   std::vector<Place> places_;
   bool tables_finite_;  ///< computed under fast only
   double allowed_ulp_ = 0;
-  Random random_{1};
+  Luck luck_;
   std::size_t excused_ = 0;
-  int asked_ = 0;            ///< points at which strict_may_be_off_ulp() was called
-  int scattered_asked_ = 0;  ///< points at which scattered() was called
 };
 
 bool lanes_agree(Type type, const std::byte* a, const std::byte* b) {

@@ -25,6 +25,7 @@ class Random {
 
 /// Values travel as the bits of one lane.
 using Bits = std::uint64_t;
+using Point = std::vector<Bits>;  ///< one value per variable
 
 Bits bits_of(expr::Type type, double value);  ///< rounded to a float `type`; truncated and clamped to an integer one
 double value_of(expr::Type type, Bits bits);  ///< nearest double

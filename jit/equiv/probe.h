@@ -8,8 +8,6 @@
 
 namespace trident::equiv {
 
-using Point = std::vector<Bits>;  ///< one value per variable
-
 class Probe {
  public:
   /// `expr` has passed check() and must outlive the probe.

@@ -28,7 +28,7 @@ class Collector {
       if (out.per_call != per_call) continue;
       const auto& lanes = evaluator.lanes(expr_.outputs[k].node);
       for (std::size_t i = 0; i < count; ++i) {
-        out.unsure.push_back(lanes.unsure[i] & Evaluator<N>::kOpen);
+        out.unsure.push_back(lanes.unsure[i] & kOpen);
         if (!ir::is_float(out.type)) {
           out.integer.push_back(lanes.ci[i]);
           continue;
@@ -91,7 +91,7 @@ class Precision {
     }
     const auto& lanes = evaluator_->lanes(expr.outputs[output].node);
     Answer a;
-    a.unsure = lanes.unsure[0] & Evaluator<WideBig<kBits>>::kOpen;
+    a.unsure = lanes.unsure[0] & kOpen;
     if (a.unsure != 0) a.precise = evaluator_->precise();
     if (!ir::is_float(out.type)) {
       a.integer = lanes.ci[0];

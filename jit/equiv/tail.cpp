@@ -42,6 +42,75 @@ struct Stratum {
   double expected = 0;
 };
 
+PointErrors errors_at(Meter& meter, std::size_t i, double got) {
+  const OutputValues& v = meter.values();
+  if (v.unsure[i] == 0 && !std::isfinite(v.correct[i] + v.error[i])) meter.refine(i);
+  if (!meter.usable(i) || !std::isfinite(v.strict[i])) return {};
+  // At the edge of overflow rounding decides; otherwise a result that is not finite is as wrong as possible.
+  if (!std::isfinite(got))
+    return std::fabs(v.correct[i]) < greatest_finite(v.type) / 2
+               ? PointErrors{std::numeric_limits<double>::infinity(), 0}
+               : PointErrors{};
+  PointErrors e{meter.error_ulp(i, got), meter.error_ulp(i, v.strict[i])};
+  if (meter.trusted(i, score_of(e))) return e;
+  meter.refine(i);
+  if (!meter.usable(i)) return {};
+  return {meter.error_ulp(i, got), meter.error_ulp(i, v.strict[i])};
+}
+
+void take(PointErrors& greatest, const PointErrors& e) {
+  greatest.ours_ulp = std::max(greatest.ours_ulp, e.ours_ulp);
+  greatest.strict_ulp = std::max(greatest.strict_ulp, e.strict_ulp);
+}
+
+bool breaks(const TailQuestion& q, const PointErrors& greatest) {
+  return greatest.ours_ulp > q.k * greatest.strict_ulp + q.slack_ulp;
+}
+
+// Draws by Knuth's method for small means; by the normal distribution for great ones.
+std::uint64_t poisson(Random& random, double mean) {
+  if (mean > 30) {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += random.unit();
+    return static_cast<std::uint64_t>(std::max(0.0, std::round(mean + std::sqrt(mean) * sum)));
+  }
+  const double least = std::exp(-mean);
+  std::uint64_t count = 0;
+  for (double product = random.unit(); product > least; product *= random.unit()) ++count;
+  return count;
+}
+
+// Draws sets from the strata, and counts those that break the policy.
+Tail estimate(const TailQuestion& q, const std::vector<Stratum>& strata, Random& random) {
+  Tail tail;
+  PointErrors certain{0, 0};  // from strata whose points are all in every set
+  std::vector<const Stratum*> rare;
+  for (const Stratum& s : strata) {
+    if (s.points.empty()) continue;
+    for (const PointErrors& e : s.points) {
+      tail.ours_ulp = std::max(tail.ours_ulp, e.ours_ulp);
+      tail.strict_ulp = std::max(tail.strict_ulp, e.strict_ulp);
+    }
+    if (s.expected < 8 * static_cast<double>(s.points.size())) {
+      rare.push_back(&s);
+      continue;
+    }
+    for (const PointErrors& e : s.points) take(certain, e);
+  }
+  if (!breaks(q, {tail.ours_ulp, certain.strict_ulp})) return tail;  // no set can be worse
+  int broken = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    PointErrors greatest = certain;
+    for (const Stratum* s : rare)
+      for (std::uint64_t n = poisson(random, s->expected); n > 0; --n)
+        take(greatest, s->points[random.below(s->points.size())]);
+    if (breaks(q, greatest)) ++broken;
+  }
+  tail.probability = static_cast<double>(broken) / kTrials;
+  return tail;
+}
+
+// Climbs from level to level: from the points of a set beyond a threshold to others nearby that are beyond it too.
 class Climb {
  public:
   explicit Climb(const TailQuestion& q) : q_(q), random_(q.seed ^ 0x7A11u) {
@@ -68,8 +137,7 @@ class Climb {
       for (Place& place : level)
         if (score_of(place.errors) >= threshold_ && chains.size() < kChains) chains.push_back(std::move(place));
     }
-    tail_.probability = estimate();
-    return tail_;
+    return estimate(q_, strata_, random_);
   }
 
  private:
@@ -190,76 +258,12 @@ class Climb {
     return {};
   }
 
-  static PointErrors errors_at(Meter& meter, std::size_t i, double got) {
-    const OutputValues& v = meter.values();
-    if (v.unsure[i] == 0 && !std::isfinite(v.correct[i] + v.error[i])) meter.refine(i);
-    if (!meter.usable(i) || !std::isfinite(v.strict[i])) return {};
-    // At the edge of overflow rounding decides; otherwise a result that is not finite is as wrong as possible.
-    if (!std::isfinite(got))
-      return std::fabs(v.correct[i]) < greatest_finite(v.type) / 2
-                 ? PointErrors{std::numeric_limits<double>::infinity(), 0}
-                 : PointErrors{};
-    PointErrors e{meter.error_ulp(i, got), meter.error_ulp(i, v.strict[i])};
-    if (meter.trusted(i, score_of(e))) return e;
-    meter.refine(i);
-    if (!meter.usable(i)) return {};
-    return {meter.error_ulp(i, got), meter.error_ulp(i, v.strict[i])};
-  }
-
-  // Draws by Knuth's method for small means; by the normal distribution for great ones.
-  std::uint64_t poisson(double mean) {
-    if (mean > 30) {
-      double sum = -6;
-      for (int i = 0; i < 12; ++i) sum += random_.unit();
-      return static_cast<std::uint64_t>(std::max(0.0, std::round(mean + std::sqrt(mean) * sum)));
-    }
-    const double least = std::exp(-mean);
-    std::uint64_t count = 0;
-    for (double product = random_.unit(); product > least; product *= random_.unit()) ++count;
-    return count;
-  }
-
-  double estimate() {
-    PointErrors certain{0, 0};  // from strata whose points are all in every set
-    std::vector<const Stratum*> rare;
-    for (const Stratum& s : strata_) {
-      if (s.points.empty()) continue;
-      for (const PointErrors& e : s.points) {
-        tail_.ours_ulp = std::max(tail_.ours_ulp, e.ours_ulp);
-        tail_.strict_ulp = std::max(tail_.strict_ulp, e.strict_ulp);
-      }
-      if (s.expected < 8 * static_cast<double>(s.points.size())) {
-        rare.push_back(&s);
-        continue;
-      }
-      for (const PointErrors& e : s.points) take(certain, e);
-    }
-    if (!breaks({tail_.ours_ulp, certain.strict_ulp})) return 0;  // no set can be worse
-    int broken = 0;
-    for (int trial = 0; trial < kTrials; ++trial) {
-      PointErrors greatest = certain;
-      for (const Stratum* s : rare)
-        for (std::uint64_t n = poisson(s->expected); n > 0; --n)
-          take(greatest, s->points[random_.below(s->points.size())]);
-      if (breaks(greatest)) ++broken;
-    }
-    return static_cast<double>(broken) / kTrials;
-  }
-  [[nodiscard]] bool breaks(const PointErrors& greatest) const {
-    return greatest.ours_ulp > q_.k * greatest.strict_ulp + q_.slack_ulp;
-  }
-  static void take(PointErrors& greatest, const PointErrors& e) {
-    greatest.ours_ulp = std::max(greatest.ours_ulp, e.ours_ulp);
-    greatest.strict_ulp = std::max(greatest.strict_ulp, e.strict_ulp);
-  }
-
   const TailQuestion& q_;
   Random random_;
   bool has_scalars_ = false;
   std::vector<Stratum> strata_;
   double threshold_ = 0;  ///< of the current level
   double share_ = 0;      ///< the share of the level before that lies beyond it
-  Tail tail_;
 };
 
 }  // namespace

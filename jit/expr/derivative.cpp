@@ -1,6 +1,6 @@
 // Replaces Diff nodes by expressions.
 //
-// Each op has its partial derivatives in one table (partials_of); the forward pass multiplies them into tangents (one
+// Each op has its partial derivatives in one table (tangents.h); the forward pass multiplies them into tangents (one
 // variable), the reverse pass into adjoints (several variables of one expression). Diff nodes are replaced in order,
 // inner ones first, so that second derivatives are derivatives of the expression that an inner one became. Factors of
 // zero and one never become nodes.
@@ -16,12 +16,11 @@
 // respect to an array they would be arrays again.
 #include <algorithm>
 #include <array>
-#include <numbers>
 #include <optional>
 
-#include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/tangents.h"
 #include "runtime/base/limits.h"
 
 namespace trident::expr {
@@ -30,42 +29,11 @@ namespace {
 // Derivatives may be longer than a submitted expression may be.
 constexpr std::uint32_t kNodesMax = 4 * limits::kExprNodesMax;
 
-// The derivative of a node with respect to one operand, stored as its effect on a tangent t.
-struct Partial {
-  enum class Kind : std::uint8_t { zero, one, times, over };
-  Kind kind = Kind::zero;
-  bool negative = false;
-  NodeId factor;
-};
-
-Partial one() {
-  return {Partial::Kind::one, false, {}};
-}
-Partial minus_one() {
-  return {Partial::Kind::one, true, {}};
-}
-Partial times(NodeId f) {
-  return {Partial::Kind::times, false, f};
-}
-Partial minus_times(NodeId f) {
-  return {Partial::Kind::times, true, f};
-}
-Partial over(NodeId f) {
-  return {Partial::Kind::over, false, f};
-}
-Partial minus_over(NodeId f) {
-  return {Partial::Kind::over, true, f};
-}
-
-struct Partials {
-  Partial a, b, c;
-};
-
-class Differentiator {
+// Makes derivatives, forwards or backwards.
+class Differentiator : private Tangents {
  public:
   /// `values`: per node of the builder, as far as it goes, whether its value is needed whatever the derivatives are.
-  Differentiator(Builder& builder, const std::vector<bool>& values) : b_(builder), values_(values) {}
-  // Nodes travel by value here: the builder's vector moves while new ones are appended.
+  Differentiator(Builder& builder, const std::vector<bool>& values) : Tangents(builder), values_(values) {}
 
   /// Returns the derivative of `e` with respect to `x`, forwards.
   Result<NodeId> forward(NodeId e, NodeId x) {
@@ -122,31 +90,7 @@ class Differentiator {
 
   // Finds, per node up to `e`, whether e reaches it and it reaches one of xs through values that have derivatives.
   // Appends the reached nodes to `reached_`: each of many derivatives sees a small part of the expression.
-  std::vector<bool> dependence(NodeId e, const std::vector<NodeId>& xs) {
-    std::vector<bool> reached(e.index + 1, false), depends(e.index + 1, false);
-    reached[e.index] = true;
-    reached_ = {e.index};
-    for (std::size_t k = 0; k < reached_.size(); ++k) {
-      const Node n = b_.at(NodeId(reached_[k]));
-      for (const NodeId operand : {n.a, n.b, n.c}) {
-        if (!operand.valid() || reached[operand.index]) continue;
-        reached[operand.index] = true;
-        reached_.push_back(operand.index);
-      }
-    }
-    std::sort(reached_.begin(), reached_.end());
-    for (const NodeId x : xs) {
-      if (x.index <= e.index) depends[x.index] = reached[x.index];
-    }
-    for (const std::uint32_t i : reached_) {
-      const Node n = b_.at(NodeId(i));
-      if (!ir::is_float(n.type)) continue;
-      for (const NodeId operand : {n.a, n.b, n.c}) {
-        if (operand.valid() && depends[operand.index]) depends[i] = true;
-      }
-    }
-    return depends;
-  }
+  std::vector<bool> dependence(NodeId e, const std::vector<NodeId>& xs);
 
   // Returns whether a value is needed besides its derivative. Computed on demand: few derivatives ask.
   bool is_needed(NodeId id) {
@@ -168,63 +112,8 @@ class Differentiator {
     }
   }
 
-  // --- arithmetic on tangents: an invalid id is zero ---
-  NodeId constant(Type type, double v) { return b_.constant(type, v); }
-  bool is_one(NodeId id) const {
-    const Node n = b_.at(id);
-    return n.op == Op::Constant && value_of(n.type, n.imm) == 1;
-  }
-  NodeId cast(Type type, NodeId t) { return t.valid() ? b_.cast(type, t) : t; }
-  NodeId mul(NodeId x, NodeId y) { return is_one(x) ? y : is_one(y) ? x : b_.op(Op::Mul, x, y); }
-  NodeId sum(NodeId x, NodeId y, bool subtract) {
-    if (!y.valid()) return x;
-    if (!x.valid()) return subtract ? b_.op(Op::Neg, y) : y;
-    return b_.op(subtract ? Op::Sub : Op::Add, x, y);
-  }
-  NodeId apply(const Partial& p, NodeId t) {
-    switch (p.kind) {
-      case Partial::Kind::zero: return {};
-      case Partial::Kind::one: return t;
-      case Partial::Kind::times: return mul(t, p.factor);
-      case Partial::Kind::over: return is_one(t) ? b_.op(Op::Recip, p.factor) : b_.op(Op::Div, t, p.factor);
-    }
-    CHECK(false);
-  }
-  NodeId choose(NodeId condition, NodeId yes, NodeId no, Type type) {
-    if (!yes.valid() && !no.valid()) return {};
-    const NodeId zero = constant(type, 0);
-    return b_.op(Op::Select, condition, yes.valid() ? yes : zero, no.valid() ? no : zero);
-  }
-  // Returns whether the result of min or max is its first operand: it comes first, or the second is NaN.
-  NodeId first_wins(Node n) {
-    const NodeId first = b_.op(n.op == Op::Min ? Op::Le : Op::Ge, n.a, n.b);
-    return b_.op(Op::Or, first, b_.op(Op::Ne, n.b, n.b));
-  }
-
   // Returns the tangent of `node` from those of its operands.
-  Result<NodeId> push(NodeId id, Node node, const std::vector<NodeId>& tangent, NodeId x) {
-    const auto of = [&](NodeId operand) { return operand.valid() ? tangent[operand.index] : NodeId(); };
-    if (node.op == Op::Select) return choose(node.a, of(node.b), of(node.c), node.type);
-    if (node.op == Op::Min || node.op == Op::Max) return choose(first_wins(node), of(node.a), of(node.b), node.type);
-    if (node.op == Op::Cast) return cast(node.type, of(node.a));
-    const Signature signature = info(node.op).signature;
-    if (signature == Signature::Reduce || signature == Signature::Reduce2)
-      return reduction(node, of(node.a), of(node.b), x);
-    if (signature == Signature::Read)
-      return NodeId();  // tables are constant, and their elements' numbers have steps only
-    if (node.op == Op::Div && of(node.b).valid()) return quotient(id, node, of(node.a), of(node.b));
-    const Partials p = partials_of(id, node);
-    NodeId total;
-    const Partial partial[] = {p.a, p.b, p.c};
-    const NodeId operands[] = {node.a, node.b, node.c};
-    for (int k = 0; k < 3; ++k) {
-      const NodeId t = of(operands[k]);
-      if (t.valid()) total = sum(total, apply(partial[k], t), partial[k].negative);
-    }
-    return total;
-  }
-
-  bool is_reciprocal(Node node) const { return node.op == Op::Div && is_one(node.a); }
+  Result<NodeId> push(NodeId id, Node node, const std::vector<NodeId>& tangent, NodeId x);
 
   // Returns the tangent of a quotient from its operands' tangents; the first may be zero.
   NodeId quotient(NodeId id, Node node, NodeId ta, NodeId tb) {
@@ -265,141 +154,98 @@ class Differentiator {
   }
 
   // Adds the adjoint of `node`, times its partials, to those of its operands.
-  void pull(NodeId id, Node node, const std::vector<bool>& depends, std::vector<NodeId>& adjoint) {
-    const NodeId t = adjoint[id.index];
-    const auto give = [&](NodeId operand, NodeId share, bool negative) {
-      if (!operand.valid() || !depends[operand.index] || !share.valid()) return;
-      NodeId& sink = adjoint[operand.index];
-      sink = sum(sink, share, negative);
-    };
-    if (node.op == Op::Variable || info(node.op).signature == Signature::Read) return;
-    if (node.op == Op::Select) {
-      if (depends[node.b.index]) give(node.b, choose(node.a, t, {}, node.type), false);
-      if (depends[node.c.index]) give(node.c, choose(node.a, {}, t, node.type), false);
-      return;
-    }
-    if (node.op == Op::Min || node.op == Op::Max) {
-      const NodeId first = first_wins(node);
-      if (depends[node.a.index]) give(node.a, choose(first, t, {}, node.type), false);
-      if (depends[node.b.index]) give(node.b, choose(first, {}, t, node.type), false);
-      return;
-    }
-    if (node.op == Op::Cast) {
-      if (ir::is_float(b_.type_of(node.a))) give(node.a, cast(b_.type_of(node.a), t), false);
-      return;
-    }
-    if (node.op == Op::Div && depends[node.b.index]) {
-      const auto [to_a, to_b] = quotient_shares(id, node, t);
-      give(node.a, to_a, false), give(node.b, to_b, true);
-      return;
-    }
-    const Partials p = partials_of(id, node);
-    const Partial partial[] = {p.a, p.b, p.c};
-    const NodeId operands[] = {node.a, node.b, node.c};
-    for (int k = 0; k < 3; ++k) {
-      if (operands[k].valid() && depends[operands[k].index]) {
-        give(operands[k], apply(partial[k], t), partial[k].negative);
-      }
-    }
-  }
-
-  // --- the table ---
-  Partials partials_of(NodeId y, Node n) {
-    const Type t = n.type;
-    const NodeId a = n.a;
-    const NodeId b = n.b;
-    const auto c = [&](double v) { return constant(t, v); };
-    const auto op = [&](Op o, NodeId p, NodeId q = {}) { return b_.op(o, p, q); };
-    const auto square = [&](NodeId p) { return op(Op::Mul, p, p); };
-    // (1 - a)(1 + a) keeps the digits that 1 - a^2 loses near 1.
-    const auto one_minus_square = [&] { return op(Op::Mul, op(Op::Sub, c(1), a), op(Op::Add, c(1), a)); };
-    switch (real_op(n.op)) {
-      case RealOp::Add: return {one(), one(), {}};
-      case RealOp::Sub: return {one(), minus_one(), {}};
-      case RealOp::Mul: return {times(b), times(a), {}};
-      case RealOp::Div: return {over(b), {}, {}};  // of a divisor that depends: quotient() and quotient_shares()
-      case RealOp::Neg: return {minus_one(), {}, {}};
-      case RealOp::Abs: return {times(op(Op::Sign, a)), {}, {}};
-      case RealOp::Fma: return {times(b), times(a), one()};
-      case RealOp::Recip: return {minus_times(square(y)), {}, {}};
-      case RealOp::Sqrt: return {over(op(Op::Mul, c(2), y)), {}, {}};
-      case RealOp::Rsqrt: return {times(op(Op::Mul, c(-0.5), op(Op::Mul, y, square(y)))), {}, {}};
-      case RealOp::Cbrt: return {over(op(Op::Mul, c(3), square(y))), {}, {}};
-      case RealOp::Hypot: return {times(op(Op::Div, a, y)), times(op(Op::Div, b, y)), {}};
-      case RealOp::Exp: return {times(y), {}, {}};
-      case RealOp::Exp2: return {times(op(Op::Mul, c(std::numbers::ln2), y)), {}, {}};
-      case RealOp::Expm1: return {times(op(Op::Exp, a)), {}, {}};
-      case RealOp::Log: return {over(a), {}, {}};
-      case RealOp::Log2: return {over(op(Op::Mul, c(std::numbers::ln2), a)), {}, {}};
-      case RealOp::Log10: return {over(op(Op::Mul, c(std::numbers::ln10), a)), {}, {}};
-      case RealOp::Log1p: return {over(op(Op::Add, c(1), a)), {}, {}};
-      case RealOp::Pow: return power(y, n);
-      case RealOp::Powi: return integer_power(n);
-      case RealOp::Sin: return {times(op(Op::Cos, a)), {}, {}};
-      case RealOp::Cos: return {minus_times(op(Op::Sin, a)), {}, {}};
-      case RealOp::Tan: return {times(op(Op::Add, c(1), square(y))), {}, {}};
-      case RealOp::Asin: return {over(op(Op::Sqrt, one_minus_square())), {}, {}};
-      case RealOp::Acos: return {minus_over(op(Op::Sqrt, one_minus_square())), {}, {}};
-      case RealOp::Atan: return {over(op(Op::Add, c(1), square(a))), {}, {}};
-      case RealOp::Atan2: {
-        // b / (a^2 + b^2), whose squares would leave the type's range long before the quotient does.
-        const NodeId radius = op(Op::Hypot, a, b);
-        return {times(op(Op::Div, op(Op::Div, b, radius), radius)),
-                minus_times(op(Op::Div, op(Op::Div, a, radius), radius)),
-                {}};
-      }
-      case RealOp::Sinh: return {times(op(Op::Cosh, a)), {}, {}};
-      case RealOp::Cosh: return {times(op(Op::Sinh, a)), {}, {}};
-      case RealOp::Tanh: return {times(op(Op::Sub, c(1), square(y))), {}, {}};
-      case RealOp::Asinh: return {over(op(Op::Hypot, a, c(1))), {}, {}};
-      case RealOp::Acosh: {
-        const NodeId below = op(Op::Sqrt, op(Op::Sub, a, c(1)));
-        return {over(op(Op::Mul, below, op(Op::Sqrt, op(Op::Add, a, c(1))))), {}, {}};
-      }
-      case RealOp::Atanh: return {over(one_minus_square()), {}, {}};
-      case RealOp::Erf:
-        return {times(op(Op::Mul, c(2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
-      case RealOp::Erfc:
-        return {times(op(Op::Mul, c(-2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
-      // The quotient's integer part from the exact remainder: a / b may be rounded up to the next integer.
-      case RealOp::Fmod: return {one(), minus_times(op(Op::Rint, op(Op::Div, op(Op::Sub, a, y), b))), {}};
-      case RealOp::Copysign: return {times(op(Op::Mul, op(Op::Sign, a), op(Op::Copysign, c(1), b))), {}, {}};
-      case RealOp::Floor:
-      case RealOp::Ceil:
-      case RealOp::Round:
-      case RealOp::Rint:
-      case RealOp::Trunc:
-      case RealOp::Sign: return {};
-      case RealOp::Min:
-      case RealOp::Max: break;  // dealt with by push() and pull()
-    }
-    CHECK(false);
-  }
-
-  Partials power(NodeId y, Node n) {
-    const Node exponent = b_.at(n.b);
-    const bool constant_exponent = exponent.op == Op::Constant;
-    const double e = constant_exponent ? value_of(n.type, exponent.imm) : 0;
-    const NodeId less = constant_exponent ? constant(n.type, e - 1) : b_.op(Op::Sub, n.b, constant(n.type, 1));
-    const Partial base = times(b_.op(Op::Mul, n.b, b_.op(Op::Pow, n.a, less)));
-    if (constant_exponent) return {base, {}, {}};
-    return {base, times(b_.op(Op::Mul, y, b_.op(Op::Log, n.a))), {}};
-  }
-
-  Partials integer_power(Node n) {
-    const auto e = static_cast<std::int64_t>(n.imm);
-    if (e == 0) return {};
-    if (e == 1) return {one(), {}, {}};
-    const NodeId rest = e == 2 ? n.a : b_.powi(n.a, e - 1);
-    return {times(b_.op(Op::Mul, constant(n.type, static_cast<double>(e)), rest)), {}, {}};
-  }
-
-  Builder& b_;
+  void pull(NodeId id, Node node, const std::vector<bool>& depends, std::vector<NodeId>& adjoint);
   const std::vector<bool>& values_;
   std::vector<std::uint32_t> reached_;          ///< of the derivative that is being made, operands first
   const std::vector<bool>* depends_ = nullptr;  ///< of the derivative that is being made
   std::vector<bool> needed_;                    ///< empty until something asks
 };
+
+std::vector<bool> Differentiator::dependence(NodeId e, const std::vector<NodeId>& xs) {
+  std::vector<bool> reached(e.index + 1, false), depends(e.index + 1, false);
+  reached[e.index] = true;
+  reached_ = {e.index};
+  for (std::size_t k = 0; k < reached_.size(); ++k) {
+    const Node n = b_.at(NodeId(reached_[k]));
+    for (const NodeId operand : {n.a, n.b, n.c}) {
+      if (!operand.valid() || reached[operand.index]) continue;
+      reached[operand.index] = true;
+      reached_.push_back(operand.index);
+    }
+  }
+  std::sort(reached_.begin(), reached_.end());
+  for (const NodeId x : xs) {
+    if (x.index <= e.index) depends[x.index] = reached[x.index];
+  }
+  for (const std::uint32_t i : reached_) {
+    const Node n = b_.at(NodeId(i));
+    if (!ir::is_float(n.type)) continue;
+    for (const NodeId operand : {n.a, n.b, n.c}) {
+      if (operand.valid() && depends[operand.index]) depends[i] = true;
+    }
+  }
+  return depends;
+}
+
+Result<NodeId> Differentiator::push(NodeId id, Node node, const std::vector<NodeId>& tangent, NodeId x) {
+  const auto of = [&](NodeId operand) { return operand.valid() ? tangent[operand.index] : NodeId(); };
+  if (node.op == Op::Select) return choose(node.a, of(node.b), of(node.c), node.type);
+  if (node.op == Op::Min || node.op == Op::Max) return choose(first_wins(node), of(node.a), of(node.b), node.type);
+  if (node.op == Op::Cast) return cast(node.type, of(node.a));
+  const Signature signature = info(node.op).signature;
+  if (signature == Signature::Reduce || signature == Signature::Reduce2)
+    return reduction(node, of(node.a), of(node.b), x);
+  if (signature == Signature::Read)
+    return NodeId();  // tables are constant, and their elements' numbers have steps only
+  if (node.op == Op::Div && of(node.b).valid()) return quotient(id, node, of(node.a), of(node.b));
+  const Partials p = partials_of(id, node);
+  NodeId total;
+  const Partial partial[] = {p.a, p.b, p.c};
+  const NodeId operands[] = {node.a, node.b, node.c};
+  for (int k = 0; k < 3; ++k) {
+    const NodeId t = of(operands[k]);
+    if (t.valid()) total = sum(total, apply(partial[k], t), partial[k].negative);
+  }
+  return total;
+}
+
+void Differentiator::pull(NodeId id, Node node, const std::vector<bool>& depends, std::vector<NodeId>& adjoint) {
+  const NodeId t = adjoint[id.index];
+  const auto give = [&](NodeId operand, NodeId share, bool negative) {
+    if (!operand.valid() || !depends[operand.index] || !share.valid()) return;
+    NodeId& sink = adjoint[operand.index];
+    sink = sum(sink, share, negative);
+  };
+  if (node.op == Op::Variable || info(node.op).signature == Signature::Read) return;
+  if (node.op == Op::Select) {
+    if (depends[node.b.index]) give(node.b, choose(node.a, t, {}, node.type), false);
+    if (depends[node.c.index]) give(node.c, choose(node.a, {}, t, node.type), false);
+    return;
+  }
+  if (node.op == Op::Min || node.op == Op::Max) {
+    const NodeId first = first_wins(node);
+    if (depends[node.a.index]) give(node.a, choose(first, t, {}, node.type), false);
+    if (depends[node.b.index]) give(node.b, choose(first, {}, t, node.type), false);
+    return;
+  }
+  if (node.op == Op::Cast) {
+    if (ir::is_float(b_.type_of(node.a))) give(node.a, cast(b_.type_of(node.a), t), false);
+    return;
+  }
+  if (node.op == Op::Div && depends[node.b.index]) {
+    const auto [to_a, to_b] = quotient_shares(id, node, t);
+    give(node.a, to_a, false), give(node.b, to_b, true);
+    return;
+  }
+  const Partials p = partials_of(id, node);
+  const Partial partial[] = {p.a, p.b, p.c};
+  const NodeId operands[] = {node.a, node.b, node.c};
+  for (int k = 0; k < 3; ++k) {
+    if (operands[k].valid() && depends[operands[k].index]) {
+      give(operands[k], apply(partial[k], t), partial[k].negative);
+    }
+  }
+}
 
 // Rebuilds `source` without its Diff nodes.
 class Elimination {

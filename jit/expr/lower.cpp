@@ -30,14 +30,156 @@ using KOp = kir::Op;
 // Room that one more node may take: the longest expansion of a math function is far below it.
 constexpr std::size_t kNodeInstsMax = 2048;
 
-class Lowering {
+// Holds a kernel as far as it is lowered, with the values of the expression's nodes.
+class NodeValues {
+ protected:
+  NodeValues(const Expr& expr, const LowerOptions& options)
+      : expr_(expr), options_(options), b_(kernel_), ranges_(expr, options) {}
+  NodeValues(const NodeValues&) = delete;  // b_ points to kernel_
+
+  [[nodiscard]] Value at(NodeId id) const { return values_[id.index]; }
+
+  Fact fact(NodeId id) { return ranges_.at(id); }
+
+  // Returns the range that a math function may assume of its argument: none under the exact policy, whose bits must not
+  // depend on how much was proven.
+  Range range(NodeId id) { return options_.policy.kind == PolicyKind::exact ? Range{} : fact(id).range(); }
+
+  Value one(Type type) { return ir::is_int(type) ? b_.constant_int(type, 1) : b_.constant(type, 1); }
+  Value zero(Type type) { return ir::is_int(type) ? b_.constant_int(type, 0) : b_.constant(type, 0); }
+
+  const Expr& expr_;
+  const LowerOptions& options_;
+  kir::Kernel kernel_;
+  kir::Builder b_;
+  Ranges ranges_;
+  std::vector<Value> values_;
+};
+
+// Lowers powers with whole exponents.
+class Powers : protected NodeValues {
+ protected:
+  Powers(const Expr& expr, const LowerOptions& options)
+      : NodeValues(expr, options), plain_powers_(accurate_chains(expr, options)) {}
+
+  Value powi(const Node& n);
+
+  // 1 / a^size, where `product` is a^size. Where that overflows, or is denormal and has lost bits, the inverse may
+  // still be a number of the type: there the inverse of one half of the power is divided by the other half.
+  Value inverse_power(const Node& n, std::uint64_t size, Value product) {
+    const Value inverse = b_.div(one(n.type), product);
+    if (size == 1 || ir::is_int(n.type) || inverse_is_tame(n)) return inverse;
+    PowerChain<Value> chain(at(n.a));
+    const auto part = [&](std::uint64_t m) { return chain.power(m, [&](Value x, Value y) { return b_.mul(x, y); }); };
+    const Value halves = b_.div(b_.div(one(n.type), part(size / 2)), part(size - size / 2));
+    const Value magnitude = b_.abs(product);
+    const Value finite = b_.lt(magnitude, b_.constant(n.type, std::numeric_limits<double>::infinity()));
+    const Value normal = b_.le(b_.constant(n.type, n.type == Type::f32 ? 0x1p-126 : 0x1p-1022), magnitude);
+    return b_.select(finite, b_.select(normal, inverse, halves), halves);
+  }
+
+  Value plain_power(Value a, std::uint64_t n) {
+    return PowerChain<Value>(a).power(n, [&](Value x, Value y) { return b_.mul(x, y); });
+  }
+
+  // Integers have exponents of any size.
+  Value binary_power(Value square, std::uint64_t n) {
+    Value product;
+    for (; n != 0; n >>= 1) {
+      if ((n & 1) != 0) product = product.valid() ? b_.mul(product, square) : square;
+      if (n > 1) square = b_.mul(square, square);
+    }
+    return product;
+  }
+
+  // All products below a^|n| are finite.
+  bool power_is_tame(const Node& n) {
+    const Fact a = fact(n.a);
+    const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
+    const double most = std::pow(std::max(std::fabs(a.lo), std::fabs(a.hi)), size);
+    return !a.may_be_nan && most < (n.type == Type::f32 ? 0x1p120 : 0x1p1000);
+  }
+
+  // a^|n| neither overflows nor underflows.
+  bool inverse_is_tame(const Node& n) {
+    const Fact a = fact(n.a);
+    const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
+    const double nearest = a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0;
+    return power_is_tame(n) && std::pow(nearest, size) > (n.type == Type::f32 ? 0x1p-120 : 0x1p-1000);
+  }
+
+  // a^n with the error of each product carried along (high + low), and one rounding at the end.
+  Value paired_power(Value a, std::uint64_t n);
+
+  // Computes the power by the function pow. An f32 does not hold every exponent. The part that it cannot hold, such as
+  // the last bit of an odd one, becomes a factor of its own, on the same side of one.
+  Value large_power(const Node& n, std::int64_t exponent) {
+    constexpr std::int64_t kLowBits = 0xFF;
+    static_assert((std::int64_t{1} << 31) / (kLowBits + 1) <= 1 << 24);  // the largest exponent there is: checker.cpp
+    if (n.type == Type::f64 || static_cast<double>(static_cast<float>(exponent)) == static_cast<double>(exponent))
+      return power_by_function(n, exponent);
+    const std::int64_t low = std::abs(exponent) & kLowBits;
+    const std::int64_t sign = exponent < 0 ? -1 : 1;
+    return b_.mul(power_by_function(n, exponent - sign * low), power_by_function(n, sign * low));
+  }
+
+  Value power_by_function(const Node& n, std::int64_t exponent) {
+    const auto whole = static_cast<double>(exponent);
+    const std::array<Value, 2> args = {at(n.a), b_.constant(n.type, whole)};
+    const std::array<Range, 2> ranges = {range(n.a), Range{whole, whole, false}};
+    return kir::math::emit(b_, Function::Pow, args, ranges, options_.accuracy);
+  }
+
+  std::vector<bool> plain_powers_;  // see accurate_chains
+};
+
+Value Powers::powi(const Node& n) {
+  const auto exponent = static_cast<std::int64_t>(n.imm);
+  const std::uint64_t size =
+      exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
+  if (size == 0) return one(n.type);
+  const bool exact = options_.policy.kind == PolicyKind::exact;
+  Value product;
+  if (ir::is_int(n.type)) {
+    product = binary_power(at(n.a), size);
+  } else if (size > kPowerChainMax) {
+    return large_power(n, exponent);
+  } else if (plain_powers_[values_.size()] || exact) {
+    product = plain_power(at(n.a), size);
+  } else {
+    product = paired_power(at(n.a), size);
+    // Where a product overflows its error is NaN, and the plain chain is right.
+    if (!power_is_tame(n)) {
+      const Value infinity = b_.constant(n.type, std::numeric_limits<double>::infinity());
+      product = b_.select(b_.lt(b_.abs(product), infinity), product, plain_power(at(n.a), size));
+    }
+  }
+  return exponent < 0 ? inverse_power(n, size, product) : product;
+}
+
+Value Powers::paired_power(Value a, std::uint64_t n) {
+  Value high = a;
+  Value low;
+  for (int bit = 62 - std::countl_zero(n); bit >= 0; --bit) {
+    const bool odd = (n >> bit & 1) != 0;
+    const Value twice = low.valid() ? b_.add(high, high) : Value{};
+    if (bit == 0 && !odd) return low.valid() ? b_.fma(high, high, b_.mul(twice, low)) : b_.mul(high, high);
+    const Value square = b_.mul(high, high);
+    const Value rest = b_.fms(high, high, square);
+    low = low.valid() ? b_.fma(twice, low, rest) : rest;
+    high = square;
+    if (!odd) continue;
+    if (bit == 0) return b_.fma(high, a, b_.mul(low, a));
+    const Value product = b_.mul(high, a);
+    low = b_.fma(low, a, b_.fms(high, a, product));
+    high = product;
+  }
+  return high;
+}
+
+class Lowering : private Powers {
  public:
-  Lowering(const Expr& expr, const LowerOptions& options)
-      : expr_(expr),
-        options_(options),
-        b_(kernel_),
-        ranges_(expr, options),
-        plain_powers_(accurate_chains(expr, options)) {}
+  Lowering(const Expr& expr, const LowerOptions& options) : Powers(expr, options) {}
 
   /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since.
   Result<kir::Kernel> run(const std::vector<kir::OutputKind>& kinds) {
@@ -87,16 +229,8 @@ class Lowering {
       if (expr_.variables[i].is_table()) kernel_.inputs[place_[i]].length = length++;
   }
 
-  [[nodiscard]] Value at(NodeId id) const { return values_[id.index]; }
-
   // Returns a comparison as a mask for lanes of `type`.
   Value mask(NodeId id, Type type) { return b_.convert(KOp::Convert, ir::mask_of(type), at(id)); }
-
-  Fact fact(NodeId id) { return ranges_.at(id); }
-
-  // Returns the range that a math function may assume of its argument: none under the exact policy, whose bits must not
-  // depend on how much was proven.
-  Range range(NodeId id) { return options_.policy.kind == PolicyKind::exact ? Range{} : fact(id).range(); }
 
   Value math(Function f, const Node& n) {
     const std::array<Value, 2> args = {at(n.a), n.b.valid() ? at(n.b) : Value{}};
@@ -116,86 +250,7 @@ class Lowering {
     return b_.mul(at(n.a), at(n.b));
   }
 
-  Value one(Type type) { return ir::is_int(type) ? b_.constant_int(type, 1) : b_.constant(type, 1); }
-  Value zero(Type type) { return ir::is_int(type) ? b_.constant_int(type, 0) : b_.constant(type, 0); }
-
-  Value lower(const Node& n) {
-    switch (n.op) {
-      case Op::Constant: return b_.constant_bits(n.type, n.imm);
-      case Op::Variable: return variable(n);
-      case Op::Add: return b_.add(at(n.a), at(n.b));
-      case Op::Sub: return b_.sub(at(n.a), at(n.b));
-      case Op::Mul: return product(n);
-      case Op::Div: return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
-      case Op::Neg: return neg(n);
-      case Op::Abs: return b_.abs(at(n.a));
-      case Op::Min: return extremum(KOp::Min, n);
-      case Op::Max: return extremum(KOp::Max, n);
-      case Op::Fma: return fma(n);
-      case Op::Recip: return recip(n);
-      case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
-      case Op::Rsqrt: return math(Function::Rsqrt, n);
-      case Op::Cbrt: return math(Function::Cbrt, n);
-      case Op::Hypot: return math(Function::Hypot, n);
-      case Op::Exp: return math(Function::Exp, n);
-      case Op::Exp2: return math(Function::Exp2, n);
-      case Op::Expm1: return math(Function::Expm1, n);
-      case Op::Log: return math(Function::Log, n);
-      case Op::Log2: return math(Function::Log2, n);
-      case Op::Log10: return math(Function::Log10, n);
-      case Op::Log1p: return math(Function::Log1p, n);
-      case Op::Pow: return math(Function::Pow, n);
-      case Op::Powi: return powi(n);
-      case Op::Sin: return math(Function::Sin, n);
-      case Op::Cos: return math(Function::Cos, n);
-      case Op::Tan: return math(Function::Tan, n);
-      case Op::Asin: return math(Function::Asin, n);
-      case Op::Acos: return math(Function::Acos, n);
-      case Op::Atan: return math(Function::Atan, n);
-      case Op::Atan2: return math(Function::Atan2, n);
-      case Op::Sinh: return math(Function::Sinh, n);
-      case Op::Cosh: return math(Function::Cosh, n);
-      case Op::Tanh: return math(Function::Tanh, n);
-      case Op::Asinh: return math(Function::Asinh, n);
-      case Op::Acosh: return math(Function::Acosh, n);
-      case Op::Atanh: return math(Function::Atanh, n);
-      case Op::Erf: return math(Function::Erf, n);
-      case Op::Erfc: return math(Function::Erfc, n);
-      case Op::Floor: return b_.op(KOp::Floor, at(n.a));
-      case Op::Ceil: return b_.op(KOp::Ceil, at(n.a));
-      case Op::Round: return math(Function::Round, n);
-      case Op::Rint: return b_.op(KOp::Rint, at(n.a));
-      case Op::Trunc: return b_.op(KOp::Trunc, at(n.a));
-      case Op::Fmod: return math(Function::Fmod, n);
-      case Op::Copysign: return copysign(n);
-      case Op::Sign: return sign(n);
-      case Op::Lt: return b_.lt(at(n.a), at(n.b));
-      case Op::Le: return b_.le(at(n.a), at(n.b));
-      case Op::Gt: return b_.lt(at(n.b), at(n.a));
-      case Op::Ge: return b_.le(at(n.b), at(n.a));
-      case Op::Eq: return b_.eq(at(n.a), at(n.b));
-      case Op::Ne: return b_.ne(at(n.a), at(n.b));
-      case Op::And: return bitwise(KOp::And, n);
-      case Op::Or: return bitwise(KOp::Or, n);
-      case Op::Xor: return bitwise(KOp::Xor, n);
-      case Op::Not: return b_.op(KOp::Not, at(n.a));
-      case Op::Shl: return shift(KOp::Shl, n);
-      case Op::Shr: return shift(KOp::Shr, n);
-      case Op::Sar: return shift(KOp::Sar, n);
-      case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
-      case Op::Cast: return cast(n);
-      case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
-      case Op::MinOf: return b_.reduce(KOp::MinOf, numbers_of(n.a, KOp::Min));
-      case Op::MaxOf: return b_.reduce(KOp::MaxOf, numbers_of(n.a, KOp::Max));
-      case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
-      case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
-      case Op::Index: return b_.index(n.type);
-      case Op::Gather: return b_.gather(table(n), at(unwidened(n.b)));
-      case Op::Strided: return b_.strided(table(n), int_of_bits(Type::i64, expr_.at(n.b).imm), at(n.c));
-      case Op::Diff: break;  // eliminated before
-    }
-    CHECK(false);
-  }
+  Value lower(const Node& n);
 
   // Skips tables, which are no values.
   Value variable(const Node& n) {
@@ -249,114 +304,6 @@ class Lowering {
     return b_.op(op, bare(n.a), bare(n.b), bare(n.c));
   }
 
-  Value powi(const Node& n) {
-    const auto exponent = static_cast<std::int64_t>(n.imm);
-    const std::uint64_t size =
-        exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
-    if (size == 0) return one(n.type);
-    const bool exact = options_.policy.kind == PolicyKind::exact;
-    Value product;
-    if (ir::is_int(n.type)) {
-      product = binary_power(at(n.a), size);
-    } else if (size > kPowerChainMax) {
-      return large_power(n, exponent);
-    } else if (plain_powers_[values_.size()] || exact) {
-      product = plain_power(at(n.a), size);
-    } else {
-      product = paired_power(at(n.a), size);
-      // Where a product overflows its error is NaN, and the plain chain is right.
-      if (!power_is_tame(n)) {
-        const Value infinity = b_.constant(n.type, std::numeric_limits<double>::infinity());
-        product = b_.select(b_.lt(b_.abs(product), infinity), product, plain_power(at(n.a), size));
-      }
-    }
-    return exponent < 0 ? inverse_power(n, size, product) : product;
-  }
-
-  // 1 / a^size, where `product` is a^size. Where that overflows, or is denormal and has lost bits, the inverse may
-  // still be a number of the type: there the inverse of one half of the power is divided by the other half.
-  Value inverse_power(const Node& n, std::uint64_t size, Value product) {
-    const Value inverse = b_.div(one(n.type), product);
-    if (size == 1 || ir::is_int(n.type) || inverse_is_tame(n)) return inverse;
-    PowerChain<Value> chain(at(n.a));
-    const auto part = [&](std::uint64_t m) { return chain.power(m, [&](Value x, Value y) { return b_.mul(x, y); }); };
-    const Value halves = b_.div(b_.div(one(n.type), part(size / 2)), part(size - size / 2));
-    const Value magnitude = b_.abs(product);
-    const Value finite = b_.lt(magnitude, b_.constant(n.type, std::numeric_limits<double>::infinity()));
-    const Value normal = b_.le(b_.constant(n.type, n.type == Type::f32 ? 0x1p-126 : 0x1p-1022), magnitude);
-    return b_.select(finite, b_.select(normal, inverse, halves), halves);
-  }
-
-  Value plain_power(Value a, std::uint64_t n) {
-    return PowerChain<Value>(a).power(n, [&](Value x, Value y) { return b_.mul(x, y); });
-  }
-
-  // Integers have exponents of any size.
-  Value binary_power(Value square, std::uint64_t n) {
-    Value product;
-    for (; n != 0; n >>= 1) {
-      if ((n & 1) != 0) product = product.valid() ? b_.mul(product, square) : square;
-      if (n > 1) square = b_.mul(square, square);
-    }
-    return product;
-  }
-
-  // All products below a^|n| are finite.
-  bool power_is_tame(const Node& n) {
-    const Fact a = fact(n.a);
-    const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
-    const double most = std::pow(std::max(std::fabs(a.lo), std::fabs(a.hi)), size);
-    return !a.may_be_nan && most < (n.type == Type::f32 ? 0x1p120 : 0x1p1000);
-  }
-
-  // a^|n| neither overflows nor underflows.
-  bool inverse_is_tame(const Node& n) {
-    const Fact a = fact(n.a);
-    const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
-    const double nearest = a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0;
-    return power_is_tame(n) && std::pow(nearest, size) > (n.type == Type::f32 ? 0x1p-120 : 0x1p-1000);
-  }
-
-  // a^n with the error of each product carried along (high + low), and one rounding at the end.
-  Value paired_power(Value a, std::uint64_t n) {
-    Value high = a;
-    Value low;
-    for (int bit = 62 - std::countl_zero(n); bit >= 0; --bit) {
-      const bool odd = (n >> bit & 1) != 0;
-      const Value twice = low.valid() ? b_.add(high, high) : Value{};
-      if (bit == 0 && !odd) return low.valid() ? b_.fma(high, high, b_.mul(twice, low)) : b_.mul(high, high);
-      const Value square = b_.mul(high, high);
-      const Value rest = b_.fms(high, high, square);
-      low = low.valid() ? b_.fma(twice, low, rest) : rest;
-      high = square;
-      if (!odd) continue;
-      if (bit == 0) return b_.fma(high, a, b_.mul(low, a));
-      const Value product = b_.mul(high, a);
-      low = b_.fma(low, a, b_.fms(high, a, product));
-      high = product;
-    }
-    return high;
-  }
-
-  // Computes the power by the function pow. An f32 does not hold every exponent. The part that it cannot hold, such as
-  // the last bit of an odd one, becomes a factor of its own, on the same side of one.
-  Value large_power(const Node& n, std::int64_t exponent) {
-    constexpr std::int64_t kLowBits = 0xFF;
-    static_assert((std::int64_t{1} << 31) / (kLowBits + 1) <= 1 << 24);  // the largest exponent there is: checker.cpp
-    if (n.type == Type::f64 || static_cast<double>(static_cast<float>(exponent)) == static_cast<double>(exponent))
-      return power_by_function(n, exponent);
-    const std::int64_t low = std::abs(exponent) & kLowBits;
-    const std::int64_t sign = exponent < 0 ? -1 : 1;
-    return b_.mul(power_by_function(n, exponent - sign * low), power_by_function(n, sign * low));
-  }
-
-  Value power_by_function(const Node& n, std::int64_t exponent) {
-    const auto whole = static_cast<double>(exponent);
-    const std::array<Value, 2> args = {at(n.a), b_.constant(n.type, whole)};
-    const std::array<Range, 2> ranges = {range(n.a), Range{whole, whole, false}};
-    return kir::math::emit(b_, Function::Pow, args, ranges, options_.accuracy);
-  }
-
   Value copysign(const Node& n) {
     const Type bits = ir::int_of(n.type);
     const Value sign = b_.constant_bits(bits, ir::bytes_of(bits) == 4 ? 0x8000'0000u : std::uint64_t{1} << 63);
@@ -391,15 +338,86 @@ class Lowering {
     return b_.convert(KOp::Convert, n.type, a);
   }
 
-  const Expr& expr_;
-  const LowerOptions& options_;
-  kir::Kernel kernel_;
-  kir::Builder b_;
-  Ranges ranges_;
-  std::vector<bool> plain_powers_;  // see accurate_chains
-  std::vector<Value> values_;
   std::vector<std::uint32_t> place_;  // of a variable among the inputs or the parameters
 };
+
+Value Lowering::lower(const Node& n) {
+  switch (n.op) {
+    case Op::Constant: return b_.constant_bits(n.type, n.imm);
+    case Op::Variable: return variable(n);
+    case Op::Add: return b_.add(at(n.a), at(n.b));
+    case Op::Sub: return b_.sub(at(n.a), at(n.b));
+    case Op::Mul: return product(n);
+    case Op::Div: return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
+    case Op::Neg: return neg(n);
+    case Op::Abs: return b_.abs(at(n.a));
+    case Op::Min: return extremum(KOp::Min, n);
+    case Op::Max: return extremum(KOp::Max, n);
+    case Op::Fma: return fma(n);
+    case Op::Recip: return recip(n);
+    case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
+    case Op::Rsqrt: return math(Function::Rsqrt, n);
+    case Op::Cbrt: return math(Function::Cbrt, n);
+    case Op::Hypot: return math(Function::Hypot, n);
+    case Op::Exp: return math(Function::Exp, n);
+    case Op::Exp2: return math(Function::Exp2, n);
+    case Op::Expm1: return math(Function::Expm1, n);
+    case Op::Log: return math(Function::Log, n);
+    case Op::Log2: return math(Function::Log2, n);
+    case Op::Log10: return math(Function::Log10, n);
+    case Op::Log1p: return math(Function::Log1p, n);
+    case Op::Pow: return math(Function::Pow, n);
+    case Op::Powi: return powi(n);
+    case Op::Sin: return math(Function::Sin, n);
+    case Op::Cos: return math(Function::Cos, n);
+    case Op::Tan: return math(Function::Tan, n);
+    case Op::Asin: return math(Function::Asin, n);
+    case Op::Acos: return math(Function::Acos, n);
+    case Op::Atan: return math(Function::Atan, n);
+    case Op::Atan2: return math(Function::Atan2, n);
+    case Op::Sinh: return math(Function::Sinh, n);
+    case Op::Cosh: return math(Function::Cosh, n);
+    case Op::Tanh: return math(Function::Tanh, n);
+    case Op::Asinh: return math(Function::Asinh, n);
+    case Op::Acosh: return math(Function::Acosh, n);
+    case Op::Atanh: return math(Function::Atanh, n);
+    case Op::Erf: return math(Function::Erf, n);
+    case Op::Erfc: return math(Function::Erfc, n);
+    case Op::Floor: return b_.op(KOp::Floor, at(n.a));
+    case Op::Ceil: return b_.op(KOp::Ceil, at(n.a));
+    case Op::Round: return math(Function::Round, n);
+    case Op::Rint: return b_.op(KOp::Rint, at(n.a));
+    case Op::Trunc: return b_.op(KOp::Trunc, at(n.a));
+    case Op::Fmod: return math(Function::Fmod, n);
+    case Op::Copysign: return copysign(n);
+    case Op::Sign: return sign(n);
+    case Op::Lt: return b_.lt(at(n.a), at(n.b));
+    case Op::Le: return b_.le(at(n.a), at(n.b));
+    case Op::Gt: return b_.lt(at(n.b), at(n.a));
+    case Op::Ge: return b_.le(at(n.b), at(n.a));
+    case Op::Eq: return b_.eq(at(n.a), at(n.b));
+    case Op::Ne: return b_.ne(at(n.a), at(n.b));
+    case Op::And: return bitwise(KOp::And, n);
+    case Op::Or: return bitwise(KOp::Or, n);
+    case Op::Xor: return bitwise(KOp::Xor, n);
+    case Op::Not: return b_.op(KOp::Not, at(n.a));
+    case Op::Shl: return shift(KOp::Shl, n);
+    case Op::Shr: return shift(KOp::Shr, n);
+    case Op::Sar: return shift(KOp::Sar, n);
+    case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
+    case Op::Cast: return cast(n);
+    case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
+    case Op::MinOf: return b_.reduce(KOp::MinOf, numbers_of(n.a, KOp::Min));
+    case Op::MaxOf: return b_.reduce(KOp::MaxOf, numbers_of(n.a, KOp::Max));
+    case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
+    case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
+    case Op::Index: return b_.index(n.type);
+    case Op::Gather: return b_.gather(table(n), at(unwidened(n.b)));
+    case Op::Strided: return b_.strided(table(n), int_of_bits(Type::i64, expr_.at(n.b).imm), at(n.c));
+    case Op::Diff: break;  // eliminated before
+  }
+  CHECK(false);
+}
 
 std::vector<kir::OutputKind> output_kinds(const Expr& expr) {
   std::vector<kir::OutputKind> kinds(expr.outputs.size(), kir::OutputKind::array);

@@ -4,13 +4,13 @@
 namespace trident::expr {
 namespace {
 
-struct Form {
+struct Spelling {
   std::string_view text;  ///< empty: a function call
   Level level = Level::primary;
 };
 
 // Truth values have signs of their own.
-Form form_of(const Node& n) {
+Spelling spelling_of(const Node& n) {
   if (n.type == Type::b32 && n.op == Op::And) return {"&&", Level::and_and};
   if (n.type == Type::b32 && n.op == Op::Or) return {"||", Level::or_or};
   if (n.type == Type::b32 && n.op == Op::Not) return {"!", Level::unary};
@@ -81,26 +81,26 @@ class InfixPrinter {
 
   // `n` itself, in brackets where its level is looser than `level`.
   void node(const Node& n, Level level) {
-    Form form = form_of(n);
+    Spelling spelling = spelling_of(n);
     const bool constant_below = n.a.valid() && expr_.at(n.a).op == Op::Constant;
-    if (n.op == Op::Neg && constant_below) form = {};  // "-2" would be a number
-    if (form.text.empty()) {
+    if (n.op == Op::Neg && constant_below) spelling = {};  // "-2" would be a number
+    if (spelling.text.empty()) {
       call(n);
       return;
     }
-    const bool brackets = form.level < level;
+    const bool brackets = spelling.level < level;
     if (brackets) out_ += '(';
-    const auto tighter = static_cast<Level>(static_cast<int>(form.level) + 1);
-    if (form.level == Level::unary) {
-      out_ += form.text;
+    const auto tighter = static_cast<Level>(static_cast<int>(spelling.level) + 1);
+    if (spelling.level == Level::unary) {
+      out_ += spelling.text;
       operand(n.a, Level::unary, plan_.states_type(expr_, n, n.a));
-    } else if (form.level == Level::power) {
+    } else if (spelling.level == Level::power) {
       operand(n.a, Level::primary, true);
-      out_ += form.text;
+      out_ += spelling.text;
       out_ += std::to_string(static_cast<std::int64_t>(n.imm));
     } else {
-      operand(n.a, form.level == Level::comparison ? tighter : form.level, plan_.states_type(expr_, n, n.a));
-      out_.append(" ").append(form.text).append(" ");
+      operand(n.a, spelling.level == Level::comparison ? tighter : spelling.level, plan_.states_type(expr_, n, n.a));
+      out_.append(" ").append(spelling.text).append(" ");
       operand(n.b, tighter, plan_.states_type(expr_, n, n.b));
     }
     if (brackets) out_ += ')';

@@ -60,152 +60,44 @@ class Optimisation {
   [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(submitted_, source_, options_, passes_); }
 
   // Checks the meaning of all forms; false if the unrewritten one is wrong, or the baseline is not its code.
-  Result<bool> check_forms() {
-    check_end_ = os::WorkLimit(os::thread_work_ns() +
-                               static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare));
-    const std::uint64_t points = equiv::suggested_points(source_);
-    check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
-                      .seed = options_.search.seed};
-    check_.cancelled = [this] { return out_of_time(); };
-    TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
-    second_looks_.emplace(source_, options_.target.policy, check_);
-    TRY(result.baseline_checked, check_unrewritten());
-    passes_.set_baseline_checked(result.baseline_checked);
-    if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
-    TRY_VOID(check_rewritten());
-    return true;
-  }
+  Result<bool> check_forms();
 
   [[nodiscard]] std::string print_meanings(bool) const { return pipeline::print_meanings(tried_); }
 
   // Adds one more form if small steps find one; returns whether they do.
-  Result<bool> refine_forms() {
-    if (!passes_.enabled("careful")) return false;
-    TRY(auto found, refine({source_, tried_, *checker_, *second_looks_, options_, passes_}));
-    if (!found) return false;
-    tried_.push_back(std::move(*found));
-    return true;
-  }
+  Result<bool> refine_forms();
   [[nodiscard]] std::string print_refined(bool any) const {
     return any ? kir::print(tried_.back().form.kernel) : "no step passes the check\n";
   }
 
   // Emits the baseline, then the forms' variants in turn from the most promising on, the boldest form first. Code that
   // cannot be emitted is one candidate less, except the baseline.
-  Result<std::size_t> emit_candidates() {
-    const std::vector<Sound> sound = sound_forms();
-    std::size_t ranks = 0;
-    for (const Sound& s : sound) ranks = std::max(ranks, s.variants.size());
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      for (const Sound& s : sound) {
-        if (rank >= s.variants.size() || passes_.spent()) continue;
-        const codegen::Variant& variant = s.variants[rank];
-        if (!wanted(variant) || (s.form == 0 && variant == kBaselineVariant)) continue;
-        const auto emitted = emit(s.form, variant);
-        if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
-        if (!emitted.ok()) passes_.give_up(tried_[s.form].form.name + ", " + print(variant), emitted.error());
-      }
-      passes_.report(Stage::emit, rank + 1, ranks);
-    }
-    return candidates_.size();
-  }
+  Result<std::size_t> emit_candidates();
 
   [[nodiscard]] std::string print_code(std::size_t) const {
     return pipeline::print_code(tried_, candidates_, options_.target.isa);
   }
 
   // Checks the code of the candidates; returns the number of those that do what their forms mean.
-  Result<std::size_t> check_candidates() {
-    // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
-    const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
-    check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
-    std::size_t sound = 1;
-    for (std::size_t i = 1; i < candidates_.size(); ++i) {
-      Candidate& c = candidates_[i];
-      bool& known = tried_[c.form].code_checked;
-      const auto checked = check_code(c, known ? equiv::Effort::brief : equiv::Effort::full);
-      known = true;
-      if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
-      if (!checked.ok()) break;  // the ones checked so far go on to the judge
-      sound += c.verdict.same() ? 1 : 0;
-      passes_.report(Stage::equiv, i + 1, candidates_.size());
-    }
-    return sound;
-  }
+  Result<std::size_t> check_candidates();
 
   [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first.
-  Result<judge::Verdict> judge_candidates() {
-    const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
-    for (;;) {
-      std::vector<std::size_t> entrants;
-      for (std::size_t i = 0; i < candidates_.size(); ++i)
-        if (candidates_[i].holds()) entrants.push_back(i);
-      TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload()));
-      if (!verdict.incumbent_ran()) {
-        baseline_died(verdict, call.workload().elements);
-        return verdict;
-      }
-      for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
-      Candidate& winner = candidates_[entrants[verdict.winner]];
-      verdict.winner = entrants[verdict.winner];
-      if (!verdict.gain) return verdict;
-      TRY_VOID(check_parts(winner.form));
-      if (!winner.verdict.same()) continue;
-      if (!winner.checked_fully) TRY_VOID(check_code(winner, equiv::Effort::full));
-      if (winner.verdict.same()) return verdict;
-    }
-  }
+  Result<judge::Verdict> judge_candidates();
 
   [[nodiscard]] std::string print_ratios(const judge::Verdict&) const {
     return pipeline::print_ratios(tried_, candidates_);
   }
 
-  void conclude(const judge::Verdict& verdict) {
-    if (!verdict.incumbent_ran()) return conclude_refused(verdict_of_baseline());
-    result.baseline_ns = verdict.incumbent_ns;
-    result.winner_ns = verdict.winner_ns;
-    Candidate& winner = candidates_[verdict.winner];
-    result.max_error_ulp = winner.verdict.max_error_ulp;
-    result.detail = name_of(tried_, winner);
-    result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
-    report_candidates();
-    if (!verdict.gain) {
-      result.note = "not optimised: " + why_no_gain();
-      return;
-    }
-    result.winner = {std::move(tried_[winner.form].form.kernel), std::move(winner.code), winner.variant,
-                     std::move(winner.image)};
-  }
+  void conclude(const judge::Verdict& verdict);
 
   // Proves a bound for the winner, which conclude() has not taken apart yet, or for the source.
-  Result<void> prove(const judge::Verdict& verdict) {
-    const std::size_t winner = verdict.gain ? candidates_[verdict.winner].form : 0;
-    const Form& form = tried_[winner].form;
-    const bool source = winner == 0;
-    TRY(result.bounds, equiv::prove_error(source_, source ? source_ : form.expr,
-                                          source ? unrewritten(options_.target.policy) : form.how,
-                                          {.cancelled = [this] { return passes_.spent(); }}));
-    return {};
-  }
-
-  void conclude_refused(const equiv::Verdict& verdict) {
-    result.outcome = Outcome::not_equivalent;
-    result.max_error_ulp = verdict.max_error_ulp;
-    result.detail = equiv::print(verdict);
-    result.note = "withdrawn: the baseline differs from the reference";
-    if (verdict.counterexample) result.note += ": " + verdict.counterexample->why;
-    report_candidates();
-  }
+  Result<void> prove(const judge::Verdict& verdict);
+  void conclude_refused(const equiv::Verdict& verdict);
 
   // The passes ended early; the baseline stands, checked or not.
-  void conclude_ended(const Error& end) {
-    result.outcome = Outcome::budget_spent;
-    result.detail = end.message;
-    result.note =
-        "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
-  }
+  void conclude_ended(const Error& end);
   [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const {
     return tried_[0].holds() ? candidates_[0].verdict : tried_[0].prepared->meaning;
   }
@@ -217,17 +109,7 @@ class Optimisation {
     std::vector<codegen::Variant> variants;
   };
 
-  [[nodiscard]] std::string why_no_gain() const {
-    const auto timed =
-        std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.ratio > 0; });
-    std::string text = timed <= 1 ? "nothing but the baseline could be measured"
-                                  : "none of " + std::to_string(timed - 1) + " candidates beats the baseline";
-    if (const std::size_t late = count_unchecked(tried_, candidates_); late != 0)
-      text += "; " + std::to_string(late) + " were not checked within the limit of processor time";
-    if (!passes_.given_up().empty())
-      text += "; " + passes_.given_up().front().form + " was " + passes_.given_up().front().verdict;
-    return text;
-  }
+  [[nodiscard]] std::string why_no_gain() const;
 
   [[nodiscard]] bool wanted(const codegen::Variant& v) const {
     return (v.vectors == 1 || passes_.enabled("interleave")) && (!v.schedule || passes_.enabled("schedule")) &&
@@ -236,126 +118,27 @@ class Optimisation {
 
   // Checks the unrewritten form and its code. The baseline is in use already, so its code comes before all
   // other checks.
-  Result<bool> check_unrewritten() {
-    Tried& source = tried_[0];
-    TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::own_steps));
-    passes_.report(Stage::lower, 1, tried_.size());
-    if (!source.holds()) return false;
-    TRY_VOID(check_baseline());
-    return candidates_[0].verdict.same();
-  }
+  Result<bool> check_unrewritten();
 
   // Checks the other forms, as long as there is time.
-  Result<void> check_rewritten() {
-    for (std::size_t f = 1; f < tried_.size(); ++f) {
-      Tried& one = tried_[f];
-      const bool evident = !checker_->unexplored() || one.form.keeps_roundings;
-      if (!evident || replaced(tried_, one)) {
-        one.prepared = refused(evident ? kNotNeeded : kNotEvident);
-        continue;
-      }
-      auto prepared = meaning_of(one.form);
-      if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // the ones checked so far go on
-      if (!prepared.ok()) return prepared.error();
-      one.prepared = std::move(prepared).value();
-      passes_.report(Stage::lower, f + 1, tried_.size());
-    }
-    return {};
-  }
-
-  Result<equiv::Checker::Prepared> meaning_of(const Form& form) {
-    TRY(auto prepared, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*tried_[0].prepared));
-    if (!prepared.meaning.same() || form.keeps_roundings) return prepared;
-    TRY(equiv::Verdict again, second_looks_->ask(form.kernel, prepared.meaning.max_error_ulp));
-    if (!again.same()) prepared.meaning = std::move(again);
-    return prepared;
-  }
+  Result<void> check_rewritten();
+  Result<equiv::Checker::Prepared> meaning_of(const Form& form);
 
   // Lists sound forms, the boldest first.
-  [[nodiscard]] std::vector<Sound> sound_forms() const {
-    const codegen::DividerCycles divider = divider_of(options_.target.isa, options_.search);
-    std::vector<Sound> sound;
-    for (std::size_t f = tried_.size(); f-- > 0;) {
-      if (!tried_[f].holds()) continue;
-      const Form& form = tried_[f].form;
-      auto variants = codegen::variants(form.kernel, options_.target.isa, divider);
-      if (form.keeps_roundings && !sound.empty()) variants.resize(std::min(variants.size(), kSourceVariants));
-      sound.push_back({f, std::move(variants)});
-    }
-    return sound;
-  }
-
-  Result<void> emit(std::size_t form, const codegen::Variant& variant) {
-    const kir::Kernel& kernel = tried_[form].form.kernel;
-    TRY(codegen::MachineCode code, codegen::emit(kernel, options_.target.isa, variant));
-    image::ImageBytes image =
-        image::build(code, image::counts_of(kernel), options_.target.isa, TRIDENT_TIER_OPTIMISED, key_);
-    TRY_VOID(check_size(image));
-    TRY(const os::Fd fd, image::seal(image));
-    TRY(image::Mapped mapped, image::Mapped::map(fd));
-    candidates_.push_back({form, variant, std::move(code), std::move(image), std::move(mapped)});
-    return {};
-  }
-
-  Result<void> check_baseline() {
-    signature_ = judge::signature_of(tried_[0].form.kernel);
-    key_ = options_.key ? *options_.key : expr_key(submitted_, options_.target, options_.search);
-    TRY_VOID(emit(0, kBaselineVariant));
-    tried_[0].code_checked = true;
-    return check_code(candidates_[0], equiv::Effort::full);
-  }
-
-  Result<void> check_code(Candidate& c, equiv::Effort effort) {
-    const Tried& tried = tried_[c.form];
-    const equiv::Execute execute = execute_in_sandbox(source_, signature_, c.mapped);
-    TRY(c.verdict, checker_->check_code(*tried.prepared, execute, effort));
-    c.checked = true;
-    c.checked_fully = effort == equiv::Effort::full;
-    if (!c.checked_fully || !c.verdict.same() || !c.variant.non_temporal) return {};
-    // The checker's own calls are shorter than those that stream.
-    TRY(c.verdict,
-        checker_->check_long_calls(*tried.prepared, tried.form.kernel, execute, streaming_elements(signature_)));
-    return {};
-  }
+  [[nodiscard]] std::vector<Sound> sound_forms() const;
+  Result<void> emit(std::size_t form, const codegen::Variant& variant);
+  Result<void> check_baseline();
+  Result<void> check_code(Candidate& c, equiv::Effort effort);
 
   // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
-  Result<void> check_parts(std::size_t f) {
-    Tried& tried = tried_[f];
-    if (tried.form.keeps_roundings || tried.parts_checked) return {};
-    equiv::CheckOptions options;
-    options.samples.seed = options_.search.seed;
-    options.cancelled = [this] { return passes_.spent(); };
-    TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
-    tried.parts_checked = true;
-    if (verdict.same()) return {};
-    for (Candidate& c : candidates_)
-      if (c.form == f) c.verdict = verdict;
-    return {};
-  }
+  Result<void> check_parts(std::size_t f);
 
   [[nodiscard]] bool out_of_time() { return passes_.spent() || check_end_.reached(); }
 
   [[nodiscard]] CallSize size_of_call() const { return call_size(source_, signature_, options_.target.elements); }
 
-  void baseline_died(const judge::Verdict& verdict, std::uint64_t elements) {
-    equiv::Counterexample e;
-    e.why = "the baseline " + os::describe(verdict.ends[0]) + " while it was timed";
-    e.elements = elements;
-    candidates_[0].verdict.kind = equiv::Verdict::Kind::differs;
-    candidates_[0].verdict.counterexample = std::move(e);
-  }
-
-  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants, const judge::Workload& workload) {
-    std::vector<const image::Mapped*> contestants;
-    for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
-    judge::TournamentRules rules;
-    rules.cpu_ns = std::min(size_of_call().tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
-    rules.cancelled = [this] { return passes_.spent(); };
-    rules.progress = [this](std::size_t done, std::size_t total, double best) {
-      passes_.report(Stage::judge, done, total, best);
-    };
-    return judge::hold_tournament(contestants, signature_, workload, rules);
-  }
+  void baseline_died(const judge::Verdict& verdict, std::uint64_t elements);
+  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants, const judge::Workload& workload);
 
   void report_candidates() {
     result.candidates.insert(result.candidates.end(), passes_.given_up().begin(), passes_.given_up().end());
@@ -376,6 +159,258 @@ class Optimisation {
   std::optional<SecondLooks> second_looks_;
   os::WorkLimit check_end_{0};  ///< end of the current checks
 };
+
+Result<bool> Optimisation::check_forms() {
+  check_end_ = os::WorkLimit(os::thread_work_ns() +
+                             static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare));
+  const std::uint64_t points = equiv::suggested_points(source_);
+  check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
+                    .seed = options_.search.seed};
+  check_.cancelled = [this] { return out_of_time(); };
+  TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
+  second_looks_.emplace(source_, options_.target.policy, check_);
+  TRY(result.baseline_checked, check_unrewritten());
+  passes_.set_baseline_checked(result.baseline_checked);
+  if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
+  TRY_VOID(check_rewritten());
+  return true;
+}
+
+Result<bool> Optimisation::refine_forms() {
+  if (!passes_.enabled("careful")) return false;
+  TRY(auto found, refine({source_, tried_, *checker_, *second_looks_, options_, passes_}));
+  if (!found) return false;
+  tried_.push_back(std::move(*found));
+  return true;
+}
+
+Result<std::size_t> Optimisation::emit_candidates() {
+  const std::vector<Sound> sound = sound_forms();
+  std::size_t ranks = 0;
+  for (const Sound& s : sound) ranks = std::max(ranks, s.variants.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (const Sound& s : sound) {
+      if (rank >= s.variants.size() || passes_.spent()) continue;
+      const codegen::Variant& variant = s.variants[rank];
+      if (!wanted(variant) || (s.form == 0 && variant == kBaselineVariant)) continue;
+      const auto emitted = emit(s.form, variant);
+      if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
+      if (!emitted.ok()) passes_.give_up(tried_[s.form].form.name + ", " + print(variant), emitted.error());
+    }
+    passes_.report(Stage::emit, rank + 1, ranks);
+  }
+  return candidates_.size();
+}
+
+Result<std::size_t> Optimisation::check_candidates() {
+  // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
+  const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
+  check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
+  std::size_t sound = 1;
+  for (std::size_t i = 1; i < candidates_.size(); ++i) {
+    Candidate& c = candidates_[i];
+    bool& known = tried_[c.form].code_checked;
+    const auto checked = check_code(c, known ? equiv::Effort::brief : equiv::Effort::full);
+    known = true;
+    if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
+    if (!checked.ok()) break;  // the ones checked so far go on to the judge
+    sound += c.verdict.same() ? 1 : 0;
+    passes_.report(Stage::equiv, i + 1, candidates_.size());
+  }
+  return sound;
+}
+
+Result<judge::Verdict> Optimisation::judge_candidates() {
+  const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
+  for (;;) {
+    std::vector<std::size_t> entrants;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].holds()) entrants.push_back(i);
+    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload()));
+    if (!verdict.incumbent_ran()) {
+      baseline_died(verdict, call.workload().elements);
+      return verdict;
+    }
+    for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
+    Candidate& winner = candidates_[entrants[verdict.winner]];
+    verdict.winner = entrants[verdict.winner];
+    if (!verdict.gain) return verdict;
+    TRY_VOID(check_parts(winner.form));
+    if (!winner.verdict.same()) continue;
+    if (!winner.checked_fully) TRY_VOID(check_code(winner, equiv::Effort::full));
+    if (winner.verdict.same()) return verdict;
+  }
+}
+
+void Optimisation::conclude(const judge::Verdict& verdict) {
+  if (!verdict.incumbent_ran()) return conclude_refused(verdict_of_baseline());
+  result.baseline_ns = verdict.incumbent_ns;
+  result.winner_ns = verdict.winner_ns;
+  Candidate& winner = candidates_[verdict.winner];
+  result.max_error_ulp = winner.verdict.max_error_ulp;
+  result.detail = name_of(tried_, winner);
+  result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
+  report_candidates();
+  if (!verdict.gain) {
+    result.note = "not optimised: " + why_no_gain();
+    return;
+  }
+  result.winner = {std::move(tried_[winner.form].form.kernel), std::move(winner.code), winner.variant,
+                   std::move(winner.image)};
+}
+
+Result<void> Optimisation::prove(const judge::Verdict& verdict) {
+  const std::size_t winner = verdict.gain ? candidates_[verdict.winner].form : 0;
+  const Form& form = tried_[winner].form;
+  const bool source = winner == 0;
+  TRY(result.bounds,
+      equiv::prove_error(source_, source ? source_ : form.expr, source ? unrewritten(options_.target.policy) : form.how,
+                         {.cancelled = [this] { return passes_.spent(); }}));
+  return {};
+}
+
+void Optimisation::conclude_refused(const equiv::Verdict& verdict) {
+  result.outcome = Outcome::not_equivalent;
+  result.max_error_ulp = verdict.max_error_ulp;
+  result.detail = equiv::print(verdict);
+  result.note = "withdrawn: the baseline differs from the reference";
+  if (verdict.counterexample) result.note += ": " + verdict.counterexample->why;
+  report_candidates();
+}
+
+void Optimisation::conclude_ended(const Error& end) {
+  result.outcome = Outcome::budget_spent;
+  result.detail = end.message;
+  result.note =
+      "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
+}
+
+std::string Optimisation::why_no_gain() const {
+  const auto timed =
+      std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.ratio > 0; });
+  std::string text = timed <= 1 ? "nothing but the baseline could be measured"
+                                : "none of " + std::to_string(timed - 1) + " candidates beats the baseline";
+  if (const std::size_t late = count_unchecked(tried_, candidates_); late != 0)
+    text += "; " + std::to_string(late) + " were not checked within the limit of processor time";
+  if (!passes_.given_up().empty())
+    text += "; " + passes_.given_up().front().form + " was " + passes_.given_up().front().verdict;
+  return text;
+}
+
+Result<bool> Optimisation::check_unrewritten() {
+  Tried& source = tried_[0];
+  TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::own_steps));
+  passes_.report(Stage::lower, 1, tried_.size());
+  if (!source.holds()) return false;
+  TRY_VOID(check_baseline());
+  return candidates_[0].verdict.same();
+}
+
+Result<void> Optimisation::check_rewritten() {
+  for (std::size_t f = 1; f < tried_.size(); ++f) {
+    Tried& one = tried_[f];
+    const bool evident = !checker_->unexplored() || one.form.keeps_roundings;
+    if (!evident || replaced(tried_, one)) {
+      one.prepared = refused(evident ? kNotNeeded : kNotEvident);
+      continue;
+    }
+    auto prepared = meaning_of(one.form);
+    if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // the ones checked so far go on
+    if (!prepared.ok()) return prepared.error();
+    one.prepared = std::move(prepared).value();
+    passes_.report(Stage::lower, f + 1, tried_.size());
+  }
+  return {};
+}
+
+Result<equiv::Checker::Prepared> Optimisation::meaning_of(const Form& form) {
+  TRY(auto prepared, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*tried_[0].prepared));
+  if (!prepared.meaning.same() || form.keeps_roundings) return prepared;
+  TRY(equiv::Verdict again, second_looks_->ask(form.kernel, prepared.meaning.max_error_ulp));
+  if (!again.same()) prepared.meaning = std::move(again);
+  return prepared;
+}
+
+std::vector<Optimisation::Sound> Optimisation::sound_forms() const {
+  const codegen::DividerCycles divider = divider_of(options_.target.isa, options_.search);
+  std::vector<Sound> sound;
+  for (std::size_t f = tried_.size(); f-- > 0;) {
+    if (!tried_[f].holds()) continue;
+    const Form& form = tried_[f].form;
+    auto variants = codegen::variants(form.kernel, options_.target.isa, divider);
+    if (form.keeps_roundings && !sound.empty()) variants.resize(std::min(variants.size(), kSourceVariants));
+    sound.push_back({f, std::move(variants)});
+  }
+  return sound;
+}
+
+Result<void> Optimisation::emit(std::size_t form, const codegen::Variant& variant) {
+  const kir::Kernel& kernel = tried_[form].form.kernel;
+  TRY(codegen::MachineCode code, codegen::emit(kernel, options_.target.isa, variant));
+  image::ImageBytes image =
+      image::build(code, image::counts_of(kernel), options_.target.isa, TRIDENT_TIER_OPTIMISED, key_);
+  TRY_VOID(check_size(image));
+  TRY(const os::Fd fd, image::seal(image));
+  TRY(image::Mapped mapped, image::Mapped::map(fd));
+  candidates_.push_back({form, variant, std::move(code), std::move(image), std::move(mapped)});
+  return {};
+}
+
+Result<void> Optimisation::check_baseline() {
+  signature_ = judge::signature_of(tried_[0].form.kernel);
+  key_ = options_.key ? *options_.key : expr_key(submitted_, options_.target, options_.search);
+  TRY_VOID(emit(0, kBaselineVariant));
+  tried_[0].code_checked = true;
+  return check_code(candidates_[0], equiv::Effort::full);
+}
+
+Result<void> Optimisation::check_code(Candidate& c, equiv::Effort effort) {
+  const Tried& tried = tried_[c.form];
+  const equiv::Execute execute = execute_in_sandbox(source_, signature_, c.mapped);
+  TRY(c.verdict, checker_->check_code(*tried.prepared, execute, effort));
+  c.checked = true;
+  c.checked_fully = effort == equiv::Effort::full;
+  if (!c.checked_fully || !c.verdict.same() || !c.variant.non_temporal) return {};
+  // The checker's own calls are shorter than those that stream.
+  TRY(c.verdict,
+      checker_->check_long_calls(*tried.prepared, tried.form.kernel, execute, streaming_elements(signature_)));
+  return {};
+}
+
+Result<void> Optimisation::check_parts(std::size_t f) {
+  Tried& tried = tried_[f];
+  if (tried.form.keeps_roundings || tried.parts_checked) return {};
+  equiv::CheckOptions options;
+  options.samples.seed = options_.search.seed;
+  options.cancelled = [this] { return passes_.spent(); };
+  TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
+  tried.parts_checked = true;
+  if (verdict.same()) return {};
+  for (Candidate& c : candidates_)
+    if (c.form == f) c.verdict = verdict;
+  return {};
+}
+
+void Optimisation::baseline_died(const judge::Verdict& verdict, std::uint64_t elements) {
+  equiv::Counterexample e;
+  e.why = "the baseline " + os::describe(verdict.ends[0]) + " while it was timed";
+  e.elements = elements;
+  candidates_[0].verdict.kind = equiv::Verdict::Kind::differs;
+  candidates_[0].verdict.counterexample = std::move(e);
+}
+
+Result<judge::Verdict> Optimisation::hold_tournament(const std::vector<std::size_t>& entrants,
+                                                     const judge::Workload& workload) {
+  std::vector<const image::Mapped*> contestants;
+  for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
+  judge::TournamentRules rules;
+  rules.cpu_ns = std::min(size_of_call().tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
+  rules.cancelled = [this] { return passes_.spent(); };
+  rules.progress = [this](std::size_t done, std::size_t total, double best) {
+    passes_.report(Stage::judge, done, total, best);
+  };
+  return judge::hold_tournament(contestants, signature_, workload, rules);
+}
 
 // The spine.
 Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& options) {

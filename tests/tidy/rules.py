@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 
+import class_sizes
 import op_lists
 
 SOURCE = (".cpp", ".h", ".hpp", ".c")
@@ -308,6 +309,11 @@ def rule_comment_openings(root, files):
 def rule_op_lists(root, files):
     """A fact about ops is a column of ops.def; lists of ops by hand are those of op_lists.txt."""
     return op_lists.complaints(root, sources(files))
+
+
+def rule_class_sizes(root, files):
+    """A class fits a reader's head; those of long_classes.txt may be longer, but may not grow."""
+    return class_sizes.complaints(root, sources(files))
 
 
 RULES = [value for name, value in sorted(globals().items()) if name.startswith("rule_")]

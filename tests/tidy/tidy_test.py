@@ -157,6 +157,24 @@ class EachRuleBites(unittest.TestCase):
         self.assertEqual(1, len(self.op_list_complaints(many, "jit/expr/a.cpp 2: why\n")))
         self.assertEqual(2, len(self.op_list_complaints(many + many, "jit/expr/a.cpp 1: why\n")))
 
+    def class_size_complaints(self, lines, rows="", path="jit/ir/a.cpp"):
+        text = "// {\nstruct Small {\n  int a;\n};\n\ntemplate <class N>\nclass Large final : private Small {\n" \
+            + "  char c = '{';\n" * (lines - 3) + "};\n"
+        return self.complaints(rules.rule_class_sizes, {"tests/tidy/long_classes.txt": rows, path: text})
+
+    def test_class_sizes(self):
+        self.assertEqual([], self.class_size_complaints(200))
+        self.assertEqual(["jit/ir/a.cpp:6: Large has 201 lines: at most 200. Give its second job to another class, or define its "
+                          "functions below it"], self.class_size_complaints(201))
+        self.assertEqual([], self.class_size_complaints(201, path="jit/ir/a_test.cpp"))
+
+    def test_class_sizes_permitted(self):
+        row = "jit/ir/a.cpp Large 300: why  # and so on\n"
+        self.assertEqual([], self.class_size_complaints(300, row))
+        self.assertEqual(1, len(self.class_size_complaints(301, row)))
+        self.assertEqual(["tests/tidy/long_classes.txt:1: jit/ir/a.cpp has no Large of more than 200 lines: remove the row"],
+                         self.class_size_complaints(200, row))
+
     def test_doc_paths(self):
         tree = {"ARCHITECTURE.md": "see `jit/nowhere/x.h` and `jit/ir/a.h`\n", "jit/ir/a.h": ""}
         self.assertEqual(["ARCHITECTURE.md:1: `jit/nowhere/x.h` does not exist"],

@@ -78,13 +78,7 @@ class LaneExecution {
   }
   /// Applies f(word of a, word of b) in every lane.
   template <class F>
-  RowId each(RowId a, RowId b, F f) {
-    const RowId out = l_.row();
-    const std::uint64_t *x = words(a), *y = words(b);
-    std::uint64_t* const to = l_.rows_[out].word;
-    for (std::size_t i = 0; i < kLanes; ++i) to[i] = f(x[i], y[i]);
-    return out;
-  }
+  RowId each(RowId a, RowId b, F f);
   template <class F>
   void fail_if(RowId a, F f) {
     const std::uint64_t* const x = words(a);
@@ -97,47 +91,14 @@ class LaneExecution {
     fail_if(a, [](std::uint64_t x) { return x == 0; });
   }
 
-  RowId inverse(RowId a) {
-    // x^(p-2) as in runtime/field/element.h.
-    const auto raised = [&](RowId base, int squarings) {
-      const RowId out = l_.row();
-      std::uint64_t* const x = l_.rows_[out].word;
-      std::copy_n(words(base), kLanes, x);
-      for (; squarings > 0; --squarings) l_.kernels_.multiply(x, x, x, kLanes);
-      return out;
-    };
-    const RowId t2 = product(raised(a, 1), a), t3 = product(raised(t2, 1), a), t6 = product(raised(t3, 3), t3);
-    const RowId t12 = product(raised(t6, 6), t6), t24 = product(raised(t12, 12), t12);
-    const RowId t30 = product(raised(t24, 6), t6), t31 = product(raised(t30, 1), a), t32 = product(raised(t31, 1), a);
-    return product(raised(t31, 33), t32);
-  }
+  RowId inverse(RowId a);
   void split() {
     const RowId a = st(0);
     st(0) = each(a, a, [](std::uint64_t x, std::uint64_t) { return x >> 32; });
     push(each(a, a, [](std::uint64_t x, std::uint64_t) { return x & kU32Max; }));
   }
-  void div_mod() {
-    const RowId n = st(0), d = st(1);
-    need_u32(n);
-    need_u32(d);
-    need_not_zero(d);
-    st(1) = each(n, d, [](std::uint64_t x, std::uint64_t y) { return y == 0 ? 0 : x / y; });
-    st(0) = each(n, d, [](std::uint64_t x, std::uint64_t y) { return y == 0 ? 0 : x % y; });
-  }
-  RowId of_two(Op op, RowId a, RowId b) {
-    if (op == Op::kAdd) return sum(a, b);
-    if (op == Op::kMul) return product(a, b);
-    if (op == Op::kEq) return each(a, b, [](std::uint64_t x, std::uint64_t y) { return std::uint64_t{x == y}; });
-    need_u32(b);
-    if (op == Op::kPow)
-      return each(a, b, [](std::uint64_t x, std::uint64_t y) {
-        return field::power(Element::canonical(x), y & kU32Max).value();
-      });
-    need_u32(a);
-    if (op == Op::kLt) return each(a, b, [](std::uint64_t x, std::uint64_t y) { return std::uint64_t{x < y}; });
-    if (op == Op::kAnd) return each(a, b, [](std::uint64_t x, std::uint64_t y) { return x & y & kU32Max; });
-    return each(a, b, [](std::uint64_t x, std::uint64_t y) { return (x ^ y) & kU32Max; });
-  }
+  void div_mod();
+  RowId of_two(Op op, RowId a, RowId b);
 
   // --- RAM, inputs, assertions ---
 
@@ -146,22 +107,8 @@ class LaneExecution {
     pointer = sum(pointer, l_.one_);
     return word;
   }
-  void read_mem(std::uint64_t n) {
-    RowId pointer = pop();
-    for (; n > 0; --n) {
-      push(l_.loaded(end_.stores, pointer));
-      pointer = difference(pointer, l_.one_);
-    }
-    push(pointer);
-  }
-  void write_mem(std::uint64_t n) {
-    RowId pointer = pop();
-    for (; n > 0; --n) {
-      end_.stores.push_back({pointer, pop()});
-      pointer = sum(pointer, l_.one_);
-    }
-    push(pointer);
-  }
+  void read_mem(std::uint64_t n);
+  void write_mem(std::uint64_t n);
   void assert_one() {
     fail_if(pop(), [](std::uint64_t x) { return x != 1; });
   }
@@ -185,50 +132,19 @@ class LaneExecution {
     for (std::size_t i = 0; i < kTip5Rate; ++i) in[i] = pop();
     push_hashed(in);
   }
-  void merkle_step(const std::array<RowId, kDigestWords>& sibling) {
-    const RowId index = st(kDigestWords);
-    need_u32(index);
-    Words in{};
-    for (std::size_t i = 0; i < kDigestWords; ++i) {
-      const RowId own = pop(), left = l_.row(), right = l_.row();
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const bool is_right = (words(index)[lane] & 1) != 0;
-        l_.rows_[left].word[lane] = words(is_right ? sibling[i] : own)[lane];
-        l_.rows_[right].word[lane] = words(is_right ? own : sibling[i])[lane];
-      }
-      in[i] = left, in[i + kDigestWords] = right;
-    }
-    push_hashed(in);
-    st(kDigestWords) = each(index, index, [](std::uint64_t x, std::uint64_t) { return x / 2; });
-  }
+  void merkle_step(const std::array<RowId, kDigestWords>& sibling);
   void merkle_step_mem() {
     std::array<RowId, kDigestWords> sibling{};
     for (RowId& word : sibling) word = loaded(st(7));
     merkle_step(sibling);
   }
-  Words& sponge() {
-    if (!end_.sponge_touched) {
-      end_.sponge = l_.sponge_;
-      end_.failed |= static_cast<LaneMask>(~l_.has_sponge_);
-    }
-    end_.sponge_touched = true;
-    return end_.sponge;
-  }
+  Words& sponge();
   void sponge_absorb() {
     Words& s = sponge();
     for (std::size_t i = 0; i < kTip5Rate; ++i) s[i] = pop();
     s = l_.permuted(s);
   }
-  void sponge_absorb_mem() {
-    Words& s = sponge();
-    RowId pointer = st(0);
-    for (std::size_t i = 0; i < kTip5Rate; ++i) {
-      s[i] = loaded(pointer);
-      if (i < 4) st(1 + i) = s[i];
-    }
-    st(0) = pointer;
-    s = l_.permuted(s);
-  }
+  void sponge_absorb_mem();
   void sponge_squeeze() {
     Words& s = sponge();
     for (std::size_t i = kTip5Rate; i > 0; --i) push(s[i - 1]);
@@ -252,18 +168,7 @@ class LaneExecution {
     stack_.resize(stack_.size() - 3);
     set_extension(0, result);
   }
-  void x_invert() {
-    const Extension in = extension(0);
-    const Extension out = {l_.row(), l_.row(), l_.row()};
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      field::Extension x;
-      for (std::size_t k = 0; k < 3; ++k) x.c[k] = Element::canonical(words(in[k])[lane]);
-      end_.failed |= bit(x.is_zero(), lane);
-      x = field::inverse(x);
-      for (std::size_t k = 0; k < 3; ++k) l_.rows_[out[k]].word[lane] = x.c[k].value();
-    }
-    set_extension(0, out);
-  }
+  void x_invert();
   Extension loaded_extension(RowId& pointer) {
     Extension x{};
     for (RowId& c : x) c = loaded(pointer);
@@ -292,89 +197,207 @@ class LaneExecution {
     st(0) = each(st(0), st(0), [f](std::uint64_t x, std::uint64_t) { return f(x); });
   }
 
-  void execute(Op op, Element argument) {
-    const std::uint64_t n = argument.value();
-    const auto place = [&](std::uint64_t i) { return stack_.end() - 1 - static_cast<std::ptrdiff_t>(i); };
-    switch (op) {
-      case Op::kPop: stack_.resize(stack_.size() - n); return;
-      case Op::kPush: return push(constant(argument));
-      case Op::kDivine:
-        for (std::uint64_t i = 0; i < n; ++i) push(l_.secret_[secret_++]);
-        return;
-      case Op::kPick: std::rotate(place(n), place(n) + 1, stack_.end()); return;
-      case Op::kPlace: std::rotate(place(n), stack_.end() - 1, stack_.end()); return;
-      case Op::kDup: return push(st(n));
-      case Op::kSwap: return std::swap(st(0), st(n));
-      case Op::kNop: return;
-      case Op::kAssert: return assert_one();
-      case Op::kReadMem: return read_mem(n);
-      case Op::kWriteMem: return write_mem(n);
-      case Op::kHash: return hash();
-      case Op::kAssertVector: return assert_vector();
-      case Op::kSpongeInit:
-        end_.sponge_touched = true;
-        end_.sponge.fill(l_.zero_);
-        return;
-      case Op::kSpongeAbsorb: return sponge_absorb();
-      case Op::kSpongeAbsorbMem: return sponge_absorb_mem();
-      case Op::kSpongeSqueeze: return sponge_squeeze();
-      case Op::kAddI: st(0) = sum(st(0), constant(argument)); return;
-      case Op::kInvert:
-        need_not_zero(st(0));
-        st(0) = inverse(st(0));
-        return;
-      case Op::kSplit: return split();
-      case Op::kLog2Floor:
-        need_not_zero(st(0));
-        return u32_function(
-            [](std::uint64_t x) { return x == 0 ? x : static_cast<std::uint64_t>(std::bit_width(x)) - 1; });
-      case Op::kDivMod: return div_mod();
-      case Op::kPopCount:
-        return u32_function([](std::uint64_t x) { return static_cast<std::uint64_t>(std::popcount(x)); });
-      case Op::kXxAdd: return replace_pair(plus(extension(0), extension(3)));
-      case Op::kXxMul: return replace_pair(times(extension(0), extension(3)));
-      case Op::kXInvert: return x_invert();
-      case Op::kReadIo:
-        for (std::uint64_t i = 0; i < n; ++i) push(l_.public_[public_++]);
-        return;
-      case Op::kWriteIo:
-        for (std::uint64_t i = 0; i < n; ++i) end_.output.push_back(pop());
-        return;
-      case Op::kMerkleStep: return merkle_step(l_.digests_[digests_++]);
-      case Op::kMerkleStepMem: return merkle_step_mem();
-      case Op::kXxDotStep: return xx_dot_step();
-      case Op::kXbDotStep: return xb_dot_step();
-      case Op::kBHornerStep: return b_horner_step();
-      case Op::kXHornerStep: return x_horner_step();
-      case Op::kXbMul: {
-        const RowId factor = pop();
-        return set_extension(0, scaled(factor, extension(0)));
-      }
-      case Op::kAdd:
-      case Op::kMul:
-      case Op::kEq:
-      case Op::kLt:
-      case Op::kAnd:
-      case Op::kXor:
-      case Op::kPow: {
-        const RowId first = pop();
-        st(0) = of_two(op, first, st(0));
-        return;
-      }
-      case Op::kHalt:
-      case Op::kSkiz:
-      case Op::kCall:
-      case Op::kReturn:
-      case Op::kRecurse:
-      case Op::kRecurseOrReturn: CHECK(false);
-    }
-  }
+  void execute(Op op, Element argument);
 
   Lanes& l_;
   LaneEnd& end_;
   std::vector<RowId>& stack_;
   std::size_t public_ = 0, secret_ = 0, digests_ = 0;
 };
+
+template <class F>
+inline RowId LaneExecution::each(RowId a, RowId b, F f) {
+  const RowId out = l_.row();
+  const std::uint64_t *x = words(a), *y = words(b);
+  std::uint64_t* const to = l_.rows_[out].word;
+  for (std::size_t i = 0; i < kLanes; ++i) to[i] = f(x[i], y[i]);
+  return out;
+}
+
+inline RowId LaneExecution::inverse(RowId a) {
+  // x^(p-2) as in runtime/field/element.h.
+  const auto raised = [&](RowId base, int squarings) {
+    const RowId out = l_.row();
+    std::uint64_t* const x = l_.rows_[out].word;
+    std::copy_n(words(base), kLanes, x);
+    for (; squarings > 0; --squarings) l_.kernels_.multiply(x, x, x, kLanes);
+    return out;
+  };
+  const RowId t2 = product(raised(a, 1), a), t3 = product(raised(t2, 1), a), t6 = product(raised(t3, 3), t3);
+  const RowId t12 = product(raised(t6, 6), t6), t24 = product(raised(t12, 12), t12);
+  const RowId t30 = product(raised(t24, 6), t6), t31 = product(raised(t30, 1), a), t32 = product(raised(t31, 1), a);
+  return product(raised(t31, 33), t32);
+}
+
+inline void LaneExecution::div_mod() {
+  const RowId n = st(0), d = st(1);
+  need_u32(n);
+  need_u32(d);
+  need_not_zero(d);
+  st(1) = each(n, d, [](std::uint64_t x, std::uint64_t y) { return y == 0 ? 0 : x / y; });
+  st(0) = each(n, d, [](std::uint64_t x, std::uint64_t y) { return y == 0 ? 0 : x % y; });
+}
+
+inline RowId LaneExecution::of_two(Op op, RowId a, RowId b) {
+  if (op == Op::kAdd) return sum(a, b);
+  if (op == Op::kMul) return product(a, b);
+  if (op == Op::kEq) return each(a, b, [](std::uint64_t x, std::uint64_t y) { return std::uint64_t{x == y}; });
+  need_u32(b);
+  if (op == Op::kPow)
+    return each(a, b, [](std::uint64_t x, std::uint64_t y) {
+      return field::power(Element::canonical(x), y & kU32Max).value();
+    });
+  need_u32(a);
+  if (op == Op::kLt) return each(a, b, [](std::uint64_t x, std::uint64_t y) { return std::uint64_t{x < y}; });
+  if (op == Op::kAnd) return each(a, b, [](std::uint64_t x, std::uint64_t y) { return x & y & kU32Max; });
+  return each(a, b, [](std::uint64_t x, std::uint64_t y) { return (x ^ y) & kU32Max; });
+}
+
+inline void LaneExecution::read_mem(std::uint64_t n) {
+  RowId pointer = pop();
+  for (; n > 0; --n) {
+    push(l_.loaded(end_.stores, pointer));
+    pointer = difference(pointer, l_.one_);
+  }
+  push(pointer);
+}
+
+inline void LaneExecution::write_mem(std::uint64_t n) {
+  RowId pointer = pop();
+  for (; n > 0; --n) {
+    end_.stores.push_back({pointer, pop()});
+    pointer = sum(pointer, l_.one_);
+  }
+  push(pointer);
+}
+
+inline void LaneExecution::merkle_step(const std::array<RowId, kDigestWords>& sibling) {
+  const RowId index = st(kDigestWords);
+  need_u32(index);
+  Words in{};
+  for (std::size_t i = 0; i < kDigestWords; ++i) {
+    const RowId own = pop(), left = l_.row(), right = l_.row();
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const bool is_right = (words(index)[lane] & 1) != 0;
+      l_.rows_[left].word[lane] = words(is_right ? sibling[i] : own)[lane];
+      l_.rows_[right].word[lane] = words(is_right ? own : sibling[i])[lane];
+    }
+    in[i] = left, in[i + kDigestWords] = right;
+  }
+  push_hashed(in);
+  st(kDigestWords) = each(index, index, [](std::uint64_t x, std::uint64_t) { return x / 2; });
+}
+
+inline LaneExecution::Words& LaneExecution::sponge() {
+  if (!end_.sponge_touched) {
+    end_.sponge = l_.sponge_;
+    end_.failed |= static_cast<LaneMask>(~l_.has_sponge_);
+  }
+  end_.sponge_touched = true;
+  return end_.sponge;
+}
+
+inline void LaneExecution::sponge_absorb_mem() {
+  Words& s = sponge();
+  RowId pointer = st(0);
+  for (std::size_t i = 0; i < kTip5Rate; ++i) {
+    s[i] = loaded(pointer);
+    if (i < 4) st(1 + i) = s[i];
+  }
+  st(0) = pointer;
+  s = l_.permuted(s);
+}
+
+inline void LaneExecution::x_invert() {
+  const Extension in = extension(0);
+  const Extension out = {l_.row(), l_.row(), l_.row()};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    field::Extension x;
+    for (std::size_t k = 0; k < 3; ++k) x.c[k] = Element::canonical(words(in[k])[lane]);
+    end_.failed |= bit(x.is_zero(), lane);
+    x = field::inverse(x);
+    for (std::size_t k = 0; k < 3; ++k) l_.rows_[out[k]].word[lane] = x.c[k].value();
+  }
+  set_extension(0, out);
+}
+
+inline void LaneExecution::execute(Op op, Element argument) {
+  const std::uint64_t n = argument.value();
+  const auto place = [&](std::uint64_t i) { return stack_.end() - 1 - static_cast<std::ptrdiff_t>(i); };
+  switch (op) {
+    case Op::kPop: stack_.resize(stack_.size() - n); return;
+    case Op::kPush: return push(constant(argument));
+    case Op::kDivine:
+      for (std::uint64_t i = 0; i < n; ++i) push(l_.secret_[secret_++]);
+      return;
+    case Op::kPick: std::rotate(place(n), place(n) + 1, stack_.end()); return;
+    case Op::kPlace: std::rotate(place(n), stack_.end() - 1, stack_.end()); return;
+    case Op::kDup: return push(st(n));
+    case Op::kSwap: return std::swap(st(0), st(n));
+    case Op::kNop: return;
+    case Op::kAssert: return assert_one();
+    case Op::kReadMem: return read_mem(n);
+    case Op::kWriteMem: return write_mem(n);
+    case Op::kHash: return hash();
+    case Op::kAssertVector: return assert_vector();
+    case Op::kSpongeInit:
+      end_.sponge_touched = true;
+      end_.sponge.fill(l_.zero_);
+      return;
+    case Op::kSpongeAbsorb: return sponge_absorb();
+    case Op::kSpongeAbsorbMem: return sponge_absorb_mem();
+    case Op::kSpongeSqueeze: return sponge_squeeze();
+    case Op::kAddI: st(0) = sum(st(0), constant(argument)); return;
+    case Op::kInvert:
+      need_not_zero(st(0));
+      st(0) = inverse(st(0));
+      return;
+    case Op::kSplit: return split();
+    case Op::kLog2Floor:
+      need_not_zero(st(0));
+      return u32_function(
+          [](std::uint64_t x) { return x == 0 ? x : static_cast<std::uint64_t>(std::bit_width(x)) - 1; });
+    case Op::kDivMod: return div_mod();
+    case Op::kPopCount:
+      return u32_function([](std::uint64_t x) { return static_cast<std::uint64_t>(std::popcount(x)); });
+    case Op::kXxAdd: return replace_pair(plus(extension(0), extension(3)));
+    case Op::kXxMul: return replace_pair(times(extension(0), extension(3)));
+    case Op::kXInvert: return x_invert();
+    case Op::kReadIo:
+      for (std::uint64_t i = 0; i < n; ++i) push(l_.public_[public_++]);
+      return;
+    case Op::kWriteIo:
+      for (std::uint64_t i = 0; i < n; ++i) end_.output.push_back(pop());
+      return;
+    case Op::kMerkleStep: return merkle_step(l_.digests_[digests_++]);
+    case Op::kMerkleStepMem: return merkle_step_mem();
+    case Op::kXxDotStep: return xx_dot_step();
+    case Op::kXbDotStep: return xb_dot_step();
+    case Op::kBHornerStep: return b_horner_step();
+    case Op::kXHornerStep: return x_horner_step();
+    case Op::kXbMul: {
+      const RowId factor = pop();
+      return set_extension(0, scaled(factor, extension(0)));
+    }
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kEq:
+    case Op::kLt:
+    case Op::kAnd:
+    case Op::kXor:
+    case Op::kPow: {
+      const RowId first = pop();
+      st(0) = of_two(op, first, st(0));
+      return;
+    }
+    case Op::kHalt:
+    case Op::kSkiz:
+    case Op::kCall:
+    case Op::kReturn:
+    case Op::kRecurse:
+    case Op::kRecurseOrReturn: CHECK(false);
+  }
+}
 
 Lanes::Lanes(States& source, std::uint64_t seed, const Shape& shape, std::size_t extra)
     : kernels_(field::kernels()), seed_(seed), rows_(kRowsAtFirst) {

@@ -29,17 +29,7 @@ class Execution : private Functions {
   }
 
   /// Runs until the block's end, or until it is known to fail in every run.
-  void run(Block block) {
-    for (const Instruction& instruction : block) {
-      execute(instruction.op, instruction.argument);
-      if (end_.fails || !end_.out_of_reach.empty()) return;
-    }
-    end_.stack = std::move(stack_);
-    end_.stores = ram_.stores();
-    if (sponge_touched_) end_.sponge = sponge_;
-    std::sort(end_.conditions.begin(), end_.conditions.end());
-    end_.conditions.erase(std::unique(end_.conditions.begin(), end_.conditions.end()), end_.conditions.end());
-  }
+  void run(Block block);
 
  private:
   using Words = std::array<Value, kTip5Width>;
@@ -55,45 +45,11 @@ class Execution : private Functions {
 
   // --- quotients ---
 
-  void div_mod() {
-    const Value n = st(0), d = st(1);
-    require_u32(n);
-    require_u32(d);
-    require_not_zero(d);
-    if (end_.fails) return;
-    bool is_atom = false;
-    const Value r = remainder(n, d, is_atom);
-    const Value q = v_.multiply(v_.subtract(n, r), v_.invert(d));
-    // A quotient that is its own atom cannot occur where n and d are not as required.
-    if (is_atom && !v_.constant_of(q) && r != n) v_.bound(q, std::min(v_.max_of(n), kU32Max));
-    if (const auto y = v_.constant_of(d); y && std::has_single_bit(y->value()))
-      mark_quotient(q, n, static_cast<unsigned>(std::countr_zero(y->value())));
-    st(1) = q;
-    st(0) = r;
-  }
+  void div_mod();
 
   // --- hashes ---
 
-  Words permuted(const Words& in, std::size_t wanted) {
-    Words out{};
-    std::array<Element, kTip5Width> known;
-    bool constant = true;
-    for (std::size_t i = 0; i < kTip5Width && constant; ++i) {
-      const auto c = v_.constant_of(in[i]);
-      constant = c.has_value();
-      if (constant) known[i] = *c;
-    }
-    if (constant) {
-      field::Tip5 sponge;
-      for (std::size_t i = 0; i < kTip5Width; ++i) sponge.set_word(i, known[i]);
-      sponge.permute();
-      for (std::size_t i = 0; i < kTip5Width; ++i) out[i] = v_.constant(sponge.word(i));
-      return out;
-    }
-    const std::uint32_t name = v_.tuple(in);
-    for (std::size_t i = 0; i < wanted; ++i) out[i] = v_.atom(AtomKind::permuted, name, static_cast<std::uint32_t>(i));
-    return out;
-  }
+  Words permuted(const Words& in, std::size_t wanted);
   /// Pushes the digest of ten words at the front.
   void push_hashed(Words words) {
     std::fill(words.begin() + kTip5Rate, words.end(), integer(1));
@@ -105,23 +61,7 @@ class Execution : private Functions {
     for (std::size_t i = 0; i < kTip5Rate; ++i) words[i] = pop();
     push_hashed(words);
   }
-  void merkle_step(const std::array<Value, kDigestWords>& sibling) {
-    const Value index = st(kDigestWords);
-    require_u32(index);
-    bool is_atom = false;
-    const Value bit = both_bits(index, integer(1), is_atom);
-    Words words{};
-    for (std::size_t i = 0; i < kDigestWords; ++i) {
-      const Value own = pop(), moved = v_.multiply(bit, v_.subtract(sibling[i], own));
-      words[i] = v_.add(own, moved);  // the sibling is the left one of an odd index
-      words[i + kDigestWords] = v_.subtract(sibling[i], moved);
-    }
-    const Value parent = v_.scale(v_.subtract(index, bit), field::inverse(Element(2)));
-    if (is_atom) v_.bound(parent, std::min(v_.max_of(index), kU32Max) / 2);
-    mark_quotient(parent, index, 1);
-    push_hashed(words);
-    st(kDigestWords) = parent;
-  }
+  void merkle_step(const std::array<Value, kDigestWords>& sibling);
   void merkle_step_secret() {
     std::array<Value, kDigestWords> sibling{};
     for (std::uint32_t i = 0; i < kDigestWords; ++i) sibling[i] = v_.atom(AtomKind::digest_word, digests_, i);
@@ -147,16 +87,7 @@ class Execution : private Functions {
     for (std::size_t i = 0; i < kTip5Rate; ++i) sponge_[i] = pop();
     sponge_ = permuted(sponge_, kTip5Width);
   }
-  void sponge_absorb_mem() {
-    use_sponge();
-    Value pointer = st(0);
-    for (std::size_t i = 0; i < kTip5Rate; ++i) {
-      sponge_[i] = loaded(pointer);
-      if (i < 4) st(1 + i) = sponge_[i];
-    }
-    st(0) = pointer;
-    sponge_ = permuted(sponge_, kTip5Width);
-  }
+  void sponge_absorb_mem();
   void sponge_squeeze() {
     use_sponge();
     for (std::size_t i = kTip5Rate; i > 0; --i) push(sponge_[i - 1]);
@@ -208,18 +139,7 @@ class Execution : private Functions {
     return {v_.subtract(c[0], c[3]), v_.subtract(v_.add(c[1], c[3]), c[4]), v_.add(c[2], c[4])};
   }
   /// Fails where the norm is 0, which only the element 0 has; see runtime/field/extension.h.
-  void x_invert() {
-    const auto [a0, a1, a2] = extension(0);
-    const auto minus = [&](Value a, Value b) { return v_.subtract(a, b); };
-    const auto times = [&](Value a, Value b) { return v_.multiply(a, b); };
-    const Value d = v_.add(a0, a2), e = minus(a1, a2);
-    const Value k0 = minus(times(d, d), times(e, a1)), k1 = minus(times(e, a2), times(a1, d));
-    const Value k2 = minus(times(a1, a1), times(d, a2));
-    const Value norm = minus(minus(times(a0, k0), times(a2, k1)), times(a1, k2));
-    require_not_zero(norm);
-    if (end_.fails) return;
-    set_extension(0, scaled(v_.invert(norm), {k0, k1, k2}));
-  }
+  void x_invert();
   Extension loaded_extension(Value& pointer) {
     Extension x{};
     for (Value& c : x) c = loaded(pointer);
@@ -267,80 +187,9 @@ class Execution : private Functions {
     push(low);
   }
 
-  void execute(Op op, Element argument) {
-    const std::uint64_t n = argument.value();
-    const auto place = [&](std::uint64_t i) { return stack_.end() - 1 - static_cast<std::ptrdiff_t>(i); };
-    switch (op) {
-      case Op::kPop: stack_.resize(stack_.size() - n); return;
-      case Op::kPush: return push(v_.constant(argument));
-      case Op::kDivine: return read(AtomKind::secret_word, n, secret_);
-      case Op::kPick: std::rotate(place(n), place(n) + 1, stack_.end()); return;
-      case Op::kPlace: std::rotate(place(n), stack_.end() - 1, stack_.end()); return;
-      case Op::kDup: return push(st(n));
-      case Op::kSwap: return std::swap(st(0), st(n));
-      case Op::kNop: return;
-      case Op::kAssert: return assert_one();
-      case Op::kReadMem: return read_mem(n);
-      case Op::kWriteMem: return write_mem(n);
-      case Op::kHash: return hash();
-      case Op::kAssertVector: return assert_vector();
-      case Op::kSpongeInit: return sponge_init();
-      case Op::kSpongeAbsorb: return sponge_absorb();
-      case Op::kSpongeAbsorbMem: return sponge_absorb_mem();
-      case Op::kSpongeSqueeze: return sponge_squeeze();
-      case Op::kAddI: st(0) = v_.add(st(0), v_.constant(argument)); return;
-      case Op::kInvert: return invert();
-      case Op::kSplit: return split();
-      case Op::kLog2Floor: st(0) = logarithm(st(0)); return;
-      case Op::kDivMod: return div_mod();
-      case Op::kPopCount: st(0) = bit_count(st(0)); return;
-      case Op::kXxAdd: return replace_pair(sum(extension(0), extension(3)));
-      case Op::kXxMul: return replace_pair(product(extension(0), extension(3)));
-      case Op::kXInvert: return x_invert();
-      case Op::kReadIo: return read(AtomKind::public_word, n, public_);
-      case Op::kWriteIo:
-        for (std::uint64_t i = 0; i < n; ++i) end_.output.push_back(pop());
-        return;
-      case Op::kMerkleStep: return merkle_step_secret();
-      case Op::kMerkleStepMem: return merkle_step_mem();
-      case Op::kXxDotStep: return xx_dot_step();
-      case Op::kXbDotStep: return xb_dot_step();
-      case Op::kBHornerStep: return b_horner_step();
-      case Op::kXHornerStep: return x_horner_step();
-      case Op::kXbMul: {
-        const Value factor = pop();
-        return set_extension(0, scaled(factor, extension(0)));
-      }
-      case Op::kAdd:
-      case Op::kMul:
-      case Op::kEq:
-      case Op::kLt:
-      case Op::kAnd:
-      case Op::kXor:
-      case Op::kPow: {
-        const Value first = pop();
-        st(0) = of_two(op, first, st(0));
-        return;
-      }
-      case Op::kHalt:
-      case Op::kSkiz:
-      case Op::kCall:
-      case Op::kReturn:
-      case Op::kRecurse:
-      case Op::kRecurseOrReturn: CHECK(false);
-    }
-  }
+  void execute(Op op, Element argument);
   /// Applies a binary operation to st0 and st1.
-  Value of_two(Op op, Value a, Value b) {
-    bool is_atom = false;
-    if (op == Op::kAdd) return v_.add(a, b);
-    if (op == Op::kMul) return v_.multiply(a, b);
-    if (op == Op::kEq) return is_zero(v_.subtract(a, b));
-    if (op == Op::kLt) return less(a, b);
-    if (op == Op::kAnd) return both_bits(a, b, is_atom);
-    if (op == Op::kXor) return different_bits(a, b);
-    return power(a, b);
-  }
+  Value of_two(Op op, Value a, Value b);
 
   Values& v_;
   Ram ram_;
@@ -351,6 +200,173 @@ class Execution : private Functions {
   std::uint32_t public_ = 0, secret_ = 0, digests_ = 0;
   std::size_t stores_ = 0;
 };
+
+void Execution::run(Block block) {
+  for (const Instruction& instruction : block) {
+    execute(instruction.op, instruction.argument);
+    if (end_.fails || !end_.out_of_reach.empty()) return;
+  }
+  end_.stack = std::move(stack_);
+  end_.stores = ram_.stores();
+  if (sponge_touched_) end_.sponge = sponge_;
+  std::sort(end_.conditions.begin(), end_.conditions.end());
+  end_.conditions.erase(std::unique(end_.conditions.begin(), end_.conditions.end()), end_.conditions.end());
+}
+
+void Execution::div_mod() {
+  const Value n = st(0), d = st(1);
+  require_u32(n);
+  require_u32(d);
+  require_not_zero(d);
+  if (end_.fails) return;
+  bool is_atom = false;
+  const Value r = remainder(n, d, is_atom);
+  const Value q = v_.multiply(v_.subtract(n, r), v_.invert(d));
+  // A quotient that is its own atom cannot occur where n and d are not as required.
+  if (is_atom && !v_.constant_of(q) && r != n) v_.bound(q, std::min(v_.max_of(n), kU32Max));
+  if (const auto y = v_.constant_of(d); y && std::has_single_bit(y->value()))
+    mark_quotient(q, n, static_cast<unsigned>(std::countr_zero(y->value())));
+  st(1) = q;
+  st(0) = r;
+}
+
+Execution::Words Execution::permuted(const Words& in, std::size_t wanted) {
+  Words out{};
+  std::array<Element, kTip5Width> known;
+  bool constant = true;
+  for (std::size_t i = 0; i < kTip5Width && constant; ++i) {
+    const auto c = v_.constant_of(in[i]);
+    constant = c.has_value();
+    if (constant) known[i] = *c;
+  }
+  if (constant) {
+    field::Tip5 sponge;
+    for (std::size_t i = 0; i < kTip5Width; ++i) sponge.set_word(i, known[i]);
+    sponge.permute();
+    for (std::size_t i = 0; i < kTip5Width; ++i) out[i] = v_.constant(sponge.word(i));
+    return out;
+  }
+  const std::uint32_t name = v_.tuple(in);
+  for (std::size_t i = 0; i < wanted; ++i) out[i] = v_.atom(AtomKind::permuted, name, static_cast<std::uint32_t>(i));
+  return out;
+}
+
+void Execution::merkle_step(const std::array<Value, kDigestWords>& sibling) {
+  const Value index = st(kDigestWords);
+  require_u32(index);
+  bool is_atom = false;
+  const Value bit = both_bits(index, integer(1), is_atom);
+  Words words{};
+  for (std::size_t i = 0; i < kDigestWords; ++i) {
+    const Value own = pop(), moved = v_.multiply(bit, v_.subtract(sibling[i], own));
+    words[i] = v_.add(own, moved);  // the sibling is the left one of an odd index
+    words[i + kDigestWords] = v_.subtract(sibling[i], moved);
+  }
+  const Value parent = v_.scale(v_.subtract(index, bit), field::inverse(Element(2)));
+  if (is_atom) v_.bound(parent, std::min(v_.max_of(index), kU32Max) / 2);
+  mark_quotient(parent, index, 1);
+  push_hashed(words);
+  st(kDigestWords) = parent;
+}
+
+void Execution::sponge_absorb_mem() {
+  use_sponge();
+  Value pointer = st(0);
+  for (std::size_t i = 0; i < kTip5Rate; ++i) {
+    sponge_[i] = loaded(pointer);
+    if (i < 4) st(1 + i) = sponge_[i];
+  }
+  st(0) = pointer;
+  sponge_ = permuted(sponge_, kTip5Width);
+}
+
+void Execution::x_invert() {
+  const auto [a0, a1, a2] = extension(0);
+  const auto minus = [&](Value a, Value b) { return v_.subtract(a, b); };
+  const auto times = [&](Value a, Value b) { return v_.multiply(a, b); };
+  const Value d = v_.add(a0, a2), e = minus(a1, a2);
+  const Value k0 = minus(times(d, d), times(e, a1)), k1 = minus(times(e, a2), times(a1, d));
+  const Value k2 = minus(times(a1, a1), times(d, a2));
+  const Value norm = minus(minus(times(a0, k0), times(a2, k1)), times(a1, k2));
+  require_not_zero(norm);
+  if (end_.fails) return;
+  set_extension(0, scaled(v_.invert(norm), {k0, k1, k2}));
+}
+
+void Execution::execute(Op op, Element argument) {
+  const std::uint64_t n = argument.value();
+  const auto place = [&](std::uint64_t i) { return stack_.end() - 1 - static_cast<std::ptrdiff_t>(i); };
+  switch (op) {
+    case Op::kPop: stack_.resize(stack_.size() - n); return;
+    case Op::kPush: return push(v_.constant(argument));
+    case Op::kDivine: return read(AtomKind::secret_word, n, secret_);
+    case Op::kPick: std::rotate(place(n), place(n) + 1, stack_.end()); return;
+    case Op::kPlace: std::rotate(place(n), stack_.end() - 1, stack_.end()); return;
+    case Op::kDup: return push(st(n));
+    case Op::kSwap: return std::swap(st(0), st(n));
+    case Op::kNop: return;
+    case Op::kAssert: return assert_one();
+    case Op::kReadMem: return read_mem(n);
+    case Op::kWriteMem: return write_mem(n);
+    case Op::kHash: return hash();
+    case Op::kAssertVector: return assert_vector();
+    case Op::kSpongeInit: return sponge_init();
+    case Op::kSpongeAbsorb: return sponge_absorb();
+    case Op::kSpongeAbsorbMem: return sponge_absorb_mem();
+    case Op::kSpongeSqueeze: return sponge_squeeze();
+    case Op::kAddI: st(0) = v_.add(st(0), v_.constant(argument)); return;
+    case Op::kInvert: return invert();
+    case Op::kSplit: return split();
+    case Op::kLog2Floor: st(0) = logarithm(st(0)); return;
+    case Op::kDivMod: return div_mod();
+    case Op::kPopCount: st(0) = bit_count(st(0)); return;
+    case Op::kXxAdd: return replace_pair(sum(extension(0), extension(3)));
+    case Op::kXxMul: return replace_pair(product(extension(0), extension(3)));
+    case Op::kXInvert: return x_invert();
+    case Op::kReadIo: return read(AtomKind::public_word, n, public_);
+    case Op::kWriteIo:
+      for (std::uint64_t i = 0; i < n; ++i) end_.output.push_back(pop());
+      return;
+    case Op::kMerkleStep: return merkle_step_secret();
+    case Op::kMerkleStepMem: return merkle_step_mem();
+    case Op::kXxDotStep: return xx_dot_step();
+    case Op::kXbDotStep: return xb_dot_step();
+    case Op::kBHornerStep: return b_horner_step();
+    case Op::kXHornerStep: return x_horner_step();
+    case Op::kXbMul: {
+      const Value factor = pop();
+      return set_extension(0, scaled(factor, extension(0)));
+    }
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kEq:
+    case Op::kLt:
+    case Op::kAnd:
+    case Op::kXor:
+    case Op::kPow: {
+      const Value first = pop();
+      st(0) = of_two(op, first, st(0));
+      return;
+    }
+    case Op::kHalt:
+    case Op::kSkiz:
+    case Op::kCall:
+    case Op::kReturn:
+    case Op::kRecurse:
+    case Op::kRecurseOrReturn: CHECK(false);
+  }
+}
+
+Value Execution::of_two(Op op, Value a, Value b) {
+  bool is_atom = false;
+  if (op == Op::kAdd) return v_.add(a, b);
+  if (op == Op::kMul) return v_.multiply(a, b);
+  if (op == Op::kEq) return is_zero(v_.subtract(a, b));
+  if (op == Op::kLt) return less(a, b);
+  if (op == Op::kAnd) return both_bits(a, b, is_atom);
+  if (op == Op::kXor) return different_bits(a, b);
+  return power(a, b);
+}
 
 }  // namespace
 

@@ -107,35 +107,7 @@ class Parser {
   }
 
   /// Reads up to the end of the text or, below the top, up to a closing brace, which is not consumed.
-  bool operations(std::vector<Operation>& out, Level level) {
-    while (true) {
-      skip();
-      if (at_ == text_.size()) return true;
-      if (text_[at_] == '}') return level != Level::top || fail(at_, "there is no { to this }");
-      Operation operation;
-      operation.offset = static_cast<std::uint32_t>(at_);
-      if (next_is("//")) {
-        const std::size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
-        operation.op = Op::kComment;
-        operation.name = text_.substr(at_ + 2, end - at_ - 2);
-        at_ = end;
-        out.push_back(std::move(operation));
-        continue;
-      }
-      const std::string_view name = word();
-      const auto op = op_named(name);
-      if (!op)
-        return fail(operation.offset, name.empty() ? "expected an operation"
-                                                   : "there is no operation '" + shown(name) + "'" + meant(name));
-      operation.op = *op;
-      if (*op == Op::kFnStart) {
-        if (!function(operation, out, level)) return false;
-        continue;
-      }
-      if (!operands(operation)) return false;
-      out.push_back(std::move(operation));
-    }
-  }
+  bool operations(std::vector<Operation>& out, Level level);
 
   bool function(Operation& start, std::vector<Operation>& out, Level level) {
     if (level != Level::top)
@@ -165,28 +137,7 @@ class Parser {
     return true;
   }
 
-  bool operands(Operation& operation) {
-    switch (row(operation.op).form) {
-      case Form::none:
-      case Form::line: return true;
-      case Form::label: return name(operation.name, "a function's name");
-      case Form::element: return element(operation.element);
-      case Form::depth: return number(operation.number, 0, kNumberMax, "a depth is 0 to 255");
-      case Form::count: return number(operation.number, 1, kNumberMax, "a number of words is 1 to 255");
-      case Form::words: return number(operation.number, 1, kWordsMax, "a number of words is 1 to 15 here");
-      case Form::asserted: return asserted(operation.number);
-      case Form::width: return width(operation.number);
-      case Form::event: return event(operation);
-      case Form::body:
-      case Form::branches: return branches(operation);
-      case Form::named_body:
-        skip();
-        if (at_ < text_.size() && text_[at_] != '{' && !name(operation.name, "a name or {")) return false;
-        return body(operation, operation.body);
-      case Form::assembly: return assembly(operation);
-    }
-    return false;
-  }
+  bool operands(Operation& operation);
   bool name(std::string& out, const char* what) {
     skip();
     const std::size_t start = at_;
@@ -215,20 +166,7 @@ class Parser {
     skip();
     return at_ == text_.size() || !digit(text_[at_]) || number(out, 1, kNumberMax, "a width is 1 to 255");
   }
-  bool element(Element& out) {
-    skip();
-    const std::size_t start = at_;
-    std::string_view given = word();
-    const bool negative = given.starts_with('-');
-    if (negative) given.remove_prefix(1);
-    std::uint64_t value = 0;
-    const auto [end, code] = std::from_chars(given.data(), given.data() + given.size(), value);
-    if (given.empty() || !digit(given[0]) || end != given.data() + given.size() || code != std::errc() ||
-        value >= field::kModulus)
-      return fail(start, "expected an integer above -p and below p, p = 2^64 - 2^32 + 1");
-    out = negative ? -Element(value) : Element(value);
-    return true;
-  }
+  bool element(Element& out);
   bool event(Operation& operation) {
     const bool seal = operation.op == Op::kSeal;
     return name(operation.name, "the event's name") && element(operation.element) &&
@@ -253,31 +191,7 @@ class Parser {
     const auto program = tasm::assemble(ir::SourceText(padded, source_.name()), vm_);
     return program ? fail(from, "this is not valid TASM") : fail(program.error());
   }
-  bool assembly(Operation& operation) {
-    skip();
-    const std::size_t start = at_;
-    const std::string_view given = word();
-    const bool plus = given.starts_with('+');
-    int change = 0;
-    const auto [end, code] = std::from_chars(given.data() + (plus ? 1 : 0), given.data() + given.size(), change);
-    if (given.empty() || code != std::errc() || end != given.data() + given.size())
-      return fail(start, "expected how asm changes the stack's height");
-    if (!expect('{')) return false;
-    const std::size_t from = at_, to = text_.find('}', at_);
-    if (to == std::string_view::npos) return fail(operation.offset, "this has no end: } is missing");
-    const auto program = tasm::assemble(ir::SourceText(text_.substr(from, to - from), source_.name()), vm_);
-    if (!program) return assembly_fault(from, to);
-    for (const tasm::Mark& mark : program->marks)
-      if (mark.kind == tasm::Mark::Kind::label) return fail(from, "asm has no labels");
-    for (std::size_t i = 0; i < program->instructions.size(); ++i)
-      if ((tasm::row(program->instructions[i].op).effects & tasm::kControl) != 0)
-        return fail(from + program->offsets[i], "asm has no control flow");
-    operation.assembly = program->instructions;
-    at_ = to + 1;
-    if (operation.stack_change() != change)
-      return fail(start, "this TASM changes the stack's height by " + std::to_string(operation.stack_change()));
-    return true;
-  }
+  bool assembly(Operation& operation);
 
   const ir::SourceText& source_;
   tasm::Vm vm_;
@@ -286,6 +200,100 @@ class Parser {
   unsigned nesting_ = 0;
   std::optional<Error> error_;
 };
+
+bool Parser::operations(std::vector<Operation>& out, Level level) {
+  while (true) {
+    skip();
+    if (at_ == text_.size()) return true;
+    if (text_[at_] == '}') return level != Level::top || fail(at_, "there is no { to this }");
+    Operation operation;
+    operation.offset = static_cast<std::uint32_t>(at_);
+    if (next_is("//")) {
+      const std::size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
+      operation.op = Op::kComment;
+      operation.name = text_.substr(at_ + 2, end - at_ - 2);
+      at_ = end;
+      out.push_back(std::move(operation));
+      continue;
+    }
+    const std::string_view name = word();
+    const auto op = op_named(name);
+    if (!op)
+      return fail(operation.offset,
+                  name.empty() ? "expected an operation" : "there is no operation '" + shown(name) + "'" + meant(name));
+    operation.op = *op;
+    if (*op == Op::kFnStart) {
+      if (!function(operation, out, level)) return false;
+      continue;
+    }
+    if (!operands(operation)) return false;
+    out.push_back(std::move(operation));
+  }
+}
+
+bool Parser::operands(Operation& operation) {
+  switch (row(operation.op).form) {
+    case Form::none:
+    case Form::line: return true;
+    case Form::label: return name(operation.name, "a function's name");
+    case Form::element: return element(operation.element);
+    case Form::depth: return number(operation.number, 0, kNumberMax, "a depth is 0 to 255");
+    case Form::count: return number(operation.number, 1, kNumberMax, "a number of words is 1 to 255");
+    case Form::words: return number(operation.number, 1, kWordsMax, "a number of words is 1 to 15 here");
+    case Form::asserted: return asserted(operation.number);
+    case Form::width: return width(operation.number);
+    case Form::event: return event(operation);
+    case Form::body:
+    case Form::branches: return branches(operation);
+    case Form::named_body:
+      skip();
+      if (at_ < text_.size() && text_[at_] != '{' && !name(operation.name, "a name or {")) return false;
+      return body(operation, operation.body);
+    case Form::assembly: return assembly(operation);
+  }
+  return false;
+}
+
+bool Parser::element(Element& out) {
+  skip();
+  const std::size_t start = at_;
+  std::string_view given = word();
+  const bool negative = given.starts_with('-');
+  if (negative) given.remove_prefix(1);
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(given.data(), given.data() + given.size(), value);
+  if (given.empty() || !digit(given[0]) || end != given.data() + given.size() || code != std::errc() ||
+      value >= field::kModulus)
+    return fail(start, "expected an integer above -p and below p, p = 2^64 - 2^32 + 1");
+  out = negative ? -Element(value) : Element(value);
+  return true;
+}
+
+bool Parser::assembly(Operation& operation) {
+  skip();
+  const std::size_t start = at_;
+  const std::string_view given = word();
+  const bool plus = given.starts_with('+');
+  int change = 0;
+  const auto [end, code] = std::from_chars(given.data() + (plus ? 1 : 0), given.data() + given.size(), change);
+  if (given.empty() || code != std::errc() || end != given.data() + given.size())
+    return fail(start, "expected how asm changes the stack's height");
+  if (!expect('{')) return false;
+  const std::size_t from = at_, to = text_.find('}', at_);
+  if (to == std::string_view::npos) return fail(operation.offset, "this has no end: } is missing");
+  const auto program = tasm::assemble(ir::SourceText(text_.substr(from, to - from), source_.name()), vm_);
+  if (!program) return assembly_fault(from, to);
+  for (const tasm::Mark& mark : program->marks)
+    if (mark.kind == tasm::Mark::Kind::label) return fail(from, "asm has no labels");
+  for (std::size_t i = 0; i < program->instructions.size(); ++i)
+    if ((tasm::row(program->instructions[i].op).effects & tasm::kControl) != 0)
+      return fail(from + program->offsets[i], "asm has no control flow");
+  operation.assembly = program->instructions;
+  at_ = to + 1;
+  if (operation.stack_change() != change)
+    return fail(start, "this TASM changes the stack's height by " + std::to_string(operation.stack_change()));
+  return true;
+}
 
 }  // namespace
 

@@ -17,6 +17,10 @@ using tasm::Instruction;
 using tasm::Op;
 using TirOp = language::Op;
 
+std::string label_of(const std::string& function) {
+  return "__" + function;
+}
+
 class Lowering {
  public:
   explicit Lowering(const language::Program& program)
@@ -58,7 +62,6 @@ class Lowering {
     stack_.restore();
     stack_.forget();
   }
-  static std::string label_of(const std::string& function) { return "__" + function; }
 
   // --- bodies ---
 
@@ -83,20 +86,7 @@ class Lowering {
       put_down(body);
     }
   }
-  void put_down(const Body& body) {
-    label(body.label);
-    if (body.kind == Kind::first_of_two) emit(Op::kPop, 1);
-    if (body.kind == Kind::loop) {
-      emit({{Op::kDup, Element(0)}, {Op::kPush, Element(0)}, {Op::kEq, {}}, {Op::kSkiz, {}}, {Op::kReturn, {}}});
-      out_.instructions.push_back({Op::kAddI, field::kMinusOne});
-    }
-    mark_offsets(body.offset);
-    for (const Operation& operation : *body.operations) lower(operation);
-    end_piece();
-    if (body.kind == Kind::first_of_two) emit(Op::kPush, 0);
-    emit(body.kind == Kind::loop ? Op::kRecurse : Op::kReturn);
-    mark_offsets(body.offset);
-  }
+  void put_down(const Body& body);
 
   // --- operations ---
 
@@ -115,100 +105,7 @@ class Lowering {
   }
   void mark_offsets(std::uint32_t offset) { out_.offsets.resize(out_.instructions.size(), offset); }
 
-  void lower_by_kind(const Operation& operation) {
-    const std::uint64_t n = operation.number;
-    const Instruction swap{Op::kSwap, Element(1)}, pop{Op::kPop, Element(1)}, two{Op::kPush, Element(2)};
-    const Instruction minus_one{Op::kPush, field::kMinusOne};
-    switch (operation.op) {
-      case TirOp::kCall: call(label_of(operation.name)); return;
-      case TirOp::kReturn: emit(Op::kReturn); return;
-      case TirOp::kHalt: emit(Op::kHalt); return;
-      case TirOp::kIfElse:
-        emit({{Op::kPush, Element(1)}, swap, {Op::kSkiz, {}}});
-        defer(Kind::first_of_two, "then", "", operation.body, operation.offset);
-        emit(Op::kSkiz);
-        defer(Kind::plain, "else", "", operation.otherwise, operation.offset);
-        return;
-      case TirOp::kIfOnly:
-        emit(Op::kSkiz);
-        defer(Kind::plain, "then", "", operation.body, operation.offset);
-        return;
-      case TirOp::kLoop: defer(Kind::loop, "loop", operation.name, operation.body, operation.offset); return;
-      case TirOp::kFnStart: label(label_of(operation.name)); return;
-      case TirOp::kEntry:
-        call(label_of(operation.name));
-        emit(Op::kHalt);
-        return;
-      case TirOp::kAsm:
-        for (const Instruction& instruction : operation.assembly) emit({instruction});
-        return;
-      case TirOp::kComment:
-      case TirOp::kFnEnd: return;
-      case TirOp::kPush: push(operation.element); return;
-      case TirOp::kPop: stack_.pop(n); return;
-      case TirOp::kDup: stack_.dup(n); return;
-      case TirOp::kSwap: stack_.swap(n); return;
-      case TirOp::kAdd: emit(Op::kAdd); return;
-      case TirOp::kSub: emit({minus_one, {Op::kMul, {}}, {Op::kAdd, {}}}); return;
-      case TirOp::kMul: emit(Op::kMul); return;
-      case TirOp::kNeg: emit({minus_one, {Op::kMul, {}}}); return;
-      case TirOp::kInvert: emit(Op::kInvert); return;
-      case TirOp::kEq: emit(Op::kEq); return;
-      case TirOp::kLt: emit({swap, {Op::kLt, {}}}); return;
-      case TirOp::kAnd: emit(Op::kAnd); return;
-      case TirOp::kOr:  // a | b = a + b - (a & b)
-        emit({{Op::kDup, Element(1)}, {Op::kDup, Element(1)}, {Op::kAnd, {}}, minus_one, {Op::kMul, {}}});
-        emit({{Op::kAdd, {}}, {Op::kAdd, {}}});
-        return;
-      case TirOp::kXor: emit(Op::kXor); return;
-      case TirOp::kPopCount: emit(Op::kPopCount); return;
-      case TirOp::kSplit: emit(Op::kSplit); return;
-      case TirOp::kDivMod: emit({swap, {Op::kDivMod, {}}}); return;
-      case TirOp::kShl: emit({two, {Op::kPow, {}}, {Op::kMul, {}}}); return;
-      case TirOp::kShr: emit({two, {Op::kPow, {}}, swap, {Op::kDivMod, {}}, pop}); return;
-      case TirOp::kLog2: emit(Op::kLog2Floor); return;
-      case TirOp::kPow: emit({swap, {Op::kPow, {}}}); return;
-      case TirOp::kReadIo: batches(Op::kReadIo, n); return;
-      case TirOp::kWriteIo: batches(Op::kWriteIo, n); return;
-      case TirOp::kReadMem: batches(Op::kReadMem, n); return;
-      case TirOp::kWriteMem: batches(Op::kWriteMem, n); return;
-      case TirOp::kAssert: emit(n == 1 ? Op::kAssert : Op::kAssertVector); return;
-      case TirOp::kHash: emit(Op::kHash); return;
-      case TirOp::kReveal:
-        push(operation.element);
-        batches(Op::kWriteIo, n + 1);
-        return;
-      case TirOp::kSeal:
-        for (std::uint64_t i = n; i < language::kSealFieldsMax; ++i) emit(Op::kPush, 0);
-        push(operation.element);
-        emit({{Op::kHash, {}}, {Op::kWriteIo, Element(field::kDigestWords)}});
-        return;
-      case TirOp::kRamRead:
-        if (n > 1) emit(Op::kAddI, n - 1);
-        batches(Op::kReadMem, n);
-        emit({pop});
-        return;
-      case TirOp::kRamWrite:
-        emit(n == 1 ? Op::kSwap : Op::kPick, n);
-        batches(Op::kWriteMem, n);
-        emit({pop});
-        return;
-      case TirOp::kHint: batches(Op::kDivine, n); return;
-      case TirOp::kSpongeInit: emit(Op::kSpongeInit); return;
-      case TirOp::kSpongeAbsorb: emit(Op::kSpongeAbsorb); return;
-      case TirOp::kSpongeSqueeze: emit(Op::kSpongeSqueeze); return;
-      case TirOp::kSpongeLoad: emit(Op::kSpongeAbsorbMem); return;
-      case TirOp::kMerkleStep: emit(Op::kMerkleStep); return;
-      case TirOp::kMerkleLoad: emit(Op::kMerkleStepMem); return;
-      case TirOp::kExtMul: emit(Op::kXxMul); return;
-      case TirOp::kExtInvert: emit(Op::kXInvert); return;
-      case TirOp::kFoldExt: emit(Op::kXxDotStep); return;
-      case TirOp::kFoldBase: emit(Op::kXbDotStep); return;
-      case TirOp::kProofBlock:
-        for (const Operation& inner : operation.body) lower(inner);
-        return;
-    }
-  }
+  void lower_by_kind(const Operation& operation);
 
   /// Replaces labels by addresses in calls.
   void link() {
@@ -227,6 +124,116 @@ class Lowering {
   std::deque<Body> deferred_;
   std::size_t bodies_ = 0;
 };
+
+void Lowering::put_down(const Body& body) {
+  label(body.label);
+  if (body.kind == Kind::first_of_two) emit(Op::kPop, 1);
+  if (body.kind == Kind::loop) {
+    emit({{Op::kDup, Element(0)}, {Op::kPush, Element(0)}, {Op::kEq, {}}, {Op::kSkiz, {}}, {Op::kReturn, {}}});
+    out_.instructions.push_back({Op::kAddI, field::kMinusOne});
+  }
+  mark_offsets(body.offset);
+  for (const Operation& operation : *body.operations) lower(operation);
+  end_piece();
+  if (body.kind == Kind::first_of_two) emit(Op::kPush, 0);
+  emit(body.kind == Kind::loop ? Op::kRecurse : Op::kReturn);
+  mark_offsets(body.offset);
+}
+
+void Lowering::lower_by_kind(const Operation& operation) {
+  const std::uint64_t n = operation.number;
+  const Instruction swap{Op::kSwap, Element(1)}, pop{Op::kPop, Element(1)}, two{Op::kPush, Element(2)};
+  const Instruction minus_one{Op::kPush, field::kMinusOne};
+  switch (operation.op) {
+    case TirOp::kCall: call(label_of(operation.name)); return;
+    case TirOp::kReturn: emit(Op::kReturn); return;
+    case TirOp::kHalt: emit(Op::kHalt); return;
+    case TirOp::kIfElse:
+      emit({{Op::kPush, Element(1)}, swap, {Op::kSkiz, {}}});
+      defer(Kind::first_of_two, "then", "", operation.body, operation.offset);
+      emit(Op::kSkiz);
+      defer(Kind::plain, "else", "", operation.otherwise, operation.offset);
+      return;
+    case TirOp::kIfOnly:
+      emit(Op::kSkiz);
+      defer(Kind::plain, "then", "", operation.body, operation.offset);
+      return;
+    case TirOp::kLoop: defer(Kind::loop, "loop", operation.name, operation.body, operation.offset); return;
+    case TirOp::kFnStart: label(label_of(operation.name)); return;
+    case TirOp::kEntry:
+      call(label_of(operation.name));
+      emit(Op::kHalt);
+      return;
+    case TirOp::kAsm:
+      for (const Instruction& instruction : operation.assembly) emit({instruction});
+      return;
+    case TirOp::kComment:
+    case TirOp::kFnEnd: return;
+    case TirOp::kPush: push(operation.element); return;
+    case TirOp::kPop: stack_.pop(n); return;
+    case TirOp::kDup: stack_.dup(n); return;
+    case TirOp::kSwap: stack_.swap(n); return;
+    case TirOp::kAdd: emit(Op::kAdd); return;
+    case TirOp::kSub: emit({minus_one, {Op::kMul, {}}, {Op::kAdd, {}}}); return;
+    case TirOp::kMul: emit(Op::kMul); return;
+    case TirOp::kNeg: emit({minus_one, {Op::kMul, {}}}); return;
+    case TirOp::kInvert: emit(Op::kInvert); return;
+    case TirOp::kEq: emit(Op::kEq); return;
+    case TirOp::kLt: emit({swap, {Op::kLt, {}}}); return;
+    case TirOp::kAnd: emit(Op::kAnd); return;
+    case TirOp::kOr:  // a | b = a + b - (a & b)
+      emit({{Op::kDup, Element(1)}, {Op::kDup, Element(1)}, {Op::kAnd, {}}, minus_one, {Op::kMul, {}}});
+      emit({{Op::kAdd, {}}, {Op::kAdd, {}}});
+      return;
+    case TirOp::kXor: emit(Op::kXor); return;
+    case TirOp::kPopCount: emit(Op::kPopCount); return;
+    case TirOp::kSplit: emit(Op::kSplit); return;
+    case TirOp::kDivMod: emit({swap, {Op::kDivMod, {}}}); return;
+    case TirOp::kShl: emit({two, {Op::kPow, {}}, {Op::kMul, {}}}); return;
+    case TirOp::kShr: emit({two, {Op::kPow, {}}, swap, {Op::kDivMod, {}}, pop}); return;
+    case TirOp::kLog2: emit(Op::kLog2Floor); return;
+    case TirOp::kPow: emit({swap, {Op::kPow, {}}}); return;
+    case TirOp::kReadIo: batches(Op::kReadIo, n); return;
+    case TirOp::kWriteIo: batches(Op::kWriteIo, n); return;
+    case TirOp::kReadMem: batches(Op::kReadMem, n); return;
+    case TirOp::kWriteMem: batches(Op::kWriteMem, n); return;
+    case TirOp::kAssert: emit(n == 1 ? Op::kAssert : Op::kAssertVector); return;
+    case TirOp::kHash: emit(Op::kHash); return;
+    case TirOp::kReveal:
+      push(operation.element);
+      batches(Op::kWriteIo, n + 1);
+      return;
+    case TirOp::kSeal:
+      for (std::uint64_t i = n; i < language::kSealFieldsMax; ++i) emit(Op::kPush, 0);
+      push(operation.element);
+      emit({{Op::kHash, {}}, {Op::kWriteIo, Element(field::kDigestWords)}});
+      return;
+    case TirOp::kRamRead:
+      if (n > 1) emit(Op::kAddI, n - 1);
+      batches(Op::kReadMem, n);
+      emit({pop});
+      return;
+    case TirOp::kRamWrite:
+      emit(n == 1 ? Op::kSwap : Op::kPick, n);
+      batches(Op::kWriteMem, n);
+      emit({pop});
+      return;
+    case TirOp::kHint: batches(Op::kDivine, n); return;
+    case TirOp::kSpongeInit: emit(Op::kSpongeInit); return;
+    case TirOp::kSpongeAbsorb: emit(Op::kSpongeAbsorb); return;
+    case TirOp::kSpongeSqueeze: emit(Op::kSpongeSqueeze); return;
+    case TirOp::kSpongeLoad: emit(Op::kSpongeAbsorbMem); return;
+    case TirOp::kMerkleStep: emit(Op::kMerkleStep); return;
+    case TirOp::kMerkleLoad: emit(Op::kMerkleStepMem); return;
+    case TirOp::kExtMul: emit(Op::kXxMul); return;
+    case TirOp::kExtInvert: emit(Op::kXInvert); return;
+    case TirOp::kFoldExt: emit(Op::kXxDotStep); return;
+    case TirOp::kFoldBase: emit(Op::kXbDotStep); return;
+    case TirOp::kProofBlock:
+      for (const Operation& inner : operation.body) lower(inner);
+      return;
+  }
+}
 
 void constants_of(const std::vector<Operation>& operations, std::vector<Element>& out) {
   for (const Operation& operation : operations) {

@@ -99,29 +99,24 @@ std::uint64_t AbstractState::fingerprint() const {
   return print;
 }
 
+bool on_chain(Chain c, std::uint16_t effects) {
+  switch (c) {
+    case Chain::ram: return (effects & (tasm::kReadsRam | tasm::kWritesRam)) != 0;
+    case Chain::secret: return (effects & tasm::kSecret) != 0;
+    case Chain::input: return (effects & tasm::kPublicInput) != 0;
+    case Chain::output: return (effects & tasm::kPublicOutput) != 0;
+    case Chain::sponge: return (effects & tasm::kSponge) != 0;
+  }
+  CHECK(false);
+}
+
 /// Runs one instruction on one state.
 class AbstractRun {
  public:
   AbstractRun(AbstractState& state, const Instruction& instruction, Origin node, Step& step)
       : state_(state), op_(instruction.op), argument_(instruction.argument), node_(node), step_(step) {}
 
-  void run() {
-    const tasm::InstructionRow& row = tasm::row(op_);
-    const bool amounts = row.argument == tasm::Argument::count || row.argument == tasm::Argument::index;
-    const auto n = amounts ? static_cast<std::size_t>(argument_.value()) : 0;
-    const std::size_t takes = row.takes.of(n);
-    state_.reach(takes);
-    step_ = {};
-    note_chains(row.effects);
-    if (move(n)) return;
-    for (std::size_t i = 0; i < takes; ++i) operand(i);
-    state_.stack_.resize(state_.stack_.size() - takes);
-    if (by_words(n)) return;
-    work_ = linked(row.effects, work_of_operands());
-    step_.work[step_.work_count++] = work_;
-    if ((row.effects & (tasm::kMayFail | tasm::kAsserts)) && !known_to_hold()) add_condition();
-    if (!compute_field() && !compute_u32() && !compute_memory()) compute_rest(row.gives.of(n));
-  }
+  void run();
 
  private:
   [[nodiscard]] Element in(std::size_t i) const { return step_.operands[i].value; }
@@ -135,43 +130,7 @@ class AbstractRun {
   std::uint64_t& chain(Chain c) { return state_.chains_[static_cast<std::size_t>(c)]; }
 
   /// Runs pushes, moves and drops; false for any other instruction.
-  bool move(std::size_t n) {
-    auto& stack = state_.stack_;
-    const auto cell = [&](std::size_t depth) { return stack.end() - 1 - static_cast<std::ptrdiff_t>(depth); };
-    if (op_ == Op::kPush) {
-      push(argument_, argument_.is_u32() ? Type::u32 : Type::field);
-    } else if (op_ == Op::kPop) {
-      for (std::size_t i = 0; i < n; ++i) operand(i);
-      stack.resize(stack.size() - n);
-    } else if (op_ == Op::kDup) {
-      operand(n);
-      stack.push_back(state_.at(n));
-    } else if (op_ == Op::kSwap) {
-      operand(0);
-      operand(n);
-      std::swap(*cell(0), *cell(n));
-    } else if (op_ == Op::kPick) {
-      operand(n);
-      std::rotate(cell(n), cell(n) + 1, stack.end());
-    } else if (op_ == Op::kPlace) {
-      operand(0);
-      std::rotate(cell(n), cell(0), stack.end());
-    } else {
-      return op_ == Op::kNop;
-    }
-    return true;
-  }
-
-  static bool on_chain(Chain c, std::uint16_t effects) {
-    switch (c) {
-      case Chain::ram: return (effects & (tasm::kReadsRam | tasm::kWritesRam)) != 0;
-      case Chain::secret: return (effects & tasm::kSecret) != 0;
-      case Chain::input: return (effects & tasm::kPublicInput) != 0;
-      case Chain::output: return (effects & tasm::kPublicOutput) != 0;
-      case Chain::sponge: return (effects & tasm::kSponge) != 0;
-    }
-    CHECK(false);
-  }
+  bool move(std::size_t n);
   void note_chains(std::uint16_t effects) {
     for (std::size_t c = 0; c < kChainCount; ++c) step_.chains[c] = on_chain(static_cast<Chain>(c), effects);
   }
@@ -213,57 +172,11 @@ class AbstractRun {
       if (s.address != address && !surely_distinct(s.address, address)) sum += s.name;
     return sum;
   }
-  void store_word(Element address, Element value) {
-    const std::uint64_t name = mixed(kStoreSeed, {address.value(), value.value(), may_be_at(address)});
-    auto& stores = state_.stores_;
-    const auto old = std::find_if(stores.begin(), stores.end(), [&](const auto& s) { return s.address == address; });
-    if (old != stores.end()) {
-      chain(Chain::ram) -= old->name;
-      stores.erase(old);
-    }
-    stores.push_back({address, value, name});
-    chain(Chain::ram) += name;
-    step_.work[step_.work_count++] = name;
-    step_.accesses[step_.access_count++] = {address, true};
-  }
-  Element load_word(Element address) {
-    const auto& stores = state_.stores_;
-    std::uint64_t sum = 0;
-    bool known = true;
-    Element found;
-    auto s = stores.rbegin();
-    for (; s != stores.rend() && s->address != address; ++s) known &= surely_distinct(s->address, address);
-    known &= s != stores.rend();
-    if (s != stores.rend()) found = s->value, sum = s->name;
-    const std::uint64_t work = mixed(kLoadSeed, {address.value(), sum + may_be_at(address)});
-    step_.work[step_.work_count++] = work;
-    step_.accesses[step_.access_count++] = {address, false};
-    return known ? found : random_element(work);
-  }
+  void store_word(Element address, Element value);
+  Element load_word(Element address);
 
   /// Splits work on n words into that of n single words: `read_io 2` does the work of two `read_io 1`.
-  bool by_words(std::size_t n) {
-    const auto word = [&](Chain c, std::initializer_list<std::uint64_t> parts) {
-      chain(c) = mixed(mixed(chain(c), {static_cast<std::uint64_t>(c)}), parts);
-      step_.work[step_.work_count++] = chain(c);
-      return random_element(chain(c));
-    };
-    if (op_ == Op::kDivine || op_ == Op::kReadIo) {
-      const Chain c = op_ == Op::kDivine ? Chain::secret : Chain::input;
-      for (std::size_t i = 0; i < n; ++i) push(word(c, {}), Type::field);
-    } else if (op_ == Op::kWriteIo) {
-      for (std::size_t i = 0; i < n; ++i) word(Chain::output, {in(i).value()});
-    } else if (op_ == Op::kWriteMem) {
-      for (std::size_t i = 0; i < n; ++i) store_word(in(0) + Element(i), in(i + 1));
-      push(in(0) + Element(n), Type::address);
-    } else if (op_ == Op::kReadMem) {
-      for (std::size_t i = 0; i < n; ++i) push(load_word(in(0) - Element(i)), Type::field);
-      push(in(0) - Element(n), Type::address);
-    } else {
-      return false;
-    }
-    return true;
-  }
+  bool by_words(std::size_t n);
 
   /// Returns word `i` of a result that is not computed.
   [[nodiscard]] Element word(std::size_t i) const { return random_element(mixed(work_, {kWordSeed, i})); }
@@ -281,93 +194,12 @@ class AbstractRun {
     return address ? Type::address : Type::field;
   }
 
-  bool compute_field() {
-    if (op_ == Op::kAdd) {
-      push(in(0) + in(1), type_of_sum());
-    } else if (op_ == Op::kAddI) {
-      push(in(0) + argument_, type_of_sum());
-    } else if (op_ == Op::kMul) {
-      push(in(0) * in(1), Type::field);
-    } else if (op_ == Op::kInvert) {
-      push(field::inverse(in(0)), Type::field);
-    } else if (op_ == Op::kXxAdd) {
-      push_extension(extension(0) + extension(3));
-    } else if (op_ == Op::kXxMul) {
-      push_extension(extension(0) * extension(3));
-    } else if (op_ == Op::kXInvert) {
-      push_extension(field::inverse(extension(0)));
-    } else if (op_ == Op::kXbMul) {
-      push_extension(in(0) * extension(1));
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  bool compute_u32() {
-    const std::uint64_t a = in(0).value(), b = in(1).value();
-    const bool one = in(0).is_u32(), both = one && in(1).is_u32();
-    const auto known = [&](bool is, std::uint64_t value, std::size_t i) { return is ? Element(value) : word(i); };
-    if (op_ == Op::kEq) {
-      push(in(0) == in(1) ? field::kOne : known(both, 0, 0), Type::boolean);
-    } else if (op_ == Op::kSplit) {
-      push(known(one, 0, 1), Type::u32);
-      push(known(one, a, 0), Type::u32);
-    } else if (op_ == Op::kLt) {
-      push(known(both, a < b ? 1 : 0, 0), Type::boolean);
-    } else if (op_ == Op::kAnd) {
-      push(known(both, a & b, 0), Type::u32);
-    } else if (op_ == Op::kXor) {
-      push(known(both, a ^ b, 0), Type::u32);
-    } else if (op_ == Op::kLog2Floor) {
-      push(known(one && a != 0, static_cast<std::uint64_t>(std::bit_width(a)) - 1, 0), Type::u32);
-    } else if (op_ == Op::kPow) {
-      push(in(1).is_u32() ? field::power(in(0), b) : word(0), Type::field);
-    } else if (op_ == Op::kDivMod) {
-      // st0 is the numerator; the remainder ends on top.
-      const bool divides = both && b != 0;
-      push(known(divides, divides ? a / b : 0, 1), Type::u32);
-      push(known(divides, divides ? a % b : 0, 0), Type::u32);
-    } else if (op_ == Op::kPopCount) {
-      push(known(one, static_cast<std::uint64_t>(std::popcount(a)), 0), Type::u32);
-    } else {
-      return false;
-    }
-    return true;
-  }
+  bool compute_field();
+  bool compute_u32();
 
   /// Moves pointers by a known number of words; other results are unknown.
-  bool compute_memory() {
-    const Element words(tasm::row(op_).ram.of(0));
-    if (op_ == Op::kSpongeAbsorbMem) {
-      for (std::size_t i = 5; i-- > 1;) push(word(i), Type::field);
-      push(in(0) + words, Type::address);
-    } else if (op_ == Op::kMerkleStepMem) {
-      push(in(7) + words, Type::address);
-      push(in(6), step_.operands[6].type);
-      push(word(5), Type::u32);
-      push_words(5, Type::digest);
-    } else if (op_ == Op::kXxDotStep || op_ == Op::kXbDotStep) {
-      for (std::size_t i = 5; i-- > 2;) push(word(i), Type::extension);
-      push(in(1) + Element(3), Type::address);
-      push(in(0) + Element(op_ == Op::kXxDotStep ? 3 : 1), Type::address);
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  void compute_rest(std::size_t gives) {
-    if (op_ == Op::kMerkleStep) {
-      push(word(5), Type::u32);
-      push_words(5, Type::digest);
-    } else if (op_ == Op::kAssertVector) {
-      // The operands were equal, or the run has failed: the five lower ones stay.
-      for (std::size_t i = 10; i-- > 5;) state_.stack_.push_back(step_.operands[i]);
-    } else {
-      push_words(gives, op_ == Op::kHash ? Type::digest : Type::field);
-    }
-  }
+  bool compute_memory();
+  void compute_rest(std::size_t gives);
 
   AbstractState& state_;
   Op op_;
@@ -376,6 +208,190 @@ class AbstractRun {
   Step& step_;
   std::uint64_t work_ = 0;
 };
+
+inline void AbstractRun::run() {
+  const tasm::InstructionRow& row = tasm::row(op_);
+  const bool amounts = row.argument == tasm::Argument::count || row.argument == tasm::Argument::index;
+  const auto n = amounts ? static_cast<std::size_t>(argument_.value()) : 0;
+  const std::size_t takes = row.takes.of(n);
+  state_.reach(takes);
+  step_ = {};
+  note_chains(row.effects);
+  if (move(n)) return;
+  for (std::size_t i = 0; i < takes; ++i) operand(i);
+  state_.stack_.resize(state_.stack_.size() - takes);
+  if (by_words(n)) return;
+  work_ = linked(row.effects, work_of_operands());
+  step_.work[step_.work_count++] = work_;
+  if ((row.effects & (tasm::kMayFail | tasm::kAsserts)) && !known_to_hold()) add_condition();
+  if (!compute_field() && !compute_u32() && !compute_memory()) compute_rest(row.gives.of(n));
+}
+
+inline bool AbstractRun::move(std::size_t n) {
+  auto& stack = state_.stack_;
+  const auto cell = [&](std::size_t depth) { return stack.end() - 1 - static_cast<std::ptrdiff_t>(depth); };
+  if (op_ == Op::kPush) {
+    push(argument_, argument_.is_u32() ? Type::u32 : Type::field);
+  } else if (op_ == Op::kPop) {
+    for (std::size_t i = 0; i < n; ++i) operand(i);
+    stack.resize(stack.size() - n);
+  } else if (op_ == Op::kDup) {
+    operand(n);
+    stack.push_back(state_.at(n));
+  } else if (op_ == Op::kSwap) {
+    operand(0);
+    operand(n);
+    std::swap(*cell(0), *cell(n));
+  } else if (op_ == Op::kPick) {
+    operand(n);
+    std::rotate(cell(n), cell(n) + 1, stack.end());
+  } else if (op_ == Op::kPlace) {
+    operand(0);
+    std::rotate(cell(n), cell(0), stack.end());
+  } else {
+    return op_ == Op::kNop;
+  }
+  return true;
+}
+
+inline void AbstractRun::store_word(Element address, Element value) {
+  const std::uint64_t name = mixed(kStoreSeed, {address.value(), value.value(), may_be_at(address)});
+  auto& stores = state_.stores_;
+  const auto old = std::find_if(stores.begin(), stores.end(), [&](const auto& s) { return s.address == address; });
+  if (old != stores.end()) {
+    chain(Chain::ram) -= old->name;
+    stores.erase(old);
+  }
+  stores.push_back({address, value, name});
+  chain(Chain::ram) += name;
+  step_.work[step_.work_count++] = name;
+  step_.accesses[step_.access_count++] = {address, true};
+}
+
+inline Element AbstractRun::load_word(Element address) {
+  const auto& stores = state_.stores_;
+  std::uint64_t sum = 0;
+  bool known = true;
+  Element found;
+  auto s = stores.rbegin();
+  for (; s != stores.rend() && s->address != address; ++s) known &= surely_distinct(s->address, address);
+  known &= s != stores.rend();
+  if (s != stores.rend()) found = s->value, sum = s->name;
+  const std::uint64_t work = mixed(kLoadSeed, {address.value(), sum + may_be_at(address)});
+  step_.work[step_.work_count++] = work;
+  step_.accesses[step_.access_count++] = {address, false};
+  return known ? found : random_element(work);
+}
+
+inline bool AbstractRun::by_words(std::size_t n) {
+  const auto word = [&](Chain c, std::initializer_list<std::uint64_t> parts) {
+    chain(c) = mixed(mixed(chain(c), {static_cast<std::uint64_t>(c)}), parts);
+    step_.work[step_.work_count++] = chain(c);
+    return random_element(chain(c));
+  };
+  if (op_ == Op::kDivine || op_ == Op::kReadIo) {
+    const Chain c = op_ == Op::kDivine ? Chain::secret : Chain::input;
+    for (std::size_t i = 0; i < n; ++i) push(word(c, {}), Type::field);
+  } else if (op_ == Op::kWriteIo) {
+    for (std::size_t i = 0; i < n; ++i) word(Chain::output, {in(i).value()});
+  } else if (op_ == Op::kWriteMem) {
+    for (std::size_t i = 0; i < n; ++i) store_word(in(0) + Element(i), in(i + 1));
+    push(in(0) + Element(n), Type::address);
+  } else if (op_ == Op::kReadMem) {
+    for (std::size_t i = 0; i < n; ++i) push(load_word(in(0) - Element(i)), Type::field);
+    push(in(0) - Element(n), Type::address);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+inline bool AbstractRun::compute_field() {
+  if (op_ == Op::kAdd) {
+    push(in(0) + in(1), type_of_sum());
+  } else if (op_ == Op::kAddI) {
+    push(in(0) + argument_, type_of_sum());
+  } else if (op_ == Op::kMul) {
+    push(in(0) * in(1), Type::field);
+  } else if (op_ == Op::kInvert) {
+    push(field::inverse(in(0)), Type::field);
+  } else if (op_ == Op::kXxAdd) {
+    push_extension(extension(0) + extension(3));
+  } else if (op_ == Op::kXxMul) {
+    push_extension(extension(0) * extension(3));
+  } else if (op_ == Op::kXInvert) {
+    push_extension(field::inverse(extension(0)));
+  } else if (op_ == Op::kXbMul) {
+    push_extension(in(0) * extension(1));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+inline bool AbstractRun::compute_u32() {
+  const std::uint64_t a = in(0).value(), b = in(1).value();
+  const bool one = in(0).is_u32(), both = one && in(1).is_u32();
+  const auto known = [&](bool is, std::uint64_t value, std::size_t i) { return is ? Element(value) : word(i); };
+  if (op_ == Op::kEq) {
+    push(in(0) == in(1) ? field::kOne : known(both, 0, 0), Type::boolean);
+  } else if (op_ == Op::kSplit) {
+    push(known(one, 0, 1), Type::u32);
+    push(known(one, a, 0), Type::u32);
+  } else if (op_ == Op::kLt) {
+    push(known(both, a < b ? 1 : 0, 0), Type::boolean);
+  } else if (op_ == Op::kAnd) {
+    push(known(both, a & b, 0), Type::u32);
+  } else if (op_ == Op::kXor) {
+    push(known(both, a ^ b, 0), Type::u32);
+  } else if (op_ == Op::kLog2Floor) {
+    push(known(one && a != 0, static_cast<std::uint64_t>(std::bit_width(a)) - 1, 0), Type::u32);
+  } else if (op_ == Op::kPow) {
+    push(in(1).is_u32() ? field::power(in(0), b) : word(0), Type::field);
+  } else if (op_ == Op::kDivMod) {
+    // st0 is the numerator; the remainder ends on top.
+    const bool divides = both && b != 0;
+    push(known(divides, divides ? a / b : 0, 1), Type::u32);
+    push(known(divides, divides ? a % b : 0, 0), Type::u32);
+  } else if (op_ == Op::kPopCount) {
+    push(known(one, static_cast<std::uint64_t>(std::popcount(a)), 0), Type::u32);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+inline bool AbstractRun::compute_memory() {
+  const Element words(tasm::row(op_).ram.of(0));
+  if (op_ == Op::kSpongeAbsorbMem) {
+    for (std::size_t i = 5; i-- > 1;) push(word(i), Type::field);
+    push(in(0) + words, Type::address);
+  } else if (op_ == Op::kMerkleStepMem) {
+    push(in(7) + words, Type::address);
+    push(in(6), step_.operands[6].type);
+    push(word(5), Type::u32);
+    push_words(5, Type::digest);
+  } else if (op_ == Op::kXxDotStep || op_ == Op::kXbDotStep) {
+    for (std::size_t i = 5; i-- > 2;) push(word(i), Type::extension);
+    push(in(1) + Element(3), Type::address);
+    push(in(0) + Element(op_ == Op::kXxDotStep ? 3 : 1), Type::address);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+inline void AbstractRun::compute_rest(std::size_t gives) {
+  if (op_ == Op::kMerkleStep) {
+    push(word(5), Type::u32);
+    push_words(5, Type::digest);
+  } else if (op_ == Op::kAssertVector) {
+    // The operands were equal, or the run has failed: the five lower ones stay.
+    for (std::size_t i = 10; i-- > 5;) state_.stack_.push_back(step_.operands[i]);
+  } else {
+    push_words(gives, op_ == Op::kHash ? Type::digest : Type::field);
+  }
+}
 
 bool AbstractState::run(const Instruction& instruction, Origin node, Step& step) {
   if (tasm::row(instruction.op).effects & tasm::kControl) return false;

@@ -14,27 +14,9 @@ using tasm::Op;
 enum class Stream : std::uint8_t { none, public_input, public_output, secret_words, secret_digests, sponge };
 constexpr std::size_t kStreams = 6;
 
-class Specifier {
- public:
-  std::optional<Specification> specify(std::span<const Instruction> block) {
-    spec_.values.push_back({kConstants, Element(), true});
-    measure(block);
-    if (depth_ > static_cast<int>(kStackMax)) return {};
-    for (int i = 0; i < depth_; ++i) {
-      stack_.push_back(fresh());
-      spec_.before.push_back(stack_.back());
-    }
-    for (const Instruction& instruction : block) {
-      step(instruction);
-      if (too_large_ || stack_.size() > kStackMax) return {};
-    }
-    spec_.after = stack_;
-    drop_unused();
-    if (!compact()) return {};
-    return std::move(spec_);
-  }
-
- private:
+// Holds the values and tasks of a block, as far as it was read.
+class Drafts {
+ protected:
   struct Draft {
     Task task;
     bool must = false, dropped = false;
@@ -45,18 +27,6 @@ class Specifier {
     bool writes, anywhere;
     Id address, word;
   };
-
-  /// Finds how far down the block reaches, and how low the stack gets.
-  void measure(std::span<const Instruction> block) {
-    int height = 0, lowest = 0;
-    for (const Instruction& instruction : block) {
-      const auto takes = static_cast<int>(tasm::row(instruction.op).takes.of(instruction.argument_of_amounts()));
-      depth_ = std::max(depth_, takes - height);
-      height += instruction.stack_change();
-      lowest = std::min(lowest, height);
-    }
-    spec_.lowest = static_cast<std::uint32_t>(depth_ + lowest);
-  }
 
   // --- values ---
 
@@ -117,7 +87,40 @@ class Specifier {
     for (; n > 0; --n) out.push_back(pop());
     return out;
   }
+  /// True if all are known u32. Instructions on u32 fail for other values, so their operands are u32 everywhere else.
+  bool all_u32(const std::vector<Id>& ids) const {
+    return std::all_of(ids.begin(), ids.end(), [&](Id id) { return spec_.values[id].u32; });
+  }
+  void mark_u32(const std::vector<Id>& ids) {
+    for (const Id id : ids) spec_.values[id].u32 = true;
+  }
 
+  // --- RAM ---
+
+  [[nodiscard]] bool same_word(const Access& x, Id address) const { return !x.anywhere && x.address == address; }
+  [[nodiscard]] bool may_meet(const Access& x, Id address, bool anywhere) const {
+    return anywhere || x.anywhere || spec_.values[x.address].base != spec_.values[address].base || x.address == address;
+  }
+  /// Makes an access follow the earlier ones that it must not overtake.
+  void access(std::size_t draft, bool writes, bool anywhere, Id address, Id word) {
+    for (const Access& before : accesses_)
+      if ((writes || before.writes) && may_meet(before, address, anywhere))
+        drafts_[draft].after.push_back(before.draft);
+    accesses_.push_back({draft, writes, anywhere, address, word});
+  }
+  void reads_anywhere() { access(drafts_.size() - 1, false, true, kConstants, kConstants); }
+
+  Specification spec_;
+  std::vector<Id> stack_;
+  std::vector<Draft> drafts_;
+  std::vector<Access> accesses_;
+  std::optional<std::size_t> last_of_[kStreams];
+  bool too_large_ = false;
+};
+
+// Adds tasks of arithmetic, or computes what is known.
+class Arithmetic : protected Drafts {
+ protected:
   // --- arithmetic ---
 
   void add() {
@@ -164,13 +167,6 @@ class Specifier {
     if (is_constant(a)) return push_all({constant(Element(v & 0xffff'ffff)), constant(Element(v >> 32))});
     if (spec_.values[a].u32) return push_all({a, constant(Element())});
     push_all(task({Op::kSplit, {}}, {a}, 2, false, Stream::none, false, true));
-  }
-  /// True if all are known u32. Instructions on u32 fail for other values, so their operands are u32 everywhere else.
-  bool all_u32(const std::vector<Id>& ids) const {
-    return std::all_of(ids.begin(), ids.end(), [&](Id id) { return spec_.values[id].u32; });
-  }
-  void mark_u32(const std::vector<Id>& ids) {
-    for (const Id id : ids) spec_.values[id].u32 = true;
   }
   void u32_pair(Op op) {
     const std::vector<Id> takes = pop_all(2);
@@ -230,19 +226,39 @@ class Specifier {
     drafts_.push_back(std::move(draft));
     push_all(kept);
   }
+};
 
-  // --- RAM ---
-
-  [[nodiscard]] bool same_word(const Access& x, Id address) const { return !x.anywhere && x.address == address; }
-  [[nodiscard]] bool may_meet(const Access& x, Id address, bool anywhere) const {
-    return anywhere || x.anywhere || spec_.values[x.address].base != spec_.values[address].base || x.address == address;
+class Specifier : private Arithmetic {
+ public:
+  std::optional<Specification> specify(std::span<const Instruction> block) {
+    spec_.values.push_back({kConstants, Element(), true});
+    measure(block);
+    if (depth_ > static_cast<int>(kStackMax)) return {};
+    for (int i = 0; i < depth_; ++i) {
+      stack_.push_back(fresh());
+      spec_.before.push_back(stack_.back());
+    }
+    for (const Instruction& instruction : block) {
+      step(instruction);
+      if (too_large_ || stack_.size() > kStackMax) return {};
+    }
+    spec_.after = stack_;
+    drop_unused();
+    if (!compact()) return {};
+    return std::move(spec_);
   }
-  /// Makes an access follow the earlier ones that it must not overtake.
-  void access(std::size_t draft, bool writes, bool anywhere, Id address, Id word) {
-    for (const Access& before : accesses_)
-      if ((writes || before.writes) && may_meet(before, address, anywhere))
-        drafts_[draft].after.push_back(before.draft);
-    accesses_.push_back({draft, writes, anywhere, address, word});
+
+ private:
+  /// Finds how far down the block reaches, and how low the stack gets.
+  void measure(std::span<const Instruction> block) {
+    int height = 0, lowest = 0;
+    for (const Instruction& instruction : block) {
+      const auto takes = static_cast<int>(tasm::row(instruction.op).takes.of(instruction.argument_of_amounts()));
+      depth_ = std::max(depth_, takes - height);
+      height += instruction.stack_change();
+      lowest = std::min(lowest, height);
+    }
+    spec_.lowest = static_cast<std::uint32_t>(depth_ + lowest);
   }
   void read_word() {
     const Id p = pop();
@@ -280,7 +296,6 @@ class Specifier {
     access(drafts_.size() - 1, true, false, p, word);
     stack_.push_back(next);
   }
-  void reads_anywhere() { access(drafts_.size() - 1, false, true, kConstants, kConstants); }
 
   /// Makes results that are operands or their sums with a constant; the others are fresh.
   void shaped(const Instruction& instruction, std::size_t takes, bool must, Stream stream,
@@ -310,78 +325,7 @@ class Specifier {
 
   // --- instructions ---
 
-  void step(const Instruction& instruction) {
-    const std::uint64_t n = instruction.argument_of_amounts();
-    const auto plain = [&](std::size_t takes, std::size_t results, bool must = false, Stream stream = Stream::none,
-                           bool commutes = false) {
-      std::vector<Id> in = pop_all(takes);
-      push_all(task({instruction.op, {}}, std::move(in), results, must, stream, commutes));
-    };
-    const auto words = [&](auto one) {
-      for (std::uint64_t i = 0; i < n; ++i) one();
-    };
-    switch (instruction.op) {
-      case Op::kPop: words([&] { pop(); }); return;
-      case Op::kPush: stack_.push_back(constant(instruction.argument)); return;
-      case Op::kDivine:
-        words([&] { push_all(task({Op::kDivine, field::kOne}, {}, 1, true, Stream::secret_words)); });
-        return;
-      case Op::kPick:
-        std::rotate(stack_.end() - 1 - static_cast<int>(n), stack_.end() - static_cast<int>(n), stack_.end());
-        return;
-      case Op::kPlace: std::rotate(stack_.end() - 1 - static_cast<int>(n), stack_.end() - 1, stack_.end()); return;
-      case Op::kDup: stack_.push_back(Id(st(n))); return;
-      case Op::kSwap: std::swap(st(0), st(n)); return;
-      case Op::kNop: return;
-      case Op::kAssert: return assert_one();
-      case Op::kReadMem: words([&] { read_word(); }); return;
-      case Op::kWriteMem: words([&] { write_word(); }); return;
-      case Op::kHash: return plain(10, 5);
-      case Op::kAssertVector: return assert_vector();
-      case Op::kSpongeInit: return plain(0, 0, true, Stream::sponge);
-      case Op::kSpongeAbsorb: return plain(10, 0, true, Stream::sponge);
-      case Op::kSpongeAbsorbMem: shaped(instruction, 5, true, Stream::sponge, {{0, 10}}); return reads_anywhere();
-      case Op::kSpongeSqueeze: return plain(0, 10, true, Stream::sponge);
-      case Op::kAdd: return add();
-      case Op::kAddI: st(0) = sum(st(0), instruction.argument); return;
-      case Op::kMul: return mul();
-      case Op::kInvert: return invert();
-      case Op::kEq: return eq();
-      case Op::kSplit: return split();
-      case Op::kLt:
-      case Op::kAnd:
-      case Op::kXor: return u32_pair(instruction.op);
-      case Op::kLog2Floor:
-      case Op::kPopCount: return u32_single(instruction.op);
-      case Op::kPow: return pow();
-      case Op::kDivMod: return div_mod();
-      case Op::kXxAdd:
-      case Op::kXxMul: return plain(6, 3);
-      case Op::kXInvert: return plain(3, 3, true);
-      case Op::kXbMul: return plain(4, 3);
-      case Op::kReadIo:
-        words([&] { push_all(task({Op::kReadIo, field::kOne}, {}, 1, true, Stream::public_input)); });
-        return;
-      case Op::kWriteIo:
-        words([&] { task({Op::kWriteIo, field::kOne}, {pop()}, 0, true, Stream::public_output); });
-        return;
-      case Op::kMerkleStep: return shaped(instruction, 6, true, Stream::secret_digests, {}, true);
-      case Op::kMerkleStepMem:
-        shaped(instruction, 8, true, Stream::none, {{6, 0}, {7, 5}}, true);
-        return reads_anywhere();
-      case Op::kXxDotStep: shaped(instruction, 5, false, Stream::none, {{0, 3}, {1, 3}}); return reads_anywhere();
-      case Op::kXbDotStep: shaped(instruction, 5, false, Stream::none, {{0, 1}, {1, 3}}); return reads_anywhere();
-      case Op::kBHornerStep: horner_step(instruction, field::kModulus - 1); return reads_anywhere();
-      case Op::kXHornerStep: horner_step(instruction, field::kModulus - 3); return reads_anywhere();
-      case Op::kHalt:
-      case Op::kSkiz:
-      case Op::kCall:
-      case Op::kReturn:
-      case Op::kRecurse:
-      case Op::kRecurseOrReturn: break;  // not in a block
-    }
-    CHECK(false);
-  }
+  void step(const Instruction& instruction);
 
   // --- the end ---
 
@@ -413,14 +357,81 @@ class Specifier {
     return !too_large_;
   }
 
-  Specification spec_;
-  std::vector<Id> stack_;
-  std::vector<Draft> drafts_;
-  std::vector<Access> accesses_;
-  std::optional<std::size_t> last_of_[kStreams];
   int depth_ = 0;
-  bool too_large_ = false;
 };
+
+void Specifier::step(const Instruction& instruction) {
+  const std::uint64_t n = instruction.argument_of_amounts();
+  const auto plain = [&](std::size_t takes, std::size_t results, bool must = false, Stream stream = Stream::none,
+                         bool commutes = false) {
+    std::vector<Id> in = pop_all(takes);
+    push_all(task({instruction.op, {}}, std::move(in), results, must, stream, commutes));
+  };
+  const auto words = [&](auto one) {
+    for (std::uint64_t i = 0; i < n; ++i) one();
+  };
+  switch (instruction.op) {
+    case Op::kPop: words([&] { pop(); }); return;
+    case Op::kPush: stack_.push_back(constant(instruction.argument)); return;
+    case Op::kDivine:
+      words([&] { push_all(task({Op::kDivine, field::kOne}, {}, 1, true, Stream::secret_words)); });
+      return;
+    case Op::kPick:
+      std::rotate(stack_.end() - 1 - static_cast<int>(n), stack_.end() - static_cast<int>(n), stack_.end());
+      return;
+    case Op::kPlace: std::rotate(stack_.end() - 1 - static_cast<int>(n), stack_.end() - 1, stack_.end()); return;
+    case Op::kDup: stack_.push_back(Id(st(n))); return;
+    case Op::kSwap: std::swap(st(0), st(n)); return;
+    case Op::kNop: return;
+    case Op::kAssert: return assert_one();
+    case Op::kReadMem: words([&] { read_word(); }); return;
+    case Op::kWriteMem: words([&] { write_word(); }); return;
+    case Op::kHash: return plain(10, 5);
+    case Op::kAssertVector: return assert_vector();
+    case Op::kSpongeInit: return plain(0, 0, true, Stream::sponge);
+    case Op::kSpongeAbsorb: return plain(10, 0, true, Stream::sponge);
+    case Op::kSpongeAbsorbMem: shaped(instruction, 5, true, Stream::sponge, {{0, 10}}); return reads_anywhere();
+    case Op::kSpongeSqueeze: return plain(0, 10, true, Stream::sponge);
+    case Op::kAdd: return add();
+    case Op::kAddI: st(0) = sum(st(0), instruction.argument); return;
+    case Op::kMul: return mul();
+    case Op::kInvert: return invert();
+    case Op::kEq: return eq();
+    case Op::kSplit: return split();
+    case Op::kLt:
+    case Op::kAnd:
+    case Op::kXor: return u32_pair(instruction.op);
+    case Op::kLog2Floor:
+    case Op::kPopCount: return u32_single(instruction.op);
+    case Op::kPow: return pow();
+    case Op::kDivMod: return div_mod();
+    case Op::kXxAdd:
+    case Op::kXxMul: return plain(6, 3);
+    case Op::kXInvert: return plain(3, 3, true);
+    case Op::kXbMul: return plain(4, 3);
+    case Op::kReadIo:
+      words([&] { push_all(task({Op::kReadIo, field::kOne}, {}, 1, true, Stream::public_input)); });
+      return;
+    case Op::kWriteIo:
+      words([&] { task({Op::kWriteIo, field::kOne}, {pop()}, 0, true, Stream::public_output); });
+      return;
+    case Op::kMerkleStep: return shaped(instruction, 6, true, Stream::secret_digests, {}, true);
+    case Op::kMerkleStepMem:
+      shaped(instruction, 8, true, Stream::none, {{6, 0}, {7, 5}}, true);
+      return reads_anywhere();
+    case Op::kXxDotStep: shaped(instruction, 5, false, Stream::none, {{0, 3}, {1, 3}}); return reads_anywhere();
+    case Op::kXbDotStep: shaped(instruction, 5, false, Stream::none, {{0, 1}, {1, 3}}); return reads_anywhere();
+    case Op::kBHornerStep: horner_step(instruction, field::kModulus - 1); return reads_anywhere();
+    case Op::kXHornerStep: horner_step(instruction, field::kModulus - 3); return reads_anywhere();
+    case Op::kHalt:
+    case Op::kSkiz:
+    case Op::kCall:
+    case Op::kReturn:
+    case Op::kRecurse:
+    case Op::kRecurseOrReturn: break;  // not in a block
+  }
+  CHECK(false);
+}
 
 }  // namespace
 

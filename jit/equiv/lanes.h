@@ -1,0 +1,83 @@
+// The values of one node at the points of a block, strict and correct side by side, and how sure they are.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "jit/equiv/integers.h"
+#include "jit/equiv/numbers.h"
+#include "jit/equiv/rounded.h"
+#include "jit/expr/expr.h"
+
+namespace trident::equiv {
+
+/// Bits of `unsure`.
+inline constexpr std::uint8_t kOpen = 1;              ///< rounding decides a step on the way
+inline constexpr std::uint8_t kMayBeNextInteger = 2;  ///< by one unit, no more than a rounding
+
+/// The values of one node at the points of a block. Floats use s and c; integers and bools si and ci (bools 0 or -1).
+template <class N>
+struct Lanes {
+  std::vector<double> s;
+  std::vector<N> c;
+  std::vector<std::int64_t> si, ci;
+  std::vector<std::uint8_t> unsure;
+
+  void resize(expr::Type type, std::size_t width) {
+    if (ir::is_float(type)) {
+      s.resize(width);
+      c.resize(width);
+    } else {
+      si.resize(width);
+      ci.resize(width);
+    }
+    unsure.resize(width);
+  }
+};
+
+/// Loads a float, integer or bool from memory: an exact value.
+template <class N>
+void load_lane(expr::Type type, const std::byte* bytes, Lanes<N>& r, std::size_t i) {
+  r.unsure[i] = 0;
+  if (ir::is_float(type)) {
+    r.s[i] = load_float(type, bytes);
+    set_exact(r.c[i], r.s[i]);
+  } else {
+    r.si[i] = r.ci[i] = load_integer(type, bytes);
+  }
+}
+
+/// Joins the unsure bits of a node's operands.
+template <class N>
+std::uint8_t any_unsure(const expr::Node& node, const std::vector<Lanes<N>>& lanes, std::size_t i) {
+  std::uint8_t unsure = 0;
+  for (const expr::NodeId id : {node.a, node.b, node.c})
+    if (id.valid()) unsure |= lanes[id.index].unsure[i];
+  return unsure;
+}
+
+/// Returns whether a value is exact. An integer chosen by rounding may be the correct one, but is not exact.
+template <class N>
+bool exactly(const Lanes<N>& a, std::size_t i) {
+  return is_exactly(a.c[i], a.s[i]) && (a.unsure[i] & kMayBeNextInteger) == 0;
+}
+
+/// Takes a lane of `b` where the condition holds, else of `c`.
+template <class N>
+void select_lane(expr::Type type, const Lanes<N>& condition, const Lanes<N>& b, const Lanes<N>& c, Lanes<N>& r,
+                 std::size_t i) {
+  const Lanes<N>& taken_s = condition.si[i] != 0 ? b : c;
+  const Lanes<N>& taken_c = condition.ci[i] != 0 ? b : c;
+  if (ir::is_float(type)) {
+    r.s[i] = taken_s.s[i];
+    r.c[i] = taken_c.c[i];
+  } else {
+    r.si[i] = taken_s.si[i];
+    r.ci[i] = taken_c.ci[i];
+  }
+  r.unsure[i] = (condition.unsure[i] & kOpen) | taken_s.unsure[i] | taken_c.unsure[i];
+}
+
+}  // namespace trident::equiv

@@ -1,0 +1,193 @@
+// Ops that jump, one lane at a time. Where the correct value is so near to a step that rounding decides the side, the
+// result is marked as unsure, and the reference makes no claim there.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "jit/equiv/lanes.h"
+
+namespace trident::equiv {
+
+/// Returns how near to a step the correct value may be for rounding to decide the side.
+template <class N>
+long double step_tolerance(expr::Type type, double strict, const N& correct) {
+  const long double c = approximate(correct);
+  const long double off = std::fabs(static_cast<long double>(strict) - c);
+  return 8 * off + 2 * error_of(correct) + 16 * ulp_at(type, c);
+}
+
+/// Returns whether rounding decides on which side of `step` a lane is.
+template <class N>
+bool near_step(expr::Type type, const Lanes<N>& a, std::size_t i, long double step) {
+  if (exactly(a, i)) return false;
+  const long double c = approximate(a.c[i]);
+  if (std::isnan(a.s[i]) && std::isnan(c)) return false;
+  return !(std::fabs(c - step) > step_tolerance(type, a.s[i], a.c[i]));
+}
+
+template <class N>
+bool near_zero(expr::Type type, const Lanes<N>& a, std::size_t i) {
+  return near_step(type, a, i, 0);
+}
+
+template <class N>
+bool near_or_below_zero(expr::Type type, const Lanes<N>& a, std::size_t i) {
+  return approximate(a.c[i]) < 0 || near_zero(type, a, i);
+}
+
+/// Returns whether an operand is so near to its domain's edge that rounding decides whether the result is NaN.
+template <class N>
+bool near_edge(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const expr::Op op = node.op;
+  const auto near_a = [&](long double edge) { return near_step(node.type, a, i, edge); };
+  if (op == expr::Op::Recip) return near_a(0);
+  if (op == expr::Op::Div) return near_zero(node.type, b, i);
+  if (op == expr::Op::Pow) return near_a(0) || (a.s[i] < 0 && !exactly(b, i));
+  if (op == expr::Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b, i);
+  switch (expr::info(op).domain) {
+    case expr::Domain::all: return false;
+    case expr::Domain::from_zero: return near_a(0);
+    case expr::Domain::from_minus_one: return near_a(-1);
+    case expr::Domain::within_one: return near_a(1) || near_a(-1);
+    case expr::Domain::from_one: return near_a(1);
+  }
+  CHECK(false);
+}
+
+/// For zeros of both signs min and max may give either.
+inline bool picks_a_zero(expr::Op op, double a, double b) {
+  return (op == expr::Op::Min || op == expr::Op::Max) && a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
+}
+
+/// Evaluates floor and the like: integers that jump where the operand meets an integer or (rounding) a half.
+template <class N>
+void round_lane(const expr::Node& node, const Lanes<N>& a, Lanes<N>& r, std::size_t i) {
+  const long double c = approximate(a.c[i]);
+  const bool halves = node.op == expr::Op::Round || node.op == expr::Op::Rint;
+  const long double step = halves ? std::floor(c) + 0.5L : std::nearbyint(c);
+  if (std::isfinite(c) && near_step(node.type, a, i, step)) {
+    // Here the type holds integers only, so steps are as small as its rounding; deciding ops see steps.
+    const bool all_integers = ulp_at(node.type, c) >= 0.5L;
+    r.unsure[i] |= all_integers ? kMayBeNextInteger : kOpen;
+    if (!all_integers) return set_exact(r.c[i], r.s[i]);
+  }
+  apply_to(node.op, 0, a.c[i], a.c[i], a.c[i], r.c[i]);
+  const long double error = error_of(a.c[i]);  // an error that reaches a step adds one
+  if (error > 0 && !(std::fabs(c - step) > error)) widen(r.c[i], error + 1);
+}
+
+/// fmod jumps by |b| where a is a multiple of b.
+template <class N>
+void fmod_lane(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
+  const bool exact = exactly(a, i) && exactly(b, i);
+  apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
+  if (exact) return;
+  const long double rest = std::fabs(approximate(r.c[i]));
+  const long double whole = std::fabs(approximate(b.c[i]));
+  const long double slack = step_tolerance(node.type, a.s[i], a.c[i]) +
+                            step_tolerance(node.type, b.s[i], b.c[i]) * (1 + std::fabs(approximate(a.c[i])) / whole);
+  if (!(rest > slack) || !(whole - rest > slack)) r.unsure[i] |= kOpen;
+}
+
+/// Evaluates an op that jumps.
+template <class N>
+void step_lane(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
+  if (node.op == expr::Op::Fmod) {
+    fmod_lane(node, a, b, r, i);
+  } else if (node.op == expr::Op::Copysign || node.op == expr::Op::Sign) {
+    const Lanes<N>& signed_by = node.op == expr::Op::Sign ? a : b;
+    // The sign of a NaN is unspecified: machines may differ.
+    if (near_zero(node.type, signed_by, i) || std::isnan(signed_by.s[i])) r.unsure[i] |= kOpen;
+    apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
+  } else {
+    round_lane(node, a, r, i);
+  }
+}
+
+/// Decides a comparison from the order of its operands.
+inline bool comparison_holds(expr::Op op, bool is_less, bool is_equal, bool ordered) {
+  // The checker has its own list: the optimiser decides comparisons of constants by the table of ops.
+  if (op == expr::Op::Lt) return is_less;
+  if (op == expr::Op::Le) return is_less || is_equal;
+  if (op == expr::Op::Gt) return ordered && !is_less && !is_equal;
+  if (op == expr::Op::Ge) return ordered && !is_less;
+  return (op == expr::Op::Eq) == is_equal;
+}
+
+/// Compares two lanes, floats or integers.
+template <class N>
+void compare_lane(expr::Op op, expr::Type type, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
+  if (!ir::is_float(type)) {
+    r.si[i] = comparison_holds(op, a.si[i] < b.si[i], a.si[i] == b.si[i], true) ? -1 : 0;
+    r.ci[i] = comparison_holds(op, a.ci[i] < b.ci[i], a.ci[i] == b.ci[i], true) ? -1 : 0;
+    return;
+  }
+  const bool ordered_s = !std::isnan(a.s[i]) && !std::isnan(b.s[i]);
+  const bool ordered_c = !std::isnan(approximate(a.c[i])) && !std::isnan(approximate(b.c[i]));
+  r.si[i] = comparison_holds(op, a.s[i] < b.s[i], a.s[i] == b.s[i], ordered_s) ? -1 : 0;
+  r.ci[i] = comparison_holds(op, less(a.c[i], b.c[i]), equal(a.c[i], b.c[i]), ordered_c) ? -1 : 0;
+  if (ordered_s != ordered_c) r.unsure[i] |= kOpen;
+  if (!ordered_s || !ordered_c || (exactly(a, i) && exactly(b, i))) return;
+  const long double margin = std::fabs(approximate(a.c[i]) - approximate(b.c[i]));
+  if (!(margin > step_tolerance(type, a.s[i], a.c[i]) + step_tolerance(type, b.s[i], b.c[i]))) r.unsure[i] |= kOpen;
+}
+
+/// f32(x) of an f64 x is, by its meaning, the rounded value; it jumps at the middle between two floats.
+template <class N>
+void narrow_lane(const Lanes<N>& a, Lanes<N>& r, std::size_t i) {
+  r.s[i] = static_cast<double>(static_cast<float>(a.s[i]));
+  round_to_f32(a.c[i], r.c[i]);
+  const long double s = a.s[i], c = approximate(a.c[i]);
+  if (exactly(a, i) || (std::isnan(s) && std::isnan(c))) return;
+  // A value beyond f64 is an infinity of f32 long before.
+  constexpr long double kFarBeyond = 0x1p129L;
+  const bool beyond = std::isinf(s) && c * std::copysign(1.0L, s) > kFarBeyond;
+  if (beyond && error_of(a.c[i]) < std::fabs(c) / 4) return;
+  const long double slack = step_tolerance(expr::Type::f64, a.s[i], a.c[i]);
+  if (static_cast<float>(c - slack) == static_cast<float>(c + slack)) return;
+  r.unsure[i] |= kOpen;
+  set_exact(r.c[i], r.s[i]);
+}
+
+/// Truncates a float, or asks whether it is not 0.
+template <class N>
+void cast_to_integer(expr::Type to, expr::Type from, const Lanes<N>& a, Lanes<N>& r, std::size_t i) {
+  const long double c = approximate(a.c[i]);
+  if (ir::is_mask(to)) {
+    r.si[i] = a.s[i] != 0 ? -1 : 0;
+    r.ci[i] = c != 0 ? -1 : 0;
+    if (near_zero(from, a, i)) r.unsure[i] |= kOpen;
+    return;
+  }
+  r.si[i] = truncate(to, static_cast<long double>(a.s[i]));
+  r.ci[i] = truncate(to, c);
+  // Every integer is a step, the ends of the range among them.
+  if (std::isfinite(c) && near_step(from, a, i, std::nearbyint(c))) r.unsure[i] |= kOpen;
+}
+
+/// Converts a lane of type `from` to type `to`.
+template <class N>
+void cast_lane(expr::Type to, expr::Type from, const Lanes<N>& a, Lanes<N>& r, std::size_t i) {
+  r.unsure[i] = a.unsure[i];
+  if (ir::is_float(from) && ir::is_float(to)) {
+    if (to == expr::Type::f32 && from == expr::Type::f64) {
+      narrow_lane(a, r, i);
+    } else {
+      r.s[i] = a.s[i];
+      r.c[i] = a.c[i];
+    }
+  } else if (ir::is_float(from)) {
+    cast_to_integer(to, from, a, r, i);
+  } else if (ir::is_float(to)) {
+    const bool truth = ir::is_mask(from);
+    r.s[i] = int_to_float(to, truth ? -a.si[i] : a.si[i]);
+    set_exact(r.c[i], int_to_float(to, truth ? -a.ci[i] : a.ci[i]));
+  } else {
+    r.si[i] = cast_integer(to, from, a.si[i]);
+    r.ci[i] = cast_integer(to, from, a.ci[i]);
+  }
+}
+
+}  // namespace trident::equiv
