@@ -103,8 +103,8 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
     return settings.ok() ? std::string("accepted") : settings.error().message;
   };
   EXPECT_EQ(message("workers = 1\nworkesr = 2\n"), "f.toml:2: unknown setting 'workesr'");
-  EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: 'workers' has a value of the wrong type");
-  EXPECT_EQ(message("workers = -1\n"), "f.toml:1: 'workers' has a value of the wrong type");
+  EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: setting 'workers' has a value of the wrong type");
+  EXPECT_EQ(message("workers = -1\n"), "f.toml:1: setting 'workers' has a value of the wrong type");
   EXPECT_EQ(message("workers = 1\nwhat is this").substr(0, 9), "f.toml:2:");
   EXPECT_EQ(message("# nothing\n"), "accepted");
 }
@@ -115,7 +115,7 @@ TEST(Config, ListsAreArraysOrRepeatedFlags) {
   EXPECT_EQ(rules("rules = \"a\"\n"), list{"a"});
   EXPECT_EQ(rules("rules = []\n"), list{});
   for (const char* text : {"rules = 1\n", "rules = [\"a\", 2]\n"})
-    EXPECT_EQ(apply_file({}, text, "f.toml").error().message, "f.toml:1: 'rules' has a value of the wrong type");
+    EXPECT_EQ(apply_file({}, text, "f.toml").error().message, "f.toml:1: setting 'rules' has a value of the wrong type");
   char pattern[] = "/tmp/trident-config-XXXXXX";
   const std::string file = std::string(::mkdtemp(pattern)) + "/t.toml";
   std::ofstream(file) << "rules = [\"a\", \"b\"]\n";

@@ -477,7 +477,7 @@ class Command(CommandCase):
                             (["-i", "x=1", "-i", "x=2"], "'x' has values already"), (["-i", "x=/tmp"], "a folder"),
                             (["-i", "x=/dev/zero"], "not a regular file")):
             self.assertRegex(self.trident("run", "x", *words, status=2).stderr, hint)
-        self.assertIn("2 values for 3 elements",
+        self.assertIn("found 2 values, expected one or 3",
                       self.trident("run", "x+y", "-i", "x=1,2", "-i", "y=1,2,3", status=2).stderr)
         self.assertIn("all NaN", self.trident("run", "log(x)", "-i", "x=-2:-1").stdout)
 

@@ -210,7 +210,7 @@ class LearningCommand(CommandCase):
         for stranger in ("notes.txt", "guide.nnue", f"{noise}.bytes", "chosen.12.3.part"):
             self.write(os.path.join(folder, stranger), "noise")
         listed = self.weights("list", "--json")
-        self.assertRegex(listed.stderr, rf"(?m)^trident: {folder}: passed over, .*: guide\.nnue, notes\.txt; ")
+        self.assertRegex(listed.stderr, rf"(?m)^trident: {folder}: skipped files .*: guide\.nnue, notes\.txt; ")
         self.assertRegex(listed.stderr, rf"(?m)^trident: {folder}/{noise}\.bytes: .*; it cannot be used")
         self.assertNotIn(name, listed.stderr)
         self.assertEqual({name, noise, "none"}, {version["name"] for version in json.loads(listed.stdout)})
@@ -223,7 +223,7 @@ class LearningCommand(CommandCase):
         self.assertEqual(["none"], self.chosen())
         self.write(os.path.join(self.state(), "journal"), "noise and\nmore (of it\n(add x 0)\n")
         message = self.trident("train", "daemon", "--state", self.state(), "--rounds", "1", status=1).stderr
-        self.assertIn(f"{self.state()}/journal has 1 expressions (and 2 lines that are none); a round needs 24",
+        self.assertIn(f"{self.state()}/journal has 1 expressions (and 2 invalid lines); a round needs 24",
                       message)
 
     @alone

@@ -25,7 +25,7 @@ constexpr TagRow kRealTags[] = {TRIDENT_REAL_TAGS(X)};
 Error expected_tag(const ir::SourceText& source, std::size_t at, std::string_view key, std::span<const TagRow> rows) {
   std::string known;
   for (const TagRow& r : rows) known += (known.empty() ? "" : "|") + std::string(r.name);
-  return source.error(at, "expected tags \";; ieee=... real=...\" with " + std::string(key) + known);
+  return source.error(at, "expected \";; ieee=... real=...\" with " + std::string(key) + known);
 }
 
 // Finds `value`, which begins at `at`, among `rows`.

@@ -95,7 +95,7 @@ TEST(Language, ErrorsNameTheirPlace) {
       {"halt fn f { return } push 1", "comes after a function"},
       {"push 1 if { return } halt", "return cannot stand in a body"},
       {"return", "return stands outside of any function"},
-      {"asm 0 { push 1 } halt", "t.tir:1:5: this changes the stack's height by 1"},
+      {"asm 0 { push 1 } halt", "t.tir:1:5: this TASM changes the stack's height by 1"},
       {"asm 0 {\n a: nop } halt", "asm has no labels"},
       {"asm 0 {\n  nop return } halt", "t.tir:2:7: asm has no control flow"},
       {"asm 0 {\n  nop bogus } halt", "t.tir:2:7: there is no instruction 'bogus'"},
