@@ -468,7 +468,7 @@ class Command(CommandCase):
         for kind, value in (("i64", "1e30"), ("i64", str(2**63)), ("i32", "3000000000"), ("i32", "1.7"), ("i32", "0:2.5"),
                             ("i32", "nan")):
             self.assertRegex(self.trident("run", f"x: {kind}; x", "-i", "x=" + value, status=2).stderr,
-                             f"is no {kind}; expected whole numbers from -2")
+                             f"is not an {kind}; expected whole numbers from -2")
 
     def test_run_refuses_what_it_would_have_to_ignore(self):
         for words, hint in ((["-n", "-5"], "--n"), (["-n", "0"], "--n"), (["-n", "99999999999999999999"], "--n"),

@@ -179,7 +179,7 @@ class LearningCommand(CommandCase):
         self.assertRegex(self.trident(*train, absent, "--rounds", "1", status=1).stderr,
                          rf"^trident: {absent}: there is no such folder; .*tridentd --state")
         self.assertRegex(self.trident(*train, file, "--rounds", "1", status=2).stderr,
-                         rf"^trident: {file}: is no folder")
+                         rf"^trident: {file}: is not a folder")
         listing = ("weights", "list", "--state")
         for words in ((), ("--json",)):
             done = self.trident(*listing, absent, *words)

@@ -138,7 +138,7 @@ class SearchCommand(CommandCase):
         self.assertGreater(report["tested"]["samples"], 20)
         self.assertTrue(0 < report["tested"]["ratio"] < 1 and 0 < report["tested"]["ratio_static"] < 1, report["tested"])
         nothing = self.write("none.tsv", "p\tx:-1:1\tx +\n")
-        self.assertIn("none.tsv: no expression", train("e.nnue", "--only", nothing, status=2)[1].stderr)
+        self.assertIn("none.tsv: the file holds no expression", train("e.nnue", "--only", nothing, status=2)[1].stderr)
         self.assertIn("composed expressions", train("g.nnue", "--only", sines, "--pretrain", "80", status=2)[1].stderr)
         self.assertIn("all rules", train("h.nnue", "--without", "sums", "--teacher", "q", status=2)[1].stderr)
         little = self.write("little.tsv", "p\tx:-1:1\tx + y\n")
