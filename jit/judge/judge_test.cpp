@@ -178,7 +178,6 @@ struct Series {
   std::vector<GuardedRun> runs;
   Series(std::size_t count, std::size_t with_longer) {
     plan.run.calls.pop_back();
-    plan.run.cpu_ns = 50'000'000;
     runs.assign(count, plan.run);
     for (std::size_t r = 0; r < count; ++r) runs[r].flush_start = r % 2 == 1;
     if (with_longer >= count) return;

@@ -141,19 +141,21 @@ Result<Mapping> map_code(std::span<const std::byte> code) {
   return memory;
 }
 
+// Three parts of one length; the middle one is memory. The others are address space only.
 Result<GuardedMapping> GuardedMapping::make(std::size_t size) {
-  const std::size_t page = page_bytes();
   const std::size_t length = round_to_pages(std::max<std::size_t>(size, 1));
-  TRY(Mapping whole, map_shared(length + 2 * page));
-  auto* base = static_cast<std::byte*>(whole.base());
-  if (::mprotect(base, page, PROT_NONE) != 0 || ::mprotect(base + page + length, page, PROT_NONE) != 0)
-    return os_error("mprotect of guard pages");
+  void* const base = ::mmap(nullptr, 3 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return os_error("mmap of guard pages");
+  Mapping whole(base, 3 * length);
+  void* const middle = whole.bytes().data() + length;
+  if (::mmap(middle, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+    return os_error("mmap of guarded memory");
   return GuardedMapping(std::move(whole));
 }
 
 std::span<std::byte> GuardedMapping::bytes() const {
-  const std::size_t page = page_bytes();
-  return whole_.bytes().subspan(page, whole_.size() - 2 * page);
+  const std::size_t length = whole_.size() / 3;
+  return whole_.bytes().subspan(length, length);
 }
 
 }  // namespace trident::os

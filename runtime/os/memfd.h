@@ -59,8 +59,8 @@ Result<Mapping> map_private(std::size_t size);
 /// it. Errors: those of make_sealed_memfd and map_executable.
 Result<Mapping> map_code(std::span<const std::byte> code);
 
-/// `size` bytes (rounded to pages) shared with children, with an inaccessible page before and after. Anything that
-/// steps over an end dies at once.
+/// `size` bytes (rounded to pages) shared with children, with as much inaccessible address space before and after.
+/// Anything that steps over an end dies at once.
 class GuardedMapping {
  public:
   static Result<GuardedMapping> make(std::size_t size);
