@@ -144,7 +144,7 @@ class LearningCommand(CommandCase):
         os.symlink(target, link)
         dangling = self.at("dangling")
         os.symlink(self.at("nothing"), dangling)
-        places = list(self.no_regular_files().items()) + [("link", link), ("link", dangling)]
+        places = list(self.no_regular_files().items()) + [("symbolic link", link), ("symbolic link", dangling)]
         for kind, place in places:
             names, before = sorted(os.listdir(os.path.dirname(place))), os.lstat(place)
             for what in ("judge", "guide"):

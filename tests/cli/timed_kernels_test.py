@@ -167,7 +167,7 @@ class TimedKernels(CommandCase):
         os.symlink(cache, link)
         for words in (("--ops", "--isa", "avx2", "--quick", "--output", link),
                       ("--kernels", "5", "--output", cache, "--pack", link)):
-            self.assertIn(f"{link}: is a link", self.trident("calibrate", *words, status=2).stderr)
+            self.assertIn(f"{link}: is a symbolic link", self.trident("calibrate", *words, status=2).stderr)
         self.trident("calibrate", "--kernels", "25", "--quick", "--output", link)
         self.assertTrue(os.path.islink(link))
         self.assertGreaterEqual(sum(len(kernels) for kernels in self.whole(cache).values()), 25)

@@ -200,7 +200,7 @@ class Build(CommandCase):
             begun = time.monotonic()
             said = self.trident("build", path, "--mode", "daemon", "--socket", socket, "--ms", "60000", status=2).stderr
             self.assertLess(time.monotonic() - begun, 20)
-            self.assertRegex(said, r"p\.tasm: .* bytes; .*; --mode embedded takes programs of up to 524288 words")
+            self.assertRegex(said, r"p\.tasm: .* bytes, .*; --mode embedded takes programs of up to 524288 words")
         found = json.loads(self.trident("build", path, "--socket", socket, "--ms", "1000", "--json").stdout)
         self.assertEqual("embedded", found["built_by"])
 
