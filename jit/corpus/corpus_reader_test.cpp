@@ -134,7 +134,7 @@ TEST(CorpusReader, BytesThatAreZeroAreNoText) {
   constexpr std::string_view kText("ok|1|f||x\na|1|f||(add x \0 y)\n", 30);
   const auto kernels = parse_corpus(kText, "r.txt");
   ASSERT_FALSE(kernels.ok());
-  EXPECT_EQ(kernels.error().message.find("r.txt:2:15: a byte that is 0"), 0u) << kernels.error().message;
+  EXPECT_EQ(kernels.error().message.find("r.txt:2:15: this is not a text: it holds a NUL byte"), 0u) << kernels.error().message;
 }
 
 TEST(CorpusReader, SharedCorpusInBothForms) {

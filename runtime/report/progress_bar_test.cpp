@@ -41,7 +41,7 @@ TEST(TimeLeft, BeginsAnewWithEachStage) {
 }
 
 TEST(StageText, NamesTheStageAndTheBestRatioOnceThereIsOne) {
-  EXPECT_EQ(stage_text("judge", 0.62), "judge, best 0.62 of the baseline's time");
+  EXPECT_EQ(stage_text("judge", 0.62), "judge, best takes 0.62 of the baseline's time");
   EXPECT_EQ(stage_text("lower", 1), "lower");
 }
 
