@@ -23,6 +23,7 @@ std::vector<expr::Variable> variables(expr::Type type) {
 
 struct Tally {
   int mutants = 0, refused = 0, harmless = 0, missed = 0;
+  std::string why{};  ///< what those that were missed do on other points
 };
 
 Tally flip_bits(const expr::Expr& source, codegen::Isa isa, std::uint64_t seed, int count) {
@@ -58,6 +59,9 @@ Tally flip_bits(const expr::Expr& source, codegen::Isa isa, std::uint64_t seed, 
     auto again = (*other)->check_code(*prepared_other, execute, equiv::Effort::full);
     CHECK(again.ok());
     ++(again->same() ? tally.harmless : tally.missed);
+    if (!again->same() && again->counterexample)
+      tally.why +=
+          "; mutant " + std::to_string(i) + " of seed " + std::to_string(seed) + ": " + again->counterexample->why;
   }
   return tally;
 }
@@ -74,10 +78,12 @@ TEST(CodeMutation, FlippedBitsAreRefusedUnlessHarmless) {
     auto source = expr::parse_infix(text, {.type = type, .variables = variables(type)});
     ASSERT_TRUE(source.ok()) << source.error().message;
     const Tally t = flip_bits(*source, isas[seed % isas.size()], seed, 60);
-    sum.mutants += t.mutants, sum.refused += t.refused, sum.harmless += t.harmless, sum.missed += t.missed;
+    sum.mutants += t.mutants, sum.refused += t.refused, sum.harmless += t.harmless, sum.missed += t.missed,
+        sum.why += t.why;
     ++seed;
   }
-  EXPECT_EQ(sum.missed, 0) << sum.mutants << " mutants, " << sum.refused << " refused, " << sum.harmless << " harmless";
+  EXPECT_EQ(sum.missed, 0) << sum.mutants << " mutants, " << sum.refused << " refused, " << sum.harmless << " harmless"
+                           << sum.why;
   // The block for other floating-point environments, a quarter of such short code, does not run in this one.
   EXPECT_GE(sum.refused, sum.mutants / 3) << sum.harmless << " harmless";
 }
