@@ -6,11 +6,16 @@
 #include <cstring>
 
 #include "jit/region/interpreter.h"
+#include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
 #include "tests/support/random_region.h"
 
 namespace trident::codegen {
 namespace {
+
+/// Skips the test where the code of regions cannot run.
+#define REQUIRE_REGION_CODE() \
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2"
 
 class Native {
  public:
@@ -41,11 +46,13 @@ void expect_equal(const region::Region& region, std::uint64_t seed, int states) 
 }
 
 TEST(RegionCode, DoesWhatTheInterpreterDoes) {
+  REQUIRE_REGION_CODE();
   for (std::uint64_t seed = 0; seed < 3000 && !::testing::Test::HasFatalFailure(); ++seed)
     expect_equal(testing::random_region(seed), seed, 4);
 }
 
 TEST(RegionCode, HoldsUnderPressure) {
+  REQUIRE_REGION_CODE();
   for (std::uint64_t seed = 0; seed < 100 && !::testing::Test::HasFatalFailure(); ++seed)
     expect_equal(testing::random_region(seed, {.variables = 60, .blocks = 8, .ops = 120, .windows = 4}), seed, 4);
 }
