@@ -26,8 +26,8 @@ Reason reason_of(std::uint32_t word) {
   if (is_memory && (word >> 24 & 0x3F) == 0x08) return Reason::exclusive;
   if (is_memory && (word & 0x3B20'0C00) == 0x3820'0000) return Reason::exclusive;  // atomic operations
   if (!is_branch_or_system) return Reason::unknown;
-  if (word >> 26 == 0x25 || (word & 0xFFFF'FC1F) == 0xD63F'0000) return Reason::call;
-  if ((word & 0xFFFF'FC1F) == 0xD65F'0000) return Reason::not_a_loop;  // a return
+  if (word >> 26 == 0x25 || (word & 0xFEFF'F000) == 0xD63F'0000) return Reason::call;
+  if ((word & 0xFFFF'F000) == 0xD65F'0000) return Reason::not_a_loop;  // a return; some check the address first
   if (word >> 25 == 0x6B) return Reason::indirect;
   return Reason::system;
 }
