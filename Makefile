@@ -37,8 +37,8 @@ test: configure ## build all but benches, and run the test-suite
 
 demo: ## the main job: kernels through a private daemon, live table, HTML report
 	@$(MAKE) --no-print-directory configure PACKAGES="$(PROGRAM_PACKAGES)"
-	@ninja -C $(BUILD) -j$(JOBS) trident_command tridentd
-	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
+	@ninja -C $(BUILD) -j$(JOBS) trident_demo tridentd
+	@$(BUILD)/bin/trident-demo --report $(BUILD)/demo.html
 
 bench: ## run benches: NAME=kernels,slot; without NAME list them
 	@$(PYTHON) bench/run.py bench $(NAME) $(ARGS)

@@ -2,10 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,6 +14,7 @@
 #include "clients/cli/train/commands.h"
 #include "clients/cli/triton/commands.h"
 #include "clients/cli/verb/nearest.h"
+#include "clients/cli/verb/run_verbs.h"
 #include "clients/cli/verb/verb.h"
 #include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
@@ -85,14 +83,6 @@ void take_blanks_off(CLI::App& app) {
       option->transform([](std::string word) { return word.starts_with(" -") ? word.substr(1) : word; });
 }
 
-/// `status`, unless standard output has not taken what was written to it.
-int with_output_written(int status) {
-  const bool written = std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (written) return status;
-  std::fprintf(stderr, "trident: standard output cannot be written: %s\n", std::strerror(errno != 0 ? errno : EIO));
-  return status != 0 ? status : kExitWrong;
-}
-
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -126,18 +116,7 @@ int run_command_line(int argc, char** argv) {
   add_manual(app);
   take_blanks_off(app);
   if (unknown_verb(app, 1, argc, argv)) return kExitUsage;
-  const std::vector<std::string> words = hide_expressions(app, argc, argv);
-  std::vector<const char*> pointers;
-  for (const std::string& word : words) pointers.push_back(word.c_str());
-  try {  // CLI11 speaks through exceptions; they end here
-    app.parse(static_cast<int>(pointers.size()), pointers.data());
-  } catch (const CLI::ParseError& error) {
-    status = app.exit(error, std::cout, std::cerr) == 0 ? 0 : kExitUsage;
-  } catch (const std::bad_alloc&) {
-    std::fputs("trident: out of memory: the system refuses to give this process more (see ulimit -v)\n", stderr);
-    status = kExitUsage;
-  }
-  return with_output_written(status);
+  return run_verbs(app, hide_expressions(app, argc, argv), status);
 }
 
 }  // namespace trident::cli

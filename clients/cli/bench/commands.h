@@ -6,6 +6,5 @@
 namespace trident::cli {
 
 void add_bench_command(Verb app, int& status);
-void add_calibrate_command(Verb app, int& status);
 
 }  // namespace trident::cli

@@ -1,4 +1,4 @@
-// Verbs that train networks, and choose between their weights. Each function adds a verb to the application; the verb
+// Verbs that time this machine, train networks, and choose between their weights. Each function adds a verb to the application; the verb
 // leaves its exit status.
 #pragma once
 
@@ -6,6 +6,7 @@
 
 namespace trident::cli {
 
+void add_calibrate_command(Verb app, int& status);
 void add_train_command(Verb app, int& status);
 void add_weights_command(Verb app, int& status);
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "clients/cli/bench/commands.h"
+#include "clients/cli/train/commands.h"
 #include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/calibrate/calibrate.h"
