@@ -9,10 +9,10 @@
  *   exit = trident_loop_enter(loop, &frame);                   // runs rounds of the loop
  *   frame.x[..] .. frame.pc                                    // where the guest goes on, exactly
  *
- * Whatever happens, frame and memory are afterwards what the guest has at frame.pc: a loop that is not ready, or that is
- * refused, leaves them as they were, and the guest runs its own loop. Native code touches only memory that was mapped
- * here. All functions on one trident_loops and its loops belong to one thread at a time; code is swapped in behind them.
- * This header names no emulator. */
+ * Whatever happens, frame and memory are afterwards what the guest has at frame.pc: a loop that is not ready, or that
+ * is refused, leaves them as they were, and the guest runs its own loop. Native code touches only memory that was
+ * mapped here. All functions on one trident_loops and its loops belong to one thread at a time; code is swapped in
+ * behind them. This header names no emulator. */
 #ifndef TRIDENT_LOOP_H
 #define TRIDENT_LOOP_H
 
@@ -45,11 +45,11 @@ typedef struct trident_loop_frame {
   trident_region_frame region;
   uint64_t x[32];
   uint64_t pc;
-  uint64_t iterations;  /* trident_loop_enter() sets it: backward jumps that were taken */
-  uint32_t nzcv;        /* N, Z, C, V in bits 31 to 28 */
-  uint32_t fpcr, fpsr;  /* not used yet */
+  uint64_t iterations; /* trident_loop_enter() sets it: backward jumps that were taken */
+  uint32_t nzcv;       /* N, Z, C, V in bits 31 to 28 */
+  uint32_t fpcr, fpsr; /* not used yet */
   uint32_t reserved;
-  uint64_t scratch[2];  /* the code's own */
+  uint64_t scratch[2]; /* the code's own */
 } trident_loop_frame;
 
 typedef enum trident_loop_exit {
@@ -128,11 +128,12 @@ typedef struct trident_loop_facts {
   uint32_t state;  /* enum trident_loop_state */
   uint32_t reason; /* GIVEN_UP: row of jit/loop/refusals.def + 1; 0: no refusal of the loop itself */
   uint32_t instructions, windows;
-  uint32_t reserved;
-  uint64_t reason_address;                 /* of the instruction that is the reason */
-  uint64_t entries, iterations, misses;    /* by trident_loop_enter() */
-  uint64_t installed_ns;                   /* from submission to code; 0: not yet */
-  const char* note;                        /* one sentence, or NULL; lives as long as the loop */
+  uint32_t stores;                      /* bit i: the code stores through window i */
+  uint64_t code_begin, code_end;        /* all instructions of the loop lie in [code_begin, code_end) of the guest */
+  uint64_t reason_address;              /* of the instruction that is the reason */
+  uint64_t entries, iterations, misses; /* by trident_loop_enter() */
+  uint64_t installed_ns;                /* from submission to code; 0: not yet */
+  const char* note;                     /* one sentence, or NULL; lives as long as the loop */
 } trident_loop_facts;
 
 TRIDENT_API trident_status trident_loops_open(trident_ctx* ctx, const trident_loops_options* options,
@@ -140,7 +141,8 @@ TRIDENT_API trident_status trident_loops_open(trident_ctx* ctx, const trident_lo
 /* Closes its loops too. */
 TRIDENT_API void trident_loops_close(trident_loops* loops);
 
-/* Regions may not overlap: TRIDENT_E_INVALID. Mapping, unmapping and other permissions take effect at the next entry. */
+/* Regions may not overlap: TRIDENT_E_INVALID. Mapping, unmapping and other permissions take effect at the next entry.
+ */
 TRIDENT_API trident_status trident_loops_map(trident_loops* loops, const trident_loop_memory* memory);
 /* Forgets all of [base, base + size), parts of regions too. */
 TRIDENT_API void trident_loops_unmap(trident_loops* loops, uint64_t base, uint64_t size);
