@@ -385,19 +385,32 @@ std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, c
 
 namespace {
 
-/// General registers that one instruction may need: a selection has four operands and a result.
-constexpr std::uint32_t kGeneralMost = 5;
+/// Returns the registers of `reg_class` that the most demanding instruction needs if no global has one.
+std::uint32_t most_operands(const Function& function, std::span<const WeightedBlock> blocks, RegClass reg_class) {
+  std::uint32_t most = 0;
+  for (const WeightedBlock& weighted : blocks)
+    for (const MInst& inst : weighted.block->insts) {
+      std::uint32_t own = inst.def.valid() && function[inst.def].reg_class == reg_class ? 1 : 0;
+      for (std::size_t u = 0; u < inst.uses; ++u) own += function[inst.use[u]].reg_class == reg_class ? 1 : 0;
+      most = std::max(most, own);
+    }
+  return most;
+}
 
 /// Returns how often instructions gain from a register for each global.
 std::pmr::vector<std::uint64_t> weigh(const Function& function, std::span<const WeightedBlock> blocks) {
   constexpr std::uint64_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
+  // An update in memory costs a store, and the next reader the way through it: as much as some reads.
+  constexpr std::uint64_t kGeneralUpdateWeight = 24;
   std::pmr::vector<std::uint64_t> weight(function.vregs.size(), 0, function.arena);
   for (const WeightedBlock& weighted : blocks)
     for (const MInst& inst : weighted.block->insts) {
       for (std::size_t u = 0; u < inst.uses; ++u)
         weight[inst.use[u].index] +=
             weighted.weight * ((inst.folds >> u & 1) != 0 ? kFoldableWeight : kUnfoldableWeight);
-      if (inst.def.valid()) weight[inst.def.index] += weighted.weight * kUpdateWeight;
+      if (!inst.def.valid()) continue;
+      const bool is_general = function[inst.def].reg_class == RegClass::general;
+      weight[inst.def.index] += weighted.weight * (is_general ? kGeneralUpdateWeight : kUpdateWeight);
     }
   return weight;
 }
@@ -431,14 +444,15 @@ RegSet assign_globals(Function& function, std::span<const WeightedBlock> blocks,
   std::stable_sort(ranking.begin(), ranking.end(), [&](VReg x, VReg y) { return weight[x.index] > weight[y.index]; });
 
   RegSet left = registers;
-  constexpr std::array<std::uint32_t, kRegClasses> kLeast = {kUsesMax + 1, kUsesMax + 1, kGeneralMost};
+  const std::array<std::uint32_t, kRegClasses> least = {kUsesMax + 1, kUsesMax + 1,
+                                                        most_operands(function, blocks, RegClass::general)};
   const auto peak = heavy_pressure(function, blocks);
   for (std::size_t c = 0; c < kRegClasses; ++c) {
     const auto all = static_cast<std::uint32_t>(std::popcount(registers[c]));
     const auto wanted = static_cast<std::uint32_t>(std::count_if(
         ranking.begin(), ranking.end(), [&](VReg v) { return static_cast<std::size_t>(function[v].reg_class) == c; }));
     // Operands of one instruction need registers beside the live values; two do when some globals stay in memory.
-    std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), kLeast[c]);
+    std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), least[c]);
     std::uint32_t spare = locals < all ? all - locals : all / 8;
     for (const VReg v : ranking) {
       if (static_cast<std::size_t>(function[v].reg_class) != c) continue;
@@ -455,7 +469,7 @@ RegSet assign_globals(Function& function, std::span<const WeightedBlock> blocks,
 
 RegSet assign_homeless_globals(Function& function, const RegSet& registers) {
   // Registers that one instruction may need: masks have at most two operands beside their result.
-  constexpr std::array<int, kRegClasses> kLeast = {kUsesMax + 1, 3, kGeneralMost};
+  constexpr std::array<int, kRegClasses> kLeast = {kUsesMax + 1, 3, 0};
   RegSet left = registers;
   for (VRegInfo& info : function.vregs) {
     if (!info.global || info.home.place != Place::none || info.zero) continue;

@@ -27,7 +27,7 @@ namespace Inst = asmjit::x86::Inst;
 constexpr std::size_t kArenaBytes = 48 * 1024;                   // on the stack: ordinary regions need no more
 constexpr std::uint8_t kCalleeSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
 /// How much more often a block inside runs than one that leaves.
-constexpr std::uint32_t kInsideWeight = 16;
+constexpr std::uint32_t kInsideWeight = 1000;
 
 x86::Gp gp(std::uint8_t reg, std::uint8_t width) {
   return width == 4 ? x86::Gp(x86::gpd(reg)) : x86::Gp(x86::gpq(reg));

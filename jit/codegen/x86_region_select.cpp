@@ -49,7 +49,7 @@ Block RegionSelector::select(std::uint32_t number, std::uint32_t next) {
   const region::Block& from = region_.blocks[number];
   last_ = from.last;
   for (std::uint32_t i = from.first; i < from.last; ++i)
-    if (uses_.is_needed(i)) instruction(i);
+    if (uses_.is_needed(i) && !uses_.is_late(Value(i))) instruction(i);
   end(from.end, next);
   return block;
 }
@@ -75,7 +75,8 @@ VReg RegionSelector::local(std::uint8_t width) {
 }
 
 VReg RegionSelector::define(Value v, MInst& inst) {
-  return values_[v.index] = inst.def = local(width_of(at(v).type));
+  const std::optional<std::uint32_t> home = uses_.home(v);
+  return values_[v.index] = inst.def = home ? variables_[*home] : local(width_of(at(v).type));
 }
 
 VReg RegionSelector::window_word(WindowWord::Kind kind, std::uint32_t window, std::uint32_t bytes) {
@@ -112,7 +113,7 @@ bool RegionSelector::is_immediate(Value v) const {
 VReg RegionSelector::reg(Value v) {
   const region::Inst& inst = at(v);
   if (inst.op == Op::Constant) return constant(inst.imm, width_of(inst.type));
-  if (inst.op == Op::Trunc) return reg(inst.a);
+  if (shares_register(region_, inst)) return reg(inst.a);
   return values_[v.index];
 }
 
@@ -153,7 +154,7 @@ void RegionSelector::instruction(std::uint32_t index) {
     case Op::ByteSwap: return unary(v, Inst::kIdBswap, true);
     case Op::Sext8: return extend(v, Inst::kIdMovsx, 1);
     case Op::Sext16: return extend(v, Inst::kIdMovsx, 2);
-    case Op::Zext32: return extend(v, Inst::kIdMov, 4);
+    case Op::Zext32: return shares_register(region_, inst) ? void() : extend(v, Inst::kIdMov, 4);
     case Op::Sext32: return extend(v, Inst::kIdMovsxd, 4);
     case Op::Eq:
     case Op::Ne:
@@ -184,6 +185,10 @@ void RegionSelector::get(std::uint32_t index) {
 
 void RegionSelector::set(const region::Inst& inst) {
   const std::uint8_t width = width_of(inst.type);
+  if (const Value made = uses_.root(inst.a); uses_.home(made) == inst.imm) {
+    if (uses_.is_late(made)) instruction(made.index);
+    return;
+  }
   if (is_immediate(inst.a)) {
     MInst& move = push(Inst::kIdMov, {}, width);
     move.form = x86_form::kImmediate;
@@ -358,42 +363,45 @@ void RegionSelector::access(Value v) {
   const VReg address = reg(inst.a);
   const VReg lo = window_word(WindowWord::Kind::lo, inst.window);
   const VReg limit = window_word(WindowWord::Kind::limit, inst.window, static_cast<std::uint32_t>(inst.imm));
-  const VReg delta = window_word(WindowWord::Kind::delta, inst.window);
   MInst& check = pseudo(X86RegionPseudo::access, {address, lo, limit}, 8);
   check.folds = 6;
   check.target = miss_target(misses_.size());
   misses_.push_back({inst.window, inst.otherwise});
-  if (uses_.readers(v) == 0) return;
-  MInst& place = push(Inst::kIdAdd, {address, delta}, 8);
-  place.form = x86_form::kTied;
-  place.commutes = true;
-  place.ties = 3;
-  fold(place, 3);
-  define(v, place);
+}
+
+/// A place is its address and the distance to the host's memory there.
+VReg RegionSelector::delta_of(Value place) {
+  return window_word(WindowWord::Kind::delta, at(place).window);
+}
+
+MemRef RegionSelector::memory_at(const region::Inst& inst) {
+  return {.place = Place::based, .lane_bytes = inst.bytes, .scale = 1, .disp = static_cast<std::int32_t>(inst.imm)};
 }
 
 void RegionSelector::load(Value v) {
   const region::Inst& inst = at(v);
-  const VReg place = reg(inst.a);
+  const VReg address = reg(inst.a), delta = delta_of(inst.a);
   const std::uint8_t width = width_of(inst.type);
   std::uint32_t op = Inst::kIdMov;
   if (inst.bytes < 4) op = inst.is_signed ? Inst::kIdMovsx : Inst::kIdMovzx;
   if (inst.bytes == 4 && width == 8 && inst.is_signed) op = Inst::kIdMovsxd;
-  MInst& made = push(op, {place}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
+  MInst& made =
+      push(op, {address, delta}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
   made.form = x86_form::kMemory;
   made.unit = Unit::load;
-  made.mem = {.place = Place::based, .lane_bytes = inst.bytes, .disp = static_cast<std::int32_t>(inst.imm)};
+  made.mem = memory_at(inst);
   define(v, made);
 }
 
 void RegionSelector::store(const region::Inst& inst) {
   const bool immediate = is_constant(inst.b) && fits_in_32_bits(at(inst.b).imm, inst.bytes);
-  const VReg place = reg(inst.a), value = immediate ? VReg{} : reg(inst.b);
-  MInst& made = immediate ? push(Inst::kIdMov, {place}, inst.bytes) : push(Inst::kIdMov, {value, place}, inst.bytes);
+  const VReg address = reg(inst.a), delta = delta_of(inst.a), value = immediate ? VReg{} : reg(inst.b);
+  MInst& made = immediate ? push(Inst::kIdMov, {address, delta}, inst.bytes)
+                          : push(Inst::kIdMov, {value, address, delta}, inst.bytes);
   made.form = immediate ? x86_form::kMemory | x86_form::kImmediate : x86_form::kMemory;
   made.imm = immediate ? as_immediate(at(inst.b).imm) : 0;
   made.unit = Unit::store;
-  made.mem = {.place = Place::based, .lane_bytes = inst.bytes, .disp = static_cast<std::int32_t>(inst.imm)};
+  made.mem = memory_at(inst);
 }
 
 // --- ends ------------------------------------------------------------------------------------------------------------

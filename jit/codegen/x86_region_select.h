@@ -94,6 +94,8 @@ class RegionSelector {
   void select(region::Value v);
   void compare(region::Value v);
   void access(region::Value v);
+  VReg delta_of(region::Value place);
+  static MemRef memory_at(const region::Inst& inst);
   void load(region::Value v);
   void store(const region::Inst& inst);
 
