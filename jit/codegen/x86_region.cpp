@@ -15,6 +15,7 @@
 #include "jit/codegen/region.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_region_select.h"
+#include "jit/region/forward.h"
 #include "runtime/base/check.h"
 #include "runtime/base/limits.h"
 
@@ -347,9 +348,10 @@ class RegionEmitter {
 }  // namespace
 
 Result<MachineCode> emit(const region::Region& region) {
+  const region::Region forwarded = region::forward_copies(region);
   std::array<std::byte, kArenaBytes> bytes;
   std::pmr::monotonic_buffer_resource arena(bytes.data(), bytes.size());
-  return RegionEmitter(region, &arena).run();
+  return RegionEmitter(forwarded, &arena).run();
 }
 
 }  // namespace trident::codegen

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "jit/region/builder.h"
+#include "jit/region/forward.h"
 #include "jit/region/interpreter.h"
 #include "tests/support/random_region.h"
 
@@ -225,6 +226,71 @@ TEST(Interpreter, RandomRegionsEndInEveryWay) {
     EXPECT_TRUE(state.frame != before);
   }
   for (const Exit exit : {Exit::left, Exit::budget, Exit::miss}) EXPECT_GT(exits[static_cast<std::size_t>(exit)], 10);
+}
+
+/// Two ways into block 2: on both `kept` holds what x holds, on one `flag` is another constant.
+constexpr const char* kCopies = R"(
+var budget i64 0
+var x i64 24
+var y i64 32
+var kept i64 40 scratch
+var flag i64 48 scratch
+windows 0
+block 0
+at 1
+  %0 = get i64 x
+  set i64 kept, %0
+  %2 = const i64 7
+  set i64 flag, %2
+  %4 = get i64 budget
+  %5 = const i64 0
+  %6 = eq i32 %4, %5
+  branch %6, b1, b2
+block 1
+at 2
+  %7 = const i64 8
+  set i64 flag, %7
+  jump b2
+block 2
+at 3
+  %9 = get i64 kept
+  %10 = get i64 flag
+  %11 = add i64 %9, %10
+  set i64 y, %11
+at 4
+  %13 = const i64 1
+  set i64 x, %13
+at 5
+  %15 = get i64 kept
+  set i64 y, %15
+  exit left
+)";
+
+TEST(Forward, FollowsCopiesOnWhichAllWaysAgree) {
+  const auto region = parse(kCopies);
+  ASSERT_TRUE(region.ok()) << region.error().message;
+  const Region forwarded = forward_copies(*region);
+  const auto reads = [&](std::uint32_t inst) { return forwarded.variables[forwarded.insts[inst].imm].name; };
+  EXPECT_EQ(reads(9), "x") << "the same on both ways";
+  EXPECT_EQ(reads(10), "flag") << "7 on one way, 8 on the other";
+  EXPECT_EQ(reads(15), "kept") << "x has changed";
+}
+
+TEST(Forward, KeepsTheMeaning) {
+  std::size_t replaced = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const Region region = testing::random_region(seed), forwarded = forward_copies(region);
+    ASSERT_TRUE(check(forwarded).ok()) << seed;
+    for (std::size_t i = 0; i < region.insts.size(); ++i) replaced += region.insts[i] == forwarded.insts[i] ? 0 : 1;
+    for (std::uint64_t s = 0; s < 3; ++s) {
+      testing::RegionState before(region, seed * 10 + s), after(before);
+      ASSERT_TRUE(interpret(region, before.frame, before.windows, 1'000'000).exit);
+      ASSERT_TRUE(interpret(forwarded, after.frame, after.windows, 1'000'000).exit);
+      ASSERT_EQ(before.frame, after.frame) << seed << "\n" << print(region);
+      ASSERT_EQ(before.memory, after.memory) << seed;
+    }
+  }
+  EXPECT_GT(replaced, 1000u);
 }
 
 }  // namespace

@@ -20,9 +20,15 @@ std::uint32_t Lifter::flag_operand(unsigned number) {
 }
 
 void Lifter::keep_flags(Flags kind, Value a, Value b) {
-  builder_.set(flag_operand(0), wide(a));
-  if (b.valid()) builder_.set(flag_operand(1), wide(b));
+  builder_.set(flag_operand(0), as_flag_operand(a));
+  if (b.valid()) builder_.set(flag_operand(1), as_flag_operand(b));
   flags_ = kind;
+}
+
+/// Bits above a narrow operand do not matter, and a register that is kept whole is no more than a copy.
+Lifter::Value Lifter::as_flag_operand(Value v) {
+  const region::Inst& inst = region_.insts[v.index];
+  return inst.op == Op::Trunc ? inst.a : wide(v);
 }
 
 Lifter::Value Lifter::operand(unsigned number, bool is64) {

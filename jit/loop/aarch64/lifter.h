@@ -109,6 +109,7 @@ class Lifter {
 
   // lift_flags.cpp
   void keep_flags(Flags kind, Value a, Value b);
+  Value as_flag_operand(Value v);
   FourFlags four_flags();
   FourFlags flags_of_nzcv();
   FourFlags flags_of_sum(Value a, Value b);
