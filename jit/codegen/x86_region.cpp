@@ -64,7 +64,12 @@ class RegionWriter : public X86Writer {
     const auto use = [&](std::size_t number) { return gp(p.use[number], width); };
     const x86::Gp def = gp(p.def == kNoReg ? 0 : p.def, width), rax = gp(0, width), rdx = gp(2, width);
     switch (static_cast<X86RegionPseudo>(m.op)) {
-      case X86RegionPseudo::access: return access(m, p);
+      case X86RegionPseudo::distance:
+        emit(Inst::kIdMov, {x86::rax, register_or_memory(p, 0)});
+        return emit(Inst::kIdSub, {x86::rax, register_or_memory(p, 1)});
+      case X86RegionPseudo::access:
+        emit(Inst::kIdCmp, {x86::rax, register_or_memory(p, 0)});
+        return emit(Inst::jccFromCond(x86::CondCode::kUnsignedGE), {label(m.target)});
       case X86RegionPseudo::set_if:
         compare(m, p, 0);
         assembler_.set(static_cast<x86::CondCode>(m.condition), x86::al);
@@ -119,15 +124,9 @@ class RegionWriter : public X86Writer {
       assembler_.cmp(a, gp(p.use[first + 1], m.use_width));
   }
 
-  void access(const MInst& m, const Placed& p) {
-    const auto operand = [&](std::uint8_t number) -> asmjit::Operand {
-      if (p.mem_use == number) return memory(p.mem, 8);
-      return x86::gpq(p.use[number]);
-    };
-    emit(Inst::kIdMov, {x86::rax, operand(0)});
-    emit(Inst::kIdSub, {x86::rax, operand(1)});
-    emit(Inst::kIdCmp, {x86::rax, operand(2)});
-    emit(Inst::jccFromCond(x86::CondCode::kUnsignedGE), {label(m.target)});
+  asmjit::Operand register_or_memory(const Placed& p, std::uint8_t use) {
+    if (p.mem_use == use) return memory(p.mem, 8);
+    return x86::gpq(p.use[use]);
   }
 
   void divide(const x86::Gp& def, const x86::Gp& a, const x86::Gp& b, bool with_sign) {

@@ -133,7 +133,7 @@ void RegionSelector::instruction(std::uint32_t index) {
     case Op::Trunc: return;  // made where they are read
     case Op::Get: return get(index);
     case Op::Set: return set(inst);
-    case Op::Add: return binary(v, Inst::kIdAdd, true);
+    case Op::Add: return add(v);
     case Op::Sub: return binary(v, Inst::kIdSub, false);
     case Op::And: return binary(v, Inst::kIdAnd, true);
     case Op::Or: return binary(v, Inst::kIdOr, true);
@@ -200,6 +200,32 @@ void RegionSelector::set(const region::Inst& inst) {
   MInst& move = push(Inst::kIdMov, {from}, width);
   fold(move, 1);
   move.def = variables_[inst.imm];
+}
+
+/// Returns whether the result of `v` can take the place of an operand.
+bool RegionSelector::overwrites_operand(Value v) const {
+  for (const Value operand : {at(v).a, at(v).b}) {
+    if (is_immediate(operand)) continue;
+    const Value made = uses_.root(operand);
+    const std::optional<std::uint32_t> variable =
+        at(made).op == Op::Get ? static_cast<std::uint32_t>(at(made).imm) : uses_.home(made);
+    if (variable ? variable == uses_.home(v) : uses_.last_reader(made) <= v.index) return true;
+  }
+  return false;
+}
+
+/// Where both operands stay, their sum is an address that is not used as one.
+void RegionSelector::add(Value v) {
+  const region::Inst& inst = at(v);
+  if (is_constant(inst.a) || overwrites_operand(v)) return binary(v, Inst::kIdAdd, true);
+  const bool immediate = is_immediate(inst.b);
+  const VReg a = reg(inst.a), b = immediate ? VReg{} : reg(inst.b);
+  MInst& made =
+      immediate ? push(Inst::kIdLea, {a}, width_of(inst.type)) : push(Inst::kIdLea, {a, b}, width_of(inst.type));
+  made.form = x86_form::kMemory;
+  made.mem = {.place = Place::based, .lane_bytes = 0, .scale = static_cast<std::uint8_t>(immediate ? 0 : 1)};
+  if (immediate) made.mem.disp = static_cast<std::int32_t>(at(inst.b).imm);
+  define(v, made);
 }
 
 void RegionSelector::binary(Value v, std::uint32_t op, bool commutes) {
@@ -363,8 +389,9 @@ void RegionSelector::access(Value v) {
   const VReg address = reg(inst.a);
   const VReg lo = window_word(WindowWord::Kind::lo, inst.window);
   const VReg limit = window_word(WindowWord::Kind::limit, inst.window, static_cast<std::uint32_t>(inst.imm));
-  MInst& check = pseudo(X86RegionPseudo::access, {address, lo, limit}, 8);
-  check.folds = 6;
+  pseudo(X86RegionPseudo::distance, {address, lo}, 8).folds = 2;
+  MInst& check = pseudo(X86RegionPseudo::access, {limit}, 8);
+  check.folds = 1;
   check.target = miss_target(misses_.size());
   misses_.push_back({inst.window, inst.otherwise});
 }

@@ -19,7 +19,8 @@ namespace trident::codegen {
 /// Instructions of regions that are several of the processor's, or that have fixed registers. They use the scratch
 /// registers.
 enum class X86RegionPseudo : std::uint16_t {
-  access,       ///< goes to `target` unless use 0 - use 1 < use 2, unsigned: an address, a window's start, its limit
+  distance,     ///< rax = use 0 - use 1, for the next instruction
+  access,       ///< goes to `target` unless rax < use 0, unsigned
   set_if,       ///< def = whether `condition` holds between use 0 and use 1 (or the immediate)
   select_if,    ///< def = use 1 if `condition` holds between use 2 and use 3 (or the immediate), else use 0
   udiv,         ///< def = use 0 / use 1; 0 by 0
@@ -83,6 +84,8 @@ class RegionSelector {
   void instruction(std::uint32_t index);
   void get(std::uint32_t index);
   void set(const region::Inst& inst);
+  void add(region::Value v);
+  [[nodiscard]] bool overwrites_operand(region::Value v) const;
   void binary(region::Value v, std::uint32_t op, bool commutes);
   void unary(region::Value v, std::uint32_t op, bool tied);
   void shift(region::Value v, std::uint32_t by_immediate, std::uint32_t by_register);
