@@ -17,8 +17,20 @@
 #include <span>
 
 #include "schemas/kernel_image.h"
+#include "schemas/loop_checks.h"
+#include "schemas/loop_image.h"
 
 namespace trident::image {
+
+/// Says whether the image's end is that of its last part. A loop's last part is its description, which begins at the
+/// next multiple of 8 behind the others: the digest does not cover the two fields, which follow from the others.
+inline bool ends_behind(const trident_image_header& h, std::uint64_t unwind_end) {
+  if (h.version != TRIDENT_LOOP_IMAGE_VERSION)
+    return unwind_end == h.total_size && h.description_offset == 0 && h.description_size == 0;
+  constexpr std::uint64_t kAlign = TRIDENT_IMAGE_DESCRIPTION_ALIGN;
+  return h.description_offset == (unwind_end + kAlign - 1) / kAlign * kAlign &&
+         std::uint64_t{h.description_offset} + h.description_size == h.total_size;
+}
 
 /// Says where the parts that `h` describes do not lie in order, aligned and inside the image; null when they do.
 inline const char* place_fault(const trident_image_header& h) {
@@ -30,14 +42,14 @@ inline const char* place_fault(const trident_image_header& h) {
   if (h.code_size == 0 || code_end > h.total_size) return "code size";
   if (h.entry_offset < h.code_offset || h.entry_offset >= code_end) return "entry outside the code";
   if (h.pool_offset < code_end || h.pool_offset % TRIDENT_IMAGE_ALIGN != 0) return "pool offset";
-  if (pool_end > h.unwind_offset || unwind_end != h.total_size) return "unwind place";
+  if (pool_end > h.unwind_offset || !ends_behind(h, unwind_end)) return "unwind place, or that of the description";
   return nullptr;
 }
 
 /// Says what is wrong with the header `h` of an image of `size` bytes; null when nothing is.
 inline const char* header_fault(const trident_image_header& h, std::uint64_t size) {
   if (h.magic != TRIDENT_IMAGE_MAGIC) return "magic number";
-  if (h.version != TRIDENT_IMAGE_VERSION) return "version";
+  if (h.version != TRIDENT_IMAGE_VERSION && h.version != TRIDENT_LOOP_IMAGE_VERSION) return "version";
   if (h.tier != TRIDENT_TIER_BASELINE && h.tier != TRIDENT_TIER_OPTIMISED) return "tier";
   if (h.total_size != size || size < TRIDENT_IMAGE_HEADER_BYTES) return "total size";
   if (const char* fault = place_fault(h)) return fault;
@@ -45,6 +57,13 @@ inline const char* header_fault(const trident_image_header& h, std::uint64_t siz
   if (h.reserved0 != 0 || !std::all_of(std::begin(h.reserved1), std::end(h.reserved1), is_zero))
     return "reserved bytes";
   return nullptr;
+}
+
+/// Says what is wrong with the description of `image`, whose header `h` is sound; null when nothing is, and for
+/// kernels, which have none.
+inline const char* image_description_fault(std::span<const std::byte> image, const trident_image_header& h) {
+  if (h.version != TRIDENT_LOOP_IMAGE_VERSION) return nullptr;
+  return description_fault(image.subspan(h.description_offset, h.description_size));
 }
 
 /// Returns true when the entry of `image`, whose header `h` is sound, is a landing pad for indirect branches.

@@ -1,4 +1,4 @@
-/* What the daemon tells of a loop's image, behind the header and parts of schemas/kernel_image.h.
+/* The daemon's description of a loop, in its image behind the header and parts of schemas/kernel_image.h.
  *
  * A loop's image has version TRIDENT_LOOP_IMAGE_VERSION, and its header says where the description lies. Its entry is
  * void(void* frame, const window*): clients/c/trident_loop.h has both as C structs. C99 and C++. */
@@ -13,11 +13,11 @@
 #define TRIDENT_GUEST_AARCH64 1u
 
 /* Byte offsets in the frame of an AArch64 loop. */
-#define TRIDENT_AARCH64_FRAME_X 24u        /* x0..x30, then sp: 8 bytes each */
-#define TRIDENT_AARCH64_FRAME_PC 280u      /* 8 bytes */
+#define TRIDENT_AARCH64_FRAME_X 24u           /* x0..x30, then sp: 8 bytes each */
+#define TRIDENT_AARCH64_FRAME_PC 280u         /* 8 bytes */
 #define TRIDENT_AARCH64_FRAME_ITERATIONS 288u /* 8 bytes, the client's */
-#define TRIDENT_AARCH64_FRAME_NZCV 296u    /* 4 bytes: N, Z, C, V in bits 31 to 28 */
-#define TRIDENT_AARCH64_FRAME_PRIVATE 312u /* 16 bytes, the code's */
+#define TRIDENT_AARCH64_FRAME_NZCV 296u       /* 4 bytes: N, Z, C, V in bits 31 to 28 */
+#define TRIDENT_AARCH64_FRAME_PRIVATE 312u    /* 16 bytes, the code's */
 #define TRIDENT_AARCH64_FRAME_BYTES 328u
 
 /* Limits of a submission. */
@@ -36,13 +36,14 @@ typedef struct trident_loop_range {
 #define TRIDENT_LOOP_STORES 2u
 
 typedef struct trident_loop_window_use {
-  uint16_t base;   /* the register that its addresses come from: 0..30, 31 sp, 32 pc */
-  uint8_t access;  /* TRIDENT_LOOP_LOADS, TRIDENT_LOOP_STORES */
-  uint8_t widest;  /* bytes of its widest access */
+  uint16_t base;  /* the register that its addresses come from: 0..30, 31 sp, 32 pc */
+  uint8_t access; /* TRIDENT_LOOP_LOADS, TRIDENT_LOOP_STORES */
+  uint8_t widest; /* bytes of its widest access */
   uint32_t reserved;
 } trident_loop_window_use;
 
-/* The description: this struct, `ranges` trident_loop_range, `windows` trident_loop_window_use. 8-byte aligned. */
+/* The description: this struct, `ranges` trident_loop_range in rising order, `windows` trident_loop_window_use. It
+ * begins at the header's description_offset and ends with the image. */
 typedef struct trident_loop_description {
   uint32_t bytes; /* of the whole description */
   uint16_t guest;

@@ -70,9 +70,16 @@ Result<ImageMap> accept(os::Mapping mapping, const ImageClaim& claim) {
 
 }  // namespace
 
+void* ImageMap::entry_address() const {
+  return static_cast<std::byte*>(mapping_.base()) + header().entry_offset;
+}
+
 trident_entry ImageMap::entry() const {
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping_.base()) + header().entry_offset;
-  return reinterpret_cast<trident_entry>(address);
+  return reinterpret_cast<trident_entry>(entry_address());
+}
+
+std::span<const std::byte> ImageMap::description() const {
+  return mapping_.bytes().subspan(header().description_offset, header().description_size);
 }
 
 std::uint8_t greatest_isa() {
@@ -96,11 +103,13 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   if (!runs_here(h.isa)) return refused("it needs an instruction set that this CPU lacks");
   if (h.tier != claim.tier) return refused("tier");
   if (h.total_size > bytes.size() || h.total_size > limits::kImageBytesMax) return refused("total size");
+  if (h.version != claim.version) return refused("it is a loop for a kernel, or a kernel for a loop");
   if (h.inputs != claim.inputs || h.outputs != claim.outputs || h.params != claim.params) {
     return refused("it was made for another kernel");
   }
   const auto image = bytes.first(h.total_size);
   if (!image::enters_at_landing_pad(image, h)) return refused("it has no landing pad at its entry");
+  if (const char* fault = image::image_description_fault(image, h)) return refused(fault);
   return validate_digest(image, h, claim);
 }
 

@@ -33,17 +33,22 @@ class ImageMap {
     return *static_cast<const trident_image_header*>(mapping_.base());
   }
   [[nodiscard]] trident_entry entry() const;
+  /// The entry of an image of any version.
+  [[nodiscard]] void* entry_address() const;
+  /// Returns the description of a loop, which passed the checks.
+  [[nodiscard]] std::span<const std::byte> description() const;
 
  private:
   os::Mapping mapping_;
 };
 
-/// An image's description, from the message and from the kernel that asked.
+/// An image's description, from the message and from the kernel or loop that asked.
 struct ImageClaim {
   std::uint32_t size = 0;
   std::uint64_t digest_low = 0, digest_high = 0;
   std::uint8_t tier = 0;
   std::uint32_t inputs = 0, outputs = 0, params = 0;
+  std::uint16_t version = TRIDENT_IMAGE_VERSION;  ///< TRIDENT_LOOP_IMAGE_VERSION for a loop, whose counts are 0
 };
 
 /// The greatest trident_isa that this CPU and system can run; 0 when there is none. TRIDENT_ISA=avx2 or =none lowers

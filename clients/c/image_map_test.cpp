@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/limits.h"
+#include "schemas/loop_image.h"
 
 namespace trident::client {
 namespace {
@@ -95,7 +96,7 @@ TEST_F(ImageMapTest, EveryFieldIsChecked) {
   using Header = trident_image_header;
   const Lie lies[] = {
       {"magic number", [](Header& h) { h.magic ^= 1; }},
-      {"version", [](Header& h) { ++h.version; }},
+      {"version", [](Header& h) { h.version = 3; }},
       {"instruction set", [](Header& h) { h.isa = 0; }},
       {"instruction set", [](Header& h) { h.isa = 7; }},
       {"tier", [](Header& h) { h.tier = TRIDENT_TIER_OPTIMISED; }},
@@ -114,7 +115,10 @@ TEST_F(ImageMapTest, EveryFieldIsChecked) {
       {"unwind place", [](Header& h) { h.unwind_size = 65; }},
       {"unwind place", [](Header& h) { h.unwind_size = 0xFFFFFFFFu; }},
       {"reserved", [](Header& h) { h.reserved0 = 1; }},
-      {"reserved", [](Header& h) { h.reserved1[23] = 1; }},
+      {"reserved", [](Header& h) { h.reserved1[15] = 1; }},
+      {"description", [](Header& h) { h.description_offset = kTotal; }},
+      {"description", [](Header& h) { h.description_size = 8; }},
+      {"description", [](Header& h) { h.version = TRIDENT_LOOP_IMAGE_VERSION; }},
       {"another kernel", [](Header& h) { h.inputs = 3; }},
       {"another kernel", [](Header& h) { h.outputs = 2; }},
       {"another kernel", [](Header& h) { h.params = 2; }},
@@ -158,6 +162,7 @@ TEST_F(ImageMapTest, TheClaimMustFit) {
   EXPECT_NE("", with([](ImageClaim& c) { ++c.inputs; }));
   EXPECT_NE("", with([](ImageClaim& c) { ++c.outputs; }));
   EXPECT_NE("", with([](ImageClaim& c) { ++c.params; }));
+  EXPECT_NE("", with([](ImageClaim& c) { c.version = TRIDENT_LOOP_IMAGE_VERSION; }));
   // The interpreter's tier is no image's, even where both say so.
   const Bytes interpreted = image({"", [](trident_image_header& h) { h.tier = TRIDENT_TIER_INTERPRETER; }});
   ImageClaim claim = claim_of(interpreted);

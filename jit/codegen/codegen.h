@@ -62,5 +62,7 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
 
 /// Disassembly, one instruction per line with its offset (Capstone).
 Result<std::string> disassemble(const MachineCode& code, Isa isa);
+/// Text of one AArch64 instruction that stands at `address` (Capstone); ".word 0x1234" for words that it does not know.
+std::string disassemble_a64(std::uint32_t word, std::uint64_t address);
 
 }  // namespace trident::codegen

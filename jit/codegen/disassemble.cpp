@@ -65,4 +65,20 @@ Result<std::string> disassemble(const MachineCode& code, Isa isa) {
   return text;
 }
 
+std::string disassemble_a64(std::uint32_t word, std::uint64_t address) {
+  char text[32];
+  std::snprintf(text, sizeof text, ".word 0x%08x", word);
+  csh handle = 0;
+  if (cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &handle) != CS_ERR_OK) return text;
+  cs_insn* insn = nullptr;
+  std::string line = text;
+  if (cs_disasm(handle, reinterpret_cast<const std::uint8_t*>(&word), sizeof word, address, 1, &insn) == 1) {
+    line = insn->mnemonic;
+    if (insn->op_str[0] != 0) line.append(" ").append(insn->op_str);
+    cs_free(insn, 1);
+  }
+  cs_close(&handle);
+  return line;
+}
+
 }  // namespace trident::codegen

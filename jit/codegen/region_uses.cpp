@@ -36,49 +36,13 @@ bool shares_register(const region::Region& region, const Inst& inst) {
 
 RegionUses::RegionUses(const region::Region& region)
     : region_(region),
-      needed_(region.insts.size()),
+      liveness_(region),
       readers_(region.insts.size()),
       last_reader_(region.insts.size()),
       homes_(region.insts.size()),
-      late_(region.insts.size()),
-      wanted_(region.blocks.size()) {
-  // The set only grows, so this ends.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t b = region.blocks.size(); b-- > 0;) {
-      const Variables wanted = look_at(region.blocks[b], wanted_after(region.blocks[b].end));
-      changed |= wanted != wanted_[b];
-      wanted_[b] = wanted;
-    }
-  }
+      late_(region.insts.size()) {
   count_readers();
   for (const Block& block : region.blocks) find_homes(block);
-}
-
-RegionUses::Variables RegionUses::wanted_after(const region::Terminator& end) const {
-  if (end.flow == Flow::jump) return wanted_[end.then];
-  if (end.flow == Flow::branch) return wanted_[end.then] | wanted_[end.otherwise];
-  Variables kept;
-  for (std::size_t v = 0; v < region_.variables.size(); ++v) kept[v] = !region_.variables[v].scratch;
-  return kept;
-}
-
-RegionUses::Variables RegionUses::look_at(const Block& block, Variables live) {
-  if (block.end.flow == Flow::branch) needed_[block.end.condition.index] = true;
-  for (std::uint32_t i = block.last; i-- > block.first;) {
-    const Inst& inst = region_.insts[i];
-    if (inst.op == Op::Set) {
-      needed_[i] = live[inst.imm];
-      live[inst.imm] = false;
-    }
-    if (inst.op == Op::Store || inst.op == Op::Access) needed_[i] = true;
-    if (inst.op == Op::Access) live |= wanted_[inst.otherwise];
-    if (!needed_[i]) continue;
-    if (inst.op == Op::Get) live[inst.imm] = true;
-    for (const Value v : {inst.a, inst.b, inst.c})
-      if (v.valid()) needed_[v.index] = true;
-  }
-  return live;
 }
 
 void RegionUses::read(Value v, std::uint32_t place, bool as_condition) {
@@ -99,7 +63,7 @@ void RegionUses::count_readers() {
   for (const Block& block : region_.blocks) {
     for (std::uint32_t i = block.first; i < block.last; ++i) {
       const Inst& inst = region_.insts[i];
-      if (!needed_[i]) continue;
+      if (!is_needed(i)) continue;
       if (inst.a.valid()) read(inst.a, i, inst.op == Op::Select);
       if (inst.b.valid()) read(inst.b, i, false);
       if (inst.c.valid()) read(inst.c, i, false);
@@ -126,7 +90,7 @@ bool RegionUses::may_have_home(Value v) const {
 void RegionUses::find_homes(const Block& block) {
   for (std::uint32_t i = block.first; i < block.last; ++i) {
     const Inst& set = region_.insts[i];
-    if (set.op != Op::Set || !needed_[i]) continue;
+    if (set.op != Op::Set || !is_needed(i)) continue;
     const Inst& from = region_.insts[set.a.index];
     if (from.op == Op::Trunc || from.op == Op::Access) continue;
     const Value v = root(set.a);
@@ -143,14 +107,14 @@ void RegionUses::find_homes(const Block& block) {
 /// Returns whether `variable` is set in the open range (from, to).
 bool RegionUses::is_set_between(std::uint64_t variable, std::uint32_t from, std::uint32_t to) const {
   for (std::uint32_t i = from + 1; i < to; ++i)
-    if (region_.insts[i].op == Op::Set && region_.insts[i].imm == variable && needed_[i]) return true;
+    if (region_.insts[i].op == Op::Set && region_.insts[i].imm == variable && is_needed(i)) return true;
   return false;
 }
 
 /// Returns whether control may leave between the two places for a block that wants `variable`.
 bool RegionUses::leaves_with(std::uint64_t variable, std::uint32_t from, std::uint32_t to) const {
   for (std::uint32_t i = from + 1; i < to; ++i)
-    if (region_.insts[i].op == Op::Access && wanted_[region_.insts[i].otherwise][variable]) return true;
+    if (region_.insts[i].op == Op::Access && liveness_.wanted_at(region_.insts[i].otherwise)[variable]) return true;
   return false;
 }
 
@@ -160,7 +124,7 @@ bool RegionUses::is_read_after(const Block& block, std::uint64_t variable, std::
   for (std::uint32_t i = block.first; i < set; ++i) {
     const Inst& inst = region_.insts[i];
     const bool is_there = (inst.op == Op::Get && inst.imm == variable) || homes_[i] == variable;
-    if (needed_[i] && is_there && last_reader_[i] > place) return true;
+    if (is_needed(i) && is_there && last_reader_[i] > place) return true;
   }
   return false;
 }

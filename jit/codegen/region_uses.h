@@ -1,14 +1,13 @@
-// Finds what of a region has an effect, for the selector: values that nobody reads and variables that are set in vain
-// get no code. Also finds values that can be made in the register of the variable that they are set to.
+// Counts who reads the values of a region, for the selector: values that nobody reads and variables that are set in
+// vain get no code. Also finds values that can be made in the register of the variable that they are set to.
 #pragma once
 
-#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "jit/region/liveness.h"
 #include "jit/region/region.h"
-#include "runtime/base/limits.h"
 
 namespace trident::codegen {
 
@@ -26,7 +25,7 @@ class RegionUses {
   explicit RegionUses(const region::Region& region);
 
   /// Returns whether instruction number `index` needs code.
-  [[nodiscard]] bool is_needed(std::uint32_t index) const { return needed_[index]; }
+  [[nodiscard]] bool is_needed(std::uint32_t index) const { return liveness_.is_needed(index); }
   /// Returns how many needed instructions and ends of blocks read the value. Conditions do not count for a comparison,
   /// whose operands are compared where control or a select hangs on it.
   [[nodiscard]] std::uint32_t readers(region::Value v) const { return readers_[v.index]; }
@@ -43,11 +42,6 @@ class RegionUses {
   [[nodiscard]] region::Value root(region::Value v) const;
 
  private:
-  using Variables = std::bitset<limits::kRegionVariablesMax>;
-
-  /// Marks what `block` needs, with `live` wanted at its end; returns the variables that it wants from before.
-  Variables look_at(const region::Block& block, Variables live);
-  [[nodiscard]] Variables wanted_after(const region::Terminator& end) const;
   void count_readers();
   void read(region::Value v, std::uint32_t place, bool as_condition);
   void extend(region::Value v, std::uint32_t place);
@@ -64,11 +58,10 @@ class RegionUses {
   void make_late(region::Value v, std::uint32_t set);
 
   const region::Region& region_;
-  std::vector<bool> needed_;
+  region::Liveness liveness_;
   std::vector<std::uint32_t> readers_, last_reader_;
   std::vector<std::optional<std::uint32_t>> homes_;
   std::vector<bool> late_;
-  std::vector<Variables> wanted_;  ///< at the start of each block
 };
 
 }  // namespace trident::codegen

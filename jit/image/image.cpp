@@ -41,6 +41,15 @@ Error refused(const char* what) {
   return make_error(ErrorCode::kRejectedImage, "kernel image refused: %s", what);
 }
 
+/// A loop takes no arguments of kernels.
+const char* counts_of_arguments_fault(const trident_image_header& h) {
+  if (h.version == TRIDENT_LOOP_IMAGE_VERSION)
+    return (h.inputs | h.outputs | h.params) == 0 ? nullptr : "number of inputs and outputs of a loop";
+  if (h.inputs > limits::kInputsMax || h.params > limits::kInputsMax || h.inputs + h.params > limits::kInputsMax)
+    return "number of inputs";
+  return h.outputs == 0 || h.outputs > limits::kOutputsMax ? "number of outputs" : nullptr;
+}
+
 }  // namespace
 
 std::uint8_t isa_number(codegen::Isa isa) {
@@ -65,16 +74,13 @@ Counts counts_of(const kir::Kernel& kernel) {
           static_cast<std::uint32_t>(kernel.params.size())};
 }
 
-ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
-                 const Key& key) {
+namespace {
+
+/// Fills the places of code, pool and unwind part; returns the offset of the next byte.
+std::size_t place_code(const codegen::MachineCode& code, trident_image_header& h) {
   CHECK(code.pool_offset % TRIDENT_IMAGE_ALIGN == 0);
   CHECK(code.code_size <= code.pool_offset);
   CHECK(code.pool_offset <= align_up(code.bytes.size()));
-  trident_image_header h{};
-  h.magic = TRIDENT_IMAGE_MAGIC;
-  h.version = TRIDENT_IMAGE_VERSION;
-  h.isa = isa_number(isa);
-  h.tier = static_cast<std::uint8_t>(tier);
   const std::size_t code_offset = TRIDENT_IMAGE_HEADER_BYTES;
   const std::size_t pool_offset = code_offset + code.pool_offset;
   const std::size_t pool_size = code.bytes.size() > code.pool_offset ? code.bytes.size() - code.pool_offset : 0;
@@ -82,9 +88,6 @@ ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen
   const std::size_t unwind_offset =
       code.eh_frame.empty() ? pool_offset + pool_size : code_offset + code.eh_frame_distance;
   CHECK(unwind_offset >= pool_offset + pool_size);
-  const std::size_t total_size = unwind_offset + code.eh_frame.size();
-  CHECK(total_size <= UINT32_MAX);
-  h.total_size = static_cast<std::uint32_t>(total_size);
   h.code_offset = static_cast<std::uint32_t>(code_offset);
   h.code_size = code.code_size;
   h.entry_offset = h.code_offset;
@@ -92,22 +95,63 @@ ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen
   h.pool_size = static_cast<std::uint32_t>(pool_size);
   h.unwind_offset = static_cast<std::uint32_t>(unwind_offset);
   h.unwind_size = static_cast<std::uint32_t>(code.eh_frame.size());
-  h.inputs = counts.inputs;
-  h.outputs = counts.outputs;
-  h.params = counts.params;
-  std::copy(key.begin(), key.end(), h.key);
+  return unwind_offset + code.eh_frame.size();
+}
 
+trident_image_header header_of(std::uint16_t version, codegen::Isa isa, trident_tier tier, const Key& key) {
+  trident_image_header h{};
+  h.magic = TRIDENT_IMAGE_MAGIC;
+  h.version = version;
+  h.isa = isa_number(isa);
+  h.tier = static_cast<std::uint8_t>(tier);
+  std::copy(key.begin(), key.end(), h.key);
+  return h;
+}
+
+/// Writes the parts where `h` says they lie, and the digest.
+ImageBytes lay_out(trident_image_header& h, const codegen::MachineCode& code, std::span<const std::byte> description) {
   ImageBytes image;
-  image.bytes.assign(total_size, trap_byte(h.isa));
-  std::memcpy(image.bytes.data(), &h, sizeof h);
-  std::memcpy(image.bytes.data() + code_offset, code.bytes.data(), code.bytes.size());
-  if (!code.eh_frame.empty())
-    std::memcpy(image.bytes.data() + unwind_offset, code.eh_frame.data(), code.eh_frame.size());
+  image.bytes.assign(h.total_size, trap_byte(h.isa));
+  const auto put = [&](std::size_t offset, std::span<const std::byte> part) {
+    if (!part.empty()) std::memcpy(image.bytes.data() + offset, part.data(), part.size());
+  };
+  const auto header = std::as_bytes(std::span(&h, 1));
+  put(0, header);
+  put(h.code_offset, code.bytes);
+  put(h.unwind_offset, code.eh_frame);
+  put(h.description_offset, description);
   const XXH128_hash_t digest = digest_of(image.bytes);
   h.digest[0] = digest.low64;
   h.digest[1] = digest.high64;
-  std::memcpy(image.bytes.data(), &h, sizeof h);
+  put(0, header);
   return image;
+}
+
+}  // namespace
+
+ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
+                 const Key& key) {
+  trident_image_header h = header_of(TRIDENT_IMAGE_VERSION, isa, tier, key);
+  const std::size_t end = place_code(code, h);
+  CHECK(end <= UINT32_MAX);
+  h.total_size = static_cast<std::uint32_t>(end);
+  h.inputs = counts.inputs;
+  h.outputs = counts.outputs;
+  h.params = counts.params;
+  return lay_out(h, code, {});
+}
+
+ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
+                      trident_tier tier, const Key& key) {
+  CHECK(description_fault(description) == nullptr);
+  trident_image_header h = header_of(TRIDENT_LOOP_IMAGE_VERSION, isa, tier, key);
+  constexpr std::size_t kAlign = TRIDENT_IMAGE_DESCRIPTION_ALIGN;
+  const std::size_t offset = (place_code(code, h) + kAlign - 1) / kAlign * kAlign;
+  CHECK(offset + description.size() <= UINT32_MAX);
+  h.description_offset = static_cast<std::uint32_t>(offset);
+  h.description_size = static_cast<std::uint32_t>(description.size());
+  h.total_size = h.description_offset + h.description_size;
+  return lay_out(h, code, description);
 }
 
 Result<void> validate(std::span<const std::byte> bytes) {
@@ -117,10 +161,9 @@ Result<void> validate(std::span<const std::byte> bytes) {
   std::memcpy(&h, bytes.data(), sizeof h);
   if (const char* fault = header_fault(h, bytes.size())) return refused(fault);
   if (!isa_of(h.isa).ok()) return refused("instruction set");
-  if (h.inputs > limits::kInputsMax || h.params > limits::kInputsMax || h.inputs + h.params > limits::kInputsMax)
-    return refused("number of inputs");
-  if (h.outputs == 0 || h.outputs > limits::kOutputsMax) return refused("number of outputs");
+  if (const char* fault = counts_of_arguments_fault(h)) return refused(fault);
   if (!enters_at_landing_pad(bytes, h)) return refused("no landing pad at the entry");
+  if (const char* fault = image_description_fault(bytes, h)) return refused(fault);
   const XXH128_hash_t digest = digest_of(bytes);
   if (h.digest[0] != digest.low64 || h.digest[1] != digest.high64) return refused("digest");
   return {};
@@ -145,8 +188,11 @@ Result<Mapped> Mapped::map(const os::Fd& fd) {
 }
 
 trident_entry Mapped::entry() const {
-  auto* base = static_cast<std::byte*>(mapping_.base());
-  return reinterpret_cast<trident_entry>(base + header().entry_offset);
+  return reinterpret_cast<trident_entry>(static_cast<std::byte*>(mapping_.base()) + header().entry_offset);
+}
+
+codegen::RegionEntry Mapped::loop_entry() const {
+  return reinterpret_cast<codegen::RegionEntry>(static_cast<std::byte*>(mapping_.base()) + header().entry_offset);
 }
 
 const trident_image_header& Mapped::header() const {

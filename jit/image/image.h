@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/codegen/codegen.h"
+#include "jit/codegen/region.h"
 #include "runtime/base/result.h"
 #include "runtime/os/fd.h"
 #include "runtime/os/memfd.h"
@@ -34,9 +35,14 @@ struct Counts {
 };
 Counts counts_of(const kir::Kernel& kernel);
 
-/// Lays `code` out as an image. Fills digest and counts.
+/// Lays the code of a kernel out as an image. Fills digest and counts.
 ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
                  const Key& key);
+
+/// Lays the code of a loop out as an image of version 2. `description` is that of schemas/loop_image.h, which must pass
+/// the checks (schemas/loop_checks.h).
+ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
+                      trident_tier tier, const Key& key);
 
 /// Checks every field of the header against `bytes`, and the digest, which covers every other byte. For bytes from
 /// outside: any change of a valid image is refused (RejectedImage), nothing is ever read out of bounds.
@@ -51,6 +57,7 @@ class Mapped {
   /// Maps and validates. RejectedImage when the file is not a sealed, valid image; ExecDenied where the system refuses.
   static Result<Mapped> map(const os::Fd& fd);
   [[nodiscard]] trident_entry entry() const;
+  [[nodiscard]] codegen::RegionEntry loop_entry() const;
   [[nodiscard]] const trident_image_header& header() const;
 
  private:

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <random>
 
+#include "schemas/loop_image.h"
+
 namespace trident::image {
 namespace {
 
@@ -95,7 +97,9 @@ TEST(Image, EveryFieldIsChecked) {
         << what << ": " << (verdict.ok() ? "accepted" : verdict.error().message);
   };
   refused_for("magic", [](Header& h) { ++h.magic; });
-  refused_for("version", [](Header& h) { ++h.version; });
+  refused_for("version", [](Header& h) { h.version = 0; });
+  refused_for("version", [](Header& h) { h.version = 3; });
+  refused_for("description", [](Header& h) { h.version = TRIDENT_LOOP_IMAGE_VERSION; });
   refused_for("instruction set", [](Header& h) { h.isa = 0; });
   refused_for("instruction set", [](Header& h) { h.isa = 4; });
   refused_for("tier", [](Header& h) { h.tier = TRIDENT_TIER_INTERPRETER; });
@@ -117,6 +121,8 @@ TEST(Image, EveryFieldIsChecked) {
   refused_for("landing pad", [](Header& h) { h.isa = TRIDENT_ISA_NEON; });
   refused_for("reserved", [](Header& h) { h.reserved0 = 1; });
   refused_for("reserved", [](Header& h) { h.reserved1[0] = 1; });
+  refused_for("description", [](Header& h) { h.description_offset = 8; });
+  refused_for("description", [](Header& h) { h.description_size = 8; });
   refused_for("inputs", [](Header& h) { h.inputs = 65; });
   refused_for("inputs", [](Header& h) { h.params = 65; });
   refused_for("inputs", [](Header& h) { h.inputs = 40, h.params = 25; });

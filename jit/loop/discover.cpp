@@ -38,9 +38,10 @@ class Discovery {
 
   std::variant<Loop, Refusal> run() {
     if (head_ % kInstructionBytes != 0 || !word_at(head_)) return Refusal{Reason::outside, head_};
-    if (!explore()) return Refusal{Reason::too_long, head_};
+    explore();
     keep_what_comes_back();
     if (loop_.instructions.empty()) return refusal();
+    if (loop_.instructions.size() > kLoopInstructionsMax) return Refusal{Reason::too_long, head_};
     loop_.head = head_;
     mark_leaders();
     return std::move(loop_);
@@ -61,13 +62,13 @@ class Discovery {
     passes_ = true;
     loop_.instructions.clear();
     comes_from_.clear();
-    (void)explore();
+    explore();
     const bool comes_back = !comes_from_[head_].empty();
     return comes_back || refusal_->reason == Reason::indirect ? *refusal_ : Refusal{Reason::not_a_loop, head_};
   }
 
-  /// Collects all that control can come to from the head. Returns false when that is too much.
-  bool explore() {
+  /// Collects all that control can come to from the head, the code behind the loop too: it is as long as what was sent.
+  void explore() {
     std::vector<std::uint64_t> open = {head_};
     while (!open.empty()) {
       const std::uint64_t address = open.back();
@@ -82,13 +83,11 @@ class Discovery {
         if (passes_ && reason != Reason::indirect && reason != Reason::not_a_loop) pass(address, address + 4, open);
         continue;
       }
-      if (loop_.instructions.size() == kLoopInstructionsMax) return false;
       loop_.instructions.emplace(address, *instruction);
       const Successors after = successors(*instruction, address);
       for (const auto& [has, to] : {std::pair{after.has_taken, after.taken}, {after.has_next, after.next}})
         if (has) pass(address, to, open);
     }
-    return true;
   }
 
   void pass(std::uint64_t from, std::uint64_t to, std::vector<std::uint64_t>& open) {

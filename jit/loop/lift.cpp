@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -27,7 +28,9 @@ struct Label {
 class LoopLifter {
  public:
   explicit LoopLifter(const Loop& loop)
-      : loop_(loop), builder_(region_), lifter_(region_, builder_, [this] { return miss(); }) {}
+      : loop_(loop),
+        builder_(region_),
+        lifter_(region_, builder_, loop.head, window_bases(loop), [this] { return miss(); }) {}
 
   Result<region::Region> run() {
     (void)number({Role::body, loop_.head, Flags::nzcv});
@@ -113,6 +116,13 @@ class LoopLifter {
 };
 
 }  // namespace
+
+std::vector<std::uint8_t> window_bases(const Loop& loop) {
+  std::set<std::uint8_t> bases;
+  for (const auto& [address, instruction] : loop.instructions)
+    if (const auto use = aarch64::memory_use(instruction)) bases.insert(use->base);
+  return {bases.begin(), bases.end()};
+}
 
 Result<region::Region> lift(const Loop& loop) {
   return LoopLifter(loop).run();

@@ -2,16 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "jit/loop/discover.h"
 #include "jit/region/region.h"
 
 namespace trident::loop {
 
-/// The region works on a frame of aarch64::kFrameBytes whose words are those of lifter.h. It begins at the loop's head.
-/// Every jump backwards takes one of the budget; with none left it leaves with Exit::budget, at the jump's target.
-/// Where it leaves, pc is the guest's next instruction, and registers, flags and memory are what the guest has there.
-/// Passes region::check().
+/// The base registers of the loop's accesses, in rising order: that of window 0, of window 1, ..
+std::vector<std::uint8_t> window_bases(const Loop& loop);
+
+/// The region works on a frame of aarch64::kFrameBytes whose words are those of lifter.h. It begins at the loop's head,
+/// and pc must be the head's address at entry. That need not be loop.head: the region serves the loop wherever it
+/// stands. Every jump backwards takes one of the budget; with none left it leaves with Exit::budget, at the jump's
+/// target. Where it leaves, pc is the guest's next instruction, and registers, flags and memory are what the guest has
+/// there. Passes region::check(). LimitExceeded: window_bases() are more than windows of a region, or the region is too
+/// large.
 Result<region::Region> lift(const Loop& loop);
 
 }  // namespace trident::loop

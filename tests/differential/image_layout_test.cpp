@@ -35,12 +35,26 @@ struct Field {
 };
 #define FIELD(name, kind) \
   { #name, offsetof(Header, name), sizeof(Header::name), Kind::kind }
-constexpr Field kFields[] = {FIELD(magic, shared),         FIELD(version, shared),      FIELD(isa, own),
-                             FIELD(tier, shared),          FIELD(total_size, shared),   FIELD(code_offset, shared),
-                             FIELD(code_size, shared),     FIELD(entry_offset, shared), FIELD(pool_offset, shared),
-                             FIELD(pool_size, shared),     FIELD(inputs, own),          FIELD(outputs, own),
-                             FIELD(unwind_offset, shared), FIELD(unwind_size, shared),  FIELD(params, own),
-                             FIELD(reserved0, shared),     FIELD(key, shared),          FIELD(reserved1, shared)};
+constexpr Field kFields[] = {FIELD(magic, shared),
+                             FIELD(version, shared),
+                             FIELD(isa, own),
+                             FIELD(tier, shared),
+                             FIELD(total_size, shared),
+                             FIELD(code_offset, shared),
+                             FIELD(code_size, shared),
+                             FIELD(entry_offset, shared),
+                             FIELD(pool_offset, shared),
+                             FIELD(pool_size, shared),
+                             FIELD(inputs, own),
+                             FIELD(outputs, own),
+                             FIELD(unwind_offset, shared),
+                             FIELD(unwind_size, shared),
+                             FIELD(params, own),
+                             FIELD(reserved0, shared),
+                             FIELD(key, shared),
+                             FIELD(description_offset, shared),
+                             FIELD(description_size, shared),
+                             FIELD(reserved1, shared)};
 
 constexpr image::Counts kCounts{.inputs = 2, .outputs = 1, .params = 3};
 
@@ -121,6 +135,7 @@ bool is_sound(const Bytes& file) {
   if (h.magic != 0x4B4E5254 || h.version != 1 || (h.tier != 1 && h.tier != 2) || h.reserved0 != 0) return false;
   for (const std::uint8_t byte : h.reserved1)
     if (byte != 0) return false;
+  if (h.description_offset != 0 || h.description_size != 0) return false;
   if (h.total_size > file.size() || h.code_offset % 64 != 0 || h.pool_offset % 64 != 0 || h.code_size == 0)
     return false;
   Canvas canvas(h.total_size);

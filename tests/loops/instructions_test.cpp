@@ -1,4 +1,5 @@
-// Every instruction alone, as a loop of one round, in random states. Oracle: Unicorn.
+// Every instruction alone, as a loop of one round, in random states and at two places: the region is made for one of
+// them. Oracle: Unicorn.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ GuestFrame drawn_frame(const Instruction& i, testing::Random& random) {
   frame.head.budget = 1;
   for (std::uint64_t& x : frame.x) x = drawn(random.next());
   frame.nzcv = random.below(16) << 28;
-  frame.pc = kCodeBase;
+  frame.pc = random.one_in(2) ? kOtherCodeBase : kCodeBase;
   if (i.bytes == 0 || i.row->format == Format::Literal) return frame;
   const bool at_the_end = random.one_in(4);
   std::uint64_t address = kDataBase + (at_the_end ? kDataBytes - random.below(24) : random.below(kDataBytes));
@@ -75,18 +76,19 @@ class Instructions : public ::testing::Test {
     for (std::size_t w = 2; w < code.size(); ++w) code[w] = static_cast<std::uint32_t>(random_.next());  // literals
     const bool reads_code = instruction.row->format == Format::Literal;
     const std::vector<region::Window> windows(region->windows,
-                                              reads_code ? window(kCodeBase, code) : window(kDataBase, memory_));
+                                              reads_code ? window(frame.pc, code) : window(kDataBase, memory_));
     const region::Outcome outcome =
         region::interpret(*region, std::as_writable_bytes(std::span(&frame, 1)), windows, 10'000);
+    const std::uint64_t head = theirs.pc;
     const bool ran = guest_.run(code, theirs, ~0ull, 1) || is_branch;
-    const std::string text = loop::aarch64::print(instruction, kCodeBase);
+    const std::string text = loop::aarch64::print(instruction, head);
     ASSERT_TRUE(outcome.exit) << text;
     ASSERT_EQ(*outcome.exit != region::Exit::miss, ran) << text;
     missed_ += !ran;
     for (unsigned r = 0; r < 32; ++r) ASSERT_EQ(frame.x[r], theirs.x[r]) << text << ": x" << r;
     ASSERT_EQ(frame.nzcv, theirs.nzcv) << text;
     if (is_branch || !ran) {
-      ASSERT_EQ(frame.pc, ran ? theirs.pc : kCodeBase) << text;
+      ASSERT_EQ(frame.pc, ran ? theirs.pc : head) << text;
     }
     // Unicorn stores the bytes on the good page before it faults on the next; a miss stores nothing.
     const std::span<const std::uint8_t> right = ran ? guest_.data() : std::span<const std::uint8_t>(before_);

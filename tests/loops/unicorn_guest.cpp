@@ -9,7 +9,11 @@
 namespace trident::tests {
 namespace {
 
-constexpr std::size_t kCodeBytes = 0x1000;
+constexpr std::size_t kCodeBytes = 0x2000, kPageBytes = 0x1000;
+
+std::uint64_t page_of(std::uint64_t address) {
+  return address & ~std::uint64_t{kPageBytes - 1};
+}
 
 int register_id(unsigned number) {
   if (number < 29) return UC_ARM64_REG_X0 + static_cast<int>(number);
@@ -27,7 +31,8 @@ UnicornGuest::UnicornGuest() {
   void* const memory = ::mmap(nullptr, kDataBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   data_ = static_cast<std::uint8_t*>(memory);
   EXPECT_EQ(uc_open(UC_ARCH_ARM64, UC_MODE_ARM, &engine_), UC_ERR_OK);
-  EXPECT_EQ(uc_mem_map(engine_, kCodeBase, kCodeBytes, UC_PROT_ALL), UC_ERR_OK);
+  for (const std::uint64_t base : {kCodeBase, kOtherCodeBase})
+    EXPECT_EQ(uc_mem_map(engine_, page_of(base), kCodeBytes, UC_PROT_ALL), UC_ERR_OK);
   EXPECT_EQ(uc_mem_map_ptr(engine_, kDataBase, kDataBytes, UC_PROT_READ | UC_PROT_WRITE, memory), UC_ERR_OK);
   uc_hook hook = 0;
   EXPECT_EQ(uc_hook_add(engine_, &hook, UC_HOOK_CODE, reinterpret_cast<void*>(&note_address), &address_, 1, 0),
@@ -44,10 +49,11 @@ bool UnicornGuest::run(std::span<const std::uint32_t> code, GuestFrame& frame, s
   for (unsigned r = 0; r < 32; ++r) uc_reg_write(engine_, register_id(r), &frame.x[r]);
   std::uint64_t nzcv = frame.nzcv;
   uc_reg_write(engine_, UC_ARM64_REG_NZCV, &nzcv);
-  uc_mem_write(engine_, kCodeBase, code.data(), code.size_bytes());
-  // The whole page: what was translated behind the code would run past `until`, which is looked for at translation.
-  uc_ctl_remove_cache(engine_, kCodeBase, kCodeBase + kCodeBytes);
-  const uc_err error = uc_emu_start(engine_, kCodeBase, until, 0, instructions);
+  const std::uint64_t base = frame.pc;
+  uc_mem_write(engine_, base, code.data(), code.size_bytes());
+  // Whole pages: what was translated behind the code would run past `until`, which is looked for at translation.
+  uc_ctl_remove_cache(engine_, page_of(base), page_of(base) + kCodeBytes);
+  const uc_err error = uc_emu_start(engine_, base, until, 0, instructions);
   for (unsigned r = 0; r < 32; ++r) uc_reg_read(engine_, register_id(r), &frame.x[r]);
   uc_reg_read(engine_, UC_ARM64_REG_NZCV, &nzcv);
   uc_reg_read(engine_, UC_ARM64_REG_PC, &frame.pc);

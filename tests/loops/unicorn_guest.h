@@ -24,6 +24,8 @@ struct GuestFrame {
 static_assert(sizeof(GuestFrame) == loop::aarch64::kFrameBytes);
 
 inline constexpr std::uint64_t kCodeBase = 0x1'0000, kDataBase = 0x20'0000;
+/// Another place for code: far away, and with the end of a page four instructions behind.
+inline constexpr std::uint64_t kOtherCodeBase = 0x7FFF'1234'5FF0;
 inline constexpr std::size_t kDataBytes = 0x4000;
 
 class UnicornGuest {
@@ -33,7 +35,8 @@ class UnicornGuest {
   UnicornGuest(const UnicornGuest&) = delete;
   UnicornGuest& operator=(const UnicornGuest&) = delete;
 
-  /// Runs `code`, which stands at kCodeBase, from there until `until`, at most `instructions` (0: any number) of it.
+  /// Runs `code`, which stands at frame.pc, from there until `until`, at most `instructions` (0: any number) of it.
+  /// frame.pc is kCodeBase or kOtherCodeBase.
   /// The frame's registers and flags are the guest's before and after, and so is data(). Returns false at a fault; pc
   /// is that of the instruction that did not run.
   bool run(std::span<const std::uint32_t> code, GuestFrame& frame, std::uint64_t until, std::size_t instructions);

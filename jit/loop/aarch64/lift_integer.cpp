@@ -2,6 +2,13 @@
 
 namespace trident::loop::aarch64 {
 
+Lifter::Lifter(region::Region& region, region::Builder& builder, std::uint64_t head,
+               std::span<const std::uint8_t> bases, std::function<std::uint32_t()> miss)
+    : region_(region), builder_(builder), head_(head), miss_(std::move(miss)) {
+  region.windows = static_cast<std::uint32_t>(bases.size());
+  for (std::uint32_t w = 0; w < bases.size(); ++w) windows_[bases[w]] = w;
+}
+
 std::uint32_t Lifter::variable(std::string name, Type type, std::uint32_t slot, bool scratch) {
   for (std::uint32_t v = 0; v < region_.variables.size(); ++v)
     if (region_.variables[v].slot == slot) return v;
@@ -34,8 +41,13 @@ void Lifter::write(unsigned number, Value value) {
   if (number != kRegister31) write_or_sp(number, value);
 }
 
+Lifter::Value Lifter::address_of(std::uint64_t address) {
+  const Value head = builder_.get(variable("pc", Type::i64, kPcSlot));
+  return address == head_ ? head : op_with(Op::Add, head, address - head_);
+}
+
 void Lifter::set_pc(std::uint64_t address) {
-  builder_.set(variable("pc", Type::i64, kPcSlot), builder_.constant(Type::i64, address));
+  if (address != head_) builder_.set(variable("pc", Type::i64, kPcSlot), address_of(address));
 }
 
 Lifter::Value Lifter::spend() {
@@ -76,8 +88,10 @@ void Lifter::lift(const Instruction& i, std::uint64_t at) {
 }
 
 void Lifter::address(const Instruction& i, std::uint64_t at) {
-  const std::uint64_t base = i.op() == aarch64::Op::Adrp ? at & ~std::uint64_t{0xFFF} : at;
-  write(i.d, builder_.constant(Type::i64, base + static_cast<std::uint64_t>(i.imm)));
+  constexpr std::uint64_t kPage = ~std::uint64_t{0xFFF};
+  const auto distance = static_cast<std::uint64_t>(i.imm);
+  if (i.op() != aarch64::Op::Adrp) return write(i.d, address_of(at + distance));
+  write(i.d, op_with(Op::Add, op_with(Op::And, address_of(at), kPage), distance));
 }
 
 /// The register m, shifted.

@@ -1,7 +1,6 @@
 // Loads and stores: one access comes first, and covers all bytes of the instruction, so that nothing has changed where
 // it misses.
 #include "jit/loop/aarch64/lifter.h"
-#include "runtime/base/limits.h"
 
 namespace trident::loop::aarch64 {
 namespace {
@@ -16,16 +15,15 @@ bool writes_back(Format format) {
   return is_post_index(format) || format == Format::PreIndex || format == Format::PairPreIndex;
 }
 
-constexpr unsigned kPcBase = 32;
-
 }  // namespace
 
-std::uint32_t Lifter::window_of(unsigned base) {
-  if (!windows_[base]) {
-    windows_[base] = region_.windows % limits::kRegionWindowsMax;
-    if (region_.windows < limits::kRegionWindowsMax) ++region_.windows;
-  }
-  return *windows_[base];
+std::optional<MemoryUse> memory_use(const Instruction& i) {
+  const Lift lift = i.row->lift;
+  const bool is_pair = lift == Lift::load_pair || lift == Lift::store_pair;
+  const bool stores = lift == Lift::store || lift == Lift::store_pair;
+  if (!is_pair && !stores && lift != Lift::load) return {};
+  const std::uint8_t base = i.row->format == Format::Literal ? kPcBase : i.n;
+  return MemoryUse{base, static_cast<std::uint8_t>(is_pair ? 2 * i.bytes : i.bytes), stores};
 }
 
 Lifter::Access Lifter::access(const Instruction& i, unsigned bytes) {
@@ -38,7 +36,7 @@ Lifter::Access Lifter::access(const Instruction& i, unsigned bytes) {
     moved = op_with(Op::Add, base, static_cast<std::uint64_t>(i.imm));
   }
   const Value address = is_post_index(format) ? base : moved;
-  return {builder_.access(address, bytes, window_of(i.n), miss_()), moved};
+  return {builder_.access(address, bytes, windows_[i.n], miss_()), moved};
 }
 
 void Lifter::write_back(const Instruction& i, const Access& access) {
@@ -51,8 +49,8 @@ Lifter::Value Lifter::loaded(const Instruction& i, Value place, unsigned displac
 
 void Lifter::load(const Instruction& i, std::uint64_t at) {
   if (i.row->format == Format::Literal) {
-    const Value address = builder_.constant(Type::i64, at + static_cast<std::uint64_t>(i.imm));
-    const Value place = builder_.access(address, i.bytes, window_of(kPcBase), miss_());
+    const Value address = address_of(at + static_cast<std::uint64_t>(i.imm));
+    const Value place = builder_.access(address, i.bytes, windows_[kPcBase], miss_());
     return write(i.d, loaded(i, place, 0));
   }
   const Access place = access(i, i.bytes);

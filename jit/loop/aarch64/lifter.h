@@ -1,5 +1,8 @@
 // Makes region code of AArch64 instructions, one at a time. The caller places blocks and jumps.
 //
+// Code is relative: the variable pc has the head's address, wherever the loop stands, until control leaves. An address
+// in the code is pc plus a constant. So one region serves a loop at every address.
+//
 // Flags are kept as the operands of the instruction that set them last, and of which kind it was is known at every
 // point: a condition needs one comparison, and NZCV is made only where control leaves.
 #pragma once
@@ -8,19 +11,38 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "jit/loop/aarch64/instruction.h"
 #include "jit/region/builder.h"
+#include "schemas/loop_image.h"
 
 namespace trident::loop::aarch64 {
 
 /// Byte offsets of the guest's state in a loop's frame, behind the head that every region's frame has.
-inline constexpr std::uint32_t kXSlot = region::kFrameHeadBytes;  ///< x0..x30, then sp
-inline constexpr std::uint32_t kPcSlot = kXSlot + 32 * 8;
-inline constexpr std::uint32_t kNzcvSlot = kPcSlot + 16;
+inline constexpr std::uint32_t kXSlot = TRIDENT_AARCH64_FRAME_X;  ///< x0..x30, then sp
+inline constexpr std::uint32_t kPcSlot = TRIDENT_AARCH64_FRAME_PC;
+inline constexpr std::uint32_t kNzcvSlot = TRIDENT_AARCH64_FRAME_NZCV;
 /// Homes of the flags' operands, which the caller of a loop does not look at.
-inline constexpr std::uint32_t kFlagOperandsSlot = kNzcvSlot + 16;
-inline constexpr std::uint32_t kFrameBytes = kFlagOperandsSlot + 16;
+inline constexpr std::uint32_t kFlagOperandsSlot = TRIDENT_AARCH64_FRAME_PRIVATE;
+inline constexpr std::uint32_t kFrameBytes = TRIDENT_AARCH64_FRAME_BYTES;
+static_assert(kXSlot == region::kFrameHeadBytes && kPcSlot == kXSlot + 32 * 8 && kFrameBytes == kFlagOperandsSlot + 16);
+
+/// The number of a base register that is the program counter, behind x0..x30 and sp.
+inline constexpr std::uint8_t kPcBase = 32;
+/// The home of a base register.
+constexpr std::uint32_t base_slot(std::uint8_t base) {
+  return base == kPcBase ? kPcSlot : kXSlot + 8u * base;
+}
+
+/// How an instruction reaches memory.
+struct MemoryUse {
+  std::uint8_t base = 0;   ///< the register that its addresses come from
+  std::uint8_t bytes = 0;  ///< of the whole access
+  bool stores = false;
+};
+/// Returns nothing for instructions that reach none.
+std::optional<MemoryUse> memory_use(const Instruction& instruction);
 
 /// How the flags follow from variables: from the variable nzcv, or as those of an addition, a subtraction or a logical
 /// result of 32 or 64 bits.
@@ -28,10 +50,10 @@ enum class Flags : std::uint8_t { nzcv, add32, add64, sub32, sub64, logic32, log
 
 class Lifter {
  public:
-  /// Appends to `region` through `builder`. `miss(address)` is called while an instruction at that address is lifted,
-  /// and returns the label of a block for accesses that miss.
-  Lifter(region::Region& region, region::Builder& builder, std::function<std::uint32_t()> miss)
-      : region_(region), builder_(builder), miss_(std::move(miss)) {}
+  /// Appends to `region` through `builder`. `head` is the address that pc has at entry. Accesses of `bases[w]` go to
+  /// window w. `miss()` is called while an instruction is lifted, and returns the block for its accesses that miss.
+  Lifter(region::Region& region, region::Builder& builder, std::uint64_t head, std::span<const std::uint8_t> bases,
+         std::function<std::uint32_t()> miss);
 
   /// The kind of flags at this point.
   [[nodiscard]] Flags flags() const { return flags_; }
@@ -43,6 +65,7 @@ class Lifter {
   region::Value taken(const Instruction& branch);
   /// Makes the variable nzcv hold the flags.
   void settle_flags();
+  /// Makes pc what the guest's is at `address`. Once, before control leaves.
   void set_pc(std::uint64_t address);
   /// Counts one of the budget; returns an i32 that is 0 when nothing is left.
   region::Value spend();
@@ -74,6 +97,7 @@ class Lifter {
   Value op_with(Op o, Value a, std::uint64_t bits) { return builder_.op_with(o, a, bits); }
   Value low(Value v, bool is64) { return is64 ? v : op(Op::Trunc, v); }
   Value wide(Value v);
+  Value address_of(std::uint64_t address);  ///< an address in the code
 
   // lift_integer.cpp
   void address(const Instruction& i, std::uint64_t at);
@@ -105,7 +129,6 @@ class Lifter {
   Access access(const Instruction& i, unsigned bytes);
   void write_back(const Instruction& i, const Access& access);
   Value loaded(const Instruction& i, Value place, unsigned displacement);
-  std::uint32_t window_of(unsigned base);
 
   // lift_flags.cpp
   void keep_flags(Flags kind, Value a, Value b);
@@ -124,9 +147,10 @@ class Lifter {
 
   region::Region& region_;
   region::Builder& builder_;
+  std::uint64_t head_;
+  std::array<std::uint32_t, kPcBase + 1> windows_{};  ///< by base register
   std::function<std::uint32_t()> miss_;
   Flags flags_ = Flags::nzcv;
-  std::array<std::optional<std::uint32_t>, 33> windows_{};  ///< by base register; 32 is the program counter
 };
 
 }  // namespace trident::loop::aarch64

@@ -1,0 +1,109 @@
+#include "jit/pipeline/loop.h"
+
+#include <cinttypes>
+#include <cstring>
+
+#include "jit/codegen/region.h"
+#include "jit/loop/describe.h"
+#include "jit/loop/lift.h"
+#include "jit/loop/polling.h"
+#include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/self.h"
+
+namespace trident::pipeline {
+namespace {
+
+constexpr std::string_view kLoopDomain = "trident loop key 1";
+
+loop::Code code_of(const LoopSource& source) {
+  return {source.code_base, source.code};
+}
+
+/// The instruction at `address`, as text; nothing where no code was sent.
+std::string instruction_text(const LoopSource& source, std::uint64_t address) {
+  const std::uint64_t offset = address - source.code_base;
+  std::uint32_t word = 0;
+  if (offset > source.code.size() || source.code.size() - offset < sizeof word) return "no code";
+  std::memcpy(&word, source.code.data() + offset, sizeof word);
+  return codegen::disassemble_a64(word, address);
+}
+
+LoopRefusal refused(const LoopSource& source, loop::Reason reason, std::uint64_t address) {
+  char place[32];
+  std::snprintf(place, sizeof place, "0x%" PRIx64, address);
+  return {
+      reason, address,
+      "at " + std::string(place) + " (" + instruction_text(source, address) + "): " + std::string(sentence_of(reason))};
+}
+
+Result<void> check_source(const LoopSource& source) {
+  if (source.guest != TRIDENT_GUEST_AARCH64)
+    return make_error(ErrorCode::kInvalidArgument, "guest %u is not known: 1 is AArch64", source.guest);
+  if (!os::cpu_features().avx2_fma)
+    return make_error(ErrorCode::kUnsupported, "the code of loops needs an x86-64 processor with AVX2");
+  return {};
+}
+
+/// Says why `region` may not be compiled, although it could be.
+std::optional<loop::Reason> reason_against(const loop::Loop& loop, const Result<region::Region>& region) {
+  if (window_bases(loop).size() > TRIDENT_LOOP_WINDOWS_MAX) return loop::Reason::windows;
+  if (!region.ok() && region.error().code == ErrorCode::kLimitExceeded) return loop::Reason::too_long;
+  if (region.ok() && loop::polls(*region)) return loop::Reason::polling;
+  return {};
+}
+
+Result<CompiledLoop> compiled(const LoopSource& source, loop::Loop loop, region::Region region,
+                              const LoopOptions& options) {
+  CompiledLoop made{std::move(loop), std::move(region), {}, {}};
+  TRY(made.code, codegen::emit(made.region));
+  const auto description = loop::bytes_of(loop::describe(made.loop, made.region));
+  made.image = image::build_loop(made.code, description, codegen::Isa::avx2, TRIDENT_TIER_BASELINE,
+                                 options.key ? *options.key : loop_key(source));
+  TRY_VOID(check_size(made.image));
+  return made;
+}
+
+void add_number(KeyWriter& key, std::uint64_t number) {
+  key.add(std::as_bytes(std::span(&number, 1)));
+}
+
+}  // namespace
+
+Result<LoopOutcome> compile_loop(const LoopSource& source, const LoopOptions& options) {
+  TRY_VOID(check_source(source));
+  if (source.code.size() > TRIDENT_LOOP_CODE_BYTES_MAX)
+    return LoopOutcome(refused(source, loop::Reason::too_large, source.head));
+  auto found = loop::discover(code_of(source), source.head);
+  if (const auto* refusal = std::get_if<loop::Refusal>(&found))
+    return LoopOutcome(refused(source, refusal->reason, refusal->address));
+  auto& loop = std::get<loop::Loop>(found);
+  auto region = loop::lift(loop);
+  if (const auto reason = reason_against(loop, region)) return LoopOutcome(refused(source, *reason, source.head));
+  if (!region.ok()) return region.error();
+  auto made = compiled(source, std::move(loop), std::move(*region), options);
+  if (!made.ok() && made.error().code == ErrorCode::kLimitExceeded)
+    return LoopOutcome(refused(source, loop::Reason::too_long, source.head));
+  if (!made.ok()) return made.error();
+  return LoopOutcome(std::move(*made));
+}
+
+image::Key loop_key(const LoopSource& source) {
+  KeyWriter key(kLoopDomain);
+  key.add(os::build_id());
+  add_number(key, source.guest);
+  const auto found = loop::discover(code_of(source), source.head);
+  if (const auto* loop = std::get_if<loop::Loop>(&found)) {
+    key.add("loop");
+    for (const auto& [address, instruction] : loop->instructions)
+      add_number(key, (address - loop->head) << 32 | instruction.word);
+  } else {
+    key.add("code");
+    add_number(key, source.head - source.code_base);
+    key.add(source.code);
+  }
+  return key.finish();
+}
+
+}  // namespace trident::pipeline
