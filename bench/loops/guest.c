@@ -26,7 +26,7 @@ static uint64_t cpu_ns(void) {
   return time[0] * 1000000000u + time[1];
 }
 
-/* What emulators without system calls are told to run. */
+/* Emulators without system calls begin here. */
 uint64_t run_calls(uint64_t kernel, uint64_t bytes, uint64_t calls) {
   uint64_t result = 0;
   for (uint64_t i = 0; i < calls; ++i) result = call_kernel_on((uint32_t)kernel, arena, bytes);

@@ -65,7 +65,7 @@ class Command(CommandCase):
         for verb in VERBS:
             self.assertRegex(overview, rf"(?m)^  {verb} +[A-Z]")
         self.assertLess({("train", "guide"), ("train", "judge"), ("train", "daemon"), ("rules", "check"), ("oracle", "tir"),
-                         ("weights", "rollback")}, set(self.commands()))
+                         ("oracle", "loops"), ("weights", "rollback")}, set(self.commands()))
         for command in [()] + self.commands():
             text = self.help_of(*command)
             self.assertIn(" ".join(("Usage: trident", *command)), text)

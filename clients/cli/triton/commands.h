@@ -8,7 +8,8 @@ namespace trident::cli {
 void add_profile_command(Verb app, int& status);
 void add_build_command(Verb app, int& status);
 void add_lower_command(Verb app, int& status);
-void add_oracle_command(Verb app, int& status);
+/// A part of `trident oracle`.
+void add_oracle_tir_command(Verb oracle, int& status);
 void add_fuzz_equiv_command(Verb app, int& status);
 
 }  // namespace trident::cli

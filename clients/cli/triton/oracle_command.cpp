@@ -1,14 +1,11 @@
-// `trident oracle`: whether our machines answer as the real ones have.
+// `trident oracle tir`: whether our machines answer as the real ones have.
 #include <array>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "clients/cli/triton/commands.h"
+#include "clients/cli/verb/row_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/tir/oracle/oracle.h"
-#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 namespace {
@@ -60,37 +57,12 @@ void check_row(tir::oracle::Checker& checker, const std::string& place, std::str
     std::printf("%s: %s%s%s\n", place.c_str(), verdict.name.c_str(), verdict.name.empty() ? "" : ": ", wrong.c_str());
 }
 
-/// Checks one row per line; files whose names end in .json are one object.
-void check_rows(std::istream& in, const std::string& name, Tally& tally) {
-  tir::oracle::Checker checker;
-  if (name.ends_with(".json")) {
-    check_row(checker, name, std::string(std::istreambuf_iterator<char>(in), {}), tally);
-    return;
-  }
-  std::size_t number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") != std::string::npos)
-      check_row(checker, name + ":" + std::to_string(number), line, tally);
-  }
-}
-
 Result<int> check_files(const std::vector<std::string>& files) {
   Tally tally;
   for (const std::string& file : files) {
-    std::ifstream opened;
-    if (file != "-") {
-      // Checked first: opening a FIFO would wait for a writer.
-      if (const auto regular = os::open_regular_file(file); regular.ok())
-        opened.open(file, std::ios::binary);
-      else if (regular.error().code != ErrorCode::kNotFound)
-        return make_error(ErrorCode::kInvalidArgument, "%s", regular.error().message.c_str());
-    }
-    std::istream& in = file == "-" ? std::cin : opened;
-    if (!in || in.peek() == std::ifstream::traits_type::eof())
-      return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file, or nothing in it", file.c_str());
-    check_rows(in, file, tally);
-    if (in.bad()) return make_error(ErrorCode::kOsError, "%s: cannot be read", file.c_str());
+    tir::oracle::Checker checker;
+    TRY_VOID(for_each_row(
+        file, [&](const std::string& place, const std::string& row) { check_row(checker, place, row, tally); }));
   }
   tally.print();
   return tally.all_right() ? 0 : kExitWrong;
@@ -98,9 +70,7 @@ Result<int> check_files(const std::vector<std::string>& files) {
 
 }  // namespace
 
-void add_oracle_command(Verb app, int& status) {
-  const Verb oracle = app.add_subcommand("oracle", "Compare our answers with those of the real machines");
-  oracle.require_subcommand();
+void add_oracle_tir_command(Verb oracle, int& status) {
   const Verb tir = oracle.add_subcommand("tir", "Compare rows of Triton VM: programs, heights, hashes");
   auto files = std::make_shared<std::vector<std::string>>();
   tir.add_option("FILE", *files, "JSON Lines, or one object in a .json; - for standard input").required();
