@@ -7,7 +7,10 @@ namespace {
 constexpr unsigned kN = 31, kZ = 30, kC = 29, kV = 28;
 
 bool is64(Flags kind) {
-  return kind == Flags::add64 || kind == Flags::sub64 || kind == Flags::logic64;
+  return kind == Flags::add64 || kind == Flags::sub64 || kind == Flags::logic64 || kind == Flags::count64;
+}
+bool is_count(Flags kind) {
+  return kind == Flags::count32 || kind == Flags::count64;
 }
 bool is_difference(Flags kind) {
   return kind == Flags::sub32 || kind == Flags::sub64;
@@ -70,6 +73,11 @@ Lifter::FourFlags Lifter::four_flags() {
     case Flags::sub64: return flags_of_difference(operand(0, wide_operands), operand(1, wide_operands));
     case Flags::logic32:
     case Flags::logic64: return flags_of_logic(operand(0, wide_operands));
+    case Flags::count32:
+    case Flags::count64: {
+      const Value b = operand(1, wide_operands);
+      return flags_of_difference(op(Op::Add, operand(0, wide_operands), b), b);
+    }
   }
   return {};
 }
@@ -122,12 +130,22 @@ Lifter::Value Lifter::condition_of(unsigned code, const FourFlags& f) {
   }
 }
 
+/// Whether the result is 0 or negative shows in itself; for all else the first operand is made anew.
+Lifter::Value Lifter::condition_of_count(unsigned code) {
+  const Value result = operand(0, is64(flags_));
+  if (code >> 1 == 0) return op_with(Op::Eq, result, 0);
+  if (code >> 1 == 2) return op_with(Op::SLt, result, 0);
+  const Value b = operand(1, is64(flags_));
+  return condition_of_difference(code, op(Op::Add, result, b), b);
+}
+
 Lifter::Value Lifter::condition(unsigned code) {
   constexpr unsigned kAlways = 7;  // 1110 and 1111 alike
   if (code >> 1 == kAlways) return builder_.constant(Type::i32, 1);
   const Value holds = is_difference(flags_)
                           ? condition_of_difference(code, operand(0, is64(flags_)), operand(1, is64(flags_)))
-                          : condition_of(code, four_flags());
+                      : is_count(flags_) ? condition_of_count(code)
+                                         : condition_of(code, four_flags());
   return (code & 1) != 0 ? inverted(holds) : holds;
 }
 

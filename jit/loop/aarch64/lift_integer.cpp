@@ -132,7 +132,13 @@ void Lifter::add(const Instruction& i) {
   const Value result = op(subtracts ? Op::Sub : Op::Add, a, b);
   if (i.sets_flags) {
     write(i.d, result);
-    keep_flags(subtracts ? (i.is64 ? Flags::sub64 : Flags::sub32) : (i.is64 ? Flags::add64 : Flags::add32), a, b);
+    const auto kind = [&](Flags narrow, Flags wide_kind) { return i.is64 ? wide_kind : narrow; };
+    if (!subtracts)
+      keep_flags(kind(Flags::add32, Flags::add64), a, b);
+    else if (i.d == i.n && i.d != kRegister31)
+      keep_flags(kind(Flags::count32, Flags::count64), result, b);
+    else
+      keep_flags(kind(Flags::sub32, Flags::sub64), a, b);
   } else if (names_sp) {
     write_or_sp(i.d, result);
   } else {

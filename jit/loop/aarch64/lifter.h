@@ -45,8 +45,9 @@ struct MemoryUse {
 std::optional<MemoryUse> memory_use(const Instruction& instruction);
 
 /// How the flags follow from variables: from the variable nzcv, or as those of an addition, a subtraction or a logical
-/// result of 32 or 64 bits.
-enum class Flags : std::uint8_t { nzcv, add32, add64, sub32, sub64, logic32, logic64 };
+/// result of 32 or 64 bits. Of a subtraction that overwrites its first operand, `count` keeps the result instead: the
+/// register has it, and a loop that counts down needs nothing more.
+enum class Flags : std::uint8_t { nzcv, add32, add64, sub32, sub64, logic32, logic64, count32, count64 };
 
 class Lifter {
  public:
@@ -140,6 +141,7 @@ class Lifter {
   FourFlags flags_of_logic(Value result);
   Value packed(const FourFlags& flags);
   Value condition(unsigned code);
+  Value condition_of_count(unsigned code);
   Value condition_of_difference(unsigned code, Value a, Value b);
   Value condition_of(unsigned code, const FourFlags& flags);
   Value operand(unsigned number, bool is64);
