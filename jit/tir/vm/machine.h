@@ -111,6 +111,8 @@ class Machine {
 
  private:
   friend class Execution;
+  /// Most elements that one instruction adds to the stack.
+  static constexpr std::size_t kGrowthMax = 10;
   struct Jump {
     std::uint32_t origin, destination;
   };
