@@ -48,7 +48,6 @@ set(TRIDENT_ALONE
   jit/rulecheck/rational.cpp
   jit/rulecheck/roots.cpp
   jit/rulecheck/rulecheck_test.cpp
-  jit/tir/equiv/lanes.cpp
   jit/tir/equiv/programs_test.cpp
   jit/tir/equiv/screen_test.cpp
   jit/tir/lowering/random_program.cpp

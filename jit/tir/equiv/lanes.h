@@ -22,6 +22,9 @@ using RowId = std::uint32_t;
 /// One bit per state.
 using LaneMask = std::uint8_t;
 inline constexpr LaneMask kAllLanes = 0xff;
+inline LaneMask lane_bit(bool condition, std::size_t lane) {
+  return static_cast<LaneMask>(static_cast<unsigned>(condition) << lane);
+}
 
 /// End of a block in eight states.
 struct LaneEnd {
