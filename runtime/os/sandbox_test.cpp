@@ -148,6 +148,12 @@ TEST(Sandbox, AChildHasAStackOfItsOwn) {
 TEST(Sandbox, AStackThatOverflowsIsItsCodesFault) {
   expect_crash([](void*) { asm volatile("1: push %%rax; jmp 1b" ::: "memory"); }, SIGSEGV);
 }
+
+// Little lies between the frame of a body and the stack's end, so wherever the system has placed the stack, a read of a
+// page further ends the child.
+TEST(Sandbox, AReadAboveTheStackIsItsCodesFault) {
+  expect_crash([](void*) { asm volatile("mov 4096(%%rsp), %%rax" ::: "rax", "memory"); }, SIGSEGV);
+}
 #endif
 
 TEST(Sandbox, AChildHasNoDescriptors) {
