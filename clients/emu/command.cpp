@@ -1,0 +1,96 @@
+#include "clients/emu/command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "clients/emu/emulator.h"
+#include "clients/emu/manual_page_text.h"
+#include "clients/emu/report.h"
+#include "runtime/manual/command_help.h"
+
+extern char** environ;
+
+namespace trident::emu {
+namespace {
+
+constexpr int kExitUsage = 2;
+/// A shell's status for a program that cannot be run.
+constexpr int kExitNotStarted = 127;
+
+struct Flags {
+  bool stats = false, json = false, manual = false;
+  std::vector<std::string> program;
+};
+
+const manual::Title kTitle{"trident-emu", 1, "trident " TRIDENT_VERSION};
+
+void add_options(CLI::App& app, Flags& flags) {
+  app.add_option("PROGRAM", flags.program, "Program, and what it is called with")->expected(-1);
+  app.add_flag("--stats", flags.stats, "Print figures of the run to standard error at its end");
+  app.add_flag("--json", flags.json, "Print these figures as one line of JSON");
+  app.add_flag("--manual", flags.manual, "Print the man page in roff, then exit");
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+void print_figures(const Flags& flags, const RunReport& report) {
+  if (flags.json)
+    std::fprintf(stderr, "%s\n", report_json(report).c_str());
+  else if (flags.stats)
+    std::fputs(report_text(report).c_str(), stderr);
+}
+
+int run(const Flags& flags) {
+  const auto report = run_program({flags.program, environment()});
+  if (!report.ok()) {
+    std::fprintf(stderr, "trident-emu: %s\n", report.error().message.c_str());
+    return kExitNotStarted;
+  }
+  if (!report->crash.empty()) std::fprintf(stderr, "trident-emu: %s\n", report->crash.c_str());
+  print_figures(flags, *report);
+  return report->status;
+}
+
+/// Puts "--" before the program's name: from there on words are the program's own, whatever they look like.
+std::vector<std::string> with_border(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  auto word = words.begin();
+  while (word != words.end() && word->starts_with('-') && *word != "--") {
+    const CLI::Option* const option = app.get_option_no_throw(*word);
+    word += option != nullptr && option->get_expected_max() > 0 && word + 1 != words.end() ? 2 : 1;
+  }
+  if (word == words.end() || *word != "--") words.insert(word, "--");
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  return words;
+}
+
+int print_manual(const CLI::App& app, const manual::Page& page) {
+  std::fputs(manual::man_page(app, kTitle, page).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  CLI::App app("Run a static AArch64 Linux program, with its hot loops in native code");
+  Flags flags;
+  add_options(app, flags);
+  const manual::Page page = manual::parse_page(kManualPageText[0].text);
+  manual::add_help(app, kTitle, page);
+  try {
+    app.parse(with_border(app, argc, argv));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitUsage;
+  }
+  if (flags.manual) return print_manual(app, page);
+  if (!flags.program.empty()) return run(flags);
+  std::fputs("trident-emu: name a program to run; `trident-emu --help` shows how\n", stderr);
+  return kExitUsage;
+}
+
+}  // namespace trident::emu

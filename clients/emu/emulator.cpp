@@ -1,0 +1,93 @@
+#include "clients/emu/emulator.h"
+
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "clients/emu/cpu.h"
+#include "clients/emu/stack.h"
+#include "clients/emu/syscalls.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/mapped_file.h"
+
+namespace trident::emu {
+namespace {
+
+constexpr int kSignalStatus = 128;
+
+std::string absolute(const std::string& path) {
+  char found[PATH_MAX];
+  return ::realpath(path.c_str(), found) != nullptr ? found : path;
+}
+
+std::string hex(std::uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string signal_text(int signal) {
+  return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
+}
+
+/// Says what stopped a program that did not end by itself.
+std::string crash_text(const Stop& stop) {
+  return signal_text(stop.signal) + ": " + stop.what +
+         (stop.signal == SIGSEGV ? ", address " + hex(stop.address) : "") + ", in the block at pc " + hex(stop.pc);
+}
+
+void take_end(RunReport& report, const Stop& stop, const Kernel& kernel) {
+  if (kernel.ending && kernel.ending->signal == 0) {
+    report.status = kernel.ending->status;
+    return;
+  }
+  const int signal = kernel.ending ? kernel.ending->signal : stop.signal;
+  report.status = kSignalStatus + signal;
+  report.crash = kernel.ending ? signal_text(signal) + ": it sent it to itself" : crash_text(stop);
+}
+
+/// A guest: its CPU, and the memory that both see.
+struct Guest {
+  std::unique_ptr<Cpu> cpu;
+  GuestMemory memory;
+  Kernel kernel;
+
+  Guest(std::unique_ptr<Cpu> made, const std::string& program)
+      : cpu(std::move(made)),
+        memory({[this](const Area& area) { return cpu->map(area); },
+                [this](std::uint64_t base, std::uint64_t bytes) { cpu->unmap(base, bytes); }}),
+        kernel(memory, absolute(program)) {}
+
+  std::uint64_t call(const SystemCall& call) {
+    const std::int64_t result = answer(kernel, call);
+    if (kernel.ending) cpu->stop();
+    return static_cast<std::uint64_t>(result);
+  }
+};
+
+RunReport run(Guest& guest, const ProgramStart& start) {
+  RunReport report;
+  const std::uint64_t wall = os::monotonic_ns(), cpu = os::thread_cpu_ns();
+  const Stop stop = guest.cpu->run(start.entry, start.sp, [&](const SystemCall& c) { return guest.call(c); });
+  report.wall_ns = os::monotonic_ns() - wall;
+  report.cpu_ns = os::thread_cpu_ns() - cpu;
+  take_end(report, stop, guest.kernel);
+  report.unknown_calls = guest.kernel.unknown;
+  return report;
+}
+
+}  // namespace
+
+Result<RunReport> run_program(const RunOptions& options) {
+  const std::string& path = options.arguments.front();
+  TRY(const os::Mapping file, os::map_file(path));
+  TRY(const ElfProgram program, read_elf(file.bytes(), path));
+  TRY(std::unique_ptr<Cpu> cpu, Cpu::make());
+  Guest guest(std::move(cpu), path);
+  TRY(const ProgramStart start,
+      load_program(guest.memory, program, file.bytes(), options.arguments, options.environment));
+  return run(guest, start);
+}
+
+}  // namespace trident::emu
