@@ -118,6 +118,11 @@ void Context::close() {
   release();
 }
 
+void Context::hold() {
+  const std::lock_guard lock(mutex);
+  ++references_;
+}
+
 /// Drops one reference; the last one frees the context.
 void Context::release() {
   {
@@ -276,6 +281,17 @@ Result<std::string> Context::daemon_stats(std::uint32_t timeout_ms) {
   return std::move(request.json);
 }
 
+void Context::tell_seen(const Submission& submission, const wire::LoopSeen& told) {
+  std::unique_lock lock(mutex);
+  if (!connected || submission.sends == 0) return;
+  const auto same = [&](const wire::LoopSeen& one) { return one.job == submission.job; };
+  const auto known = std::find_if(seen.begin(), seen.end(), same);
+  if (known != seen.end()) return known->add(told);
+  seen.push_back(told);
+  seen.back().job = submission.job;
+  wake_io(lock);
+}
+
 trident_stats Context::stats() {
   const std::lock_guard lock(mutex);
   trident_stats copy = counters;
@@ -392,6 +408,16 @@ void Context::revoke(std::uint64_t job, std::uint8_t tier, std::string_view why)
   submission->slot.revoke(tier);
   if (submission->slot.tier() == TRIDENT_TIER_INTERPRETER) submission->set_note(why);
   tell_change(*submission, lock);
+}
+
+void Context::refuse(std::uint64_t job, std::uint32_t reason, std::uint64_t address, std::string_view why) {
+  {
+    const std::lock_guard lock(mutex);
+    const Submission* submission = jobs.find(job);
+    if (submission == nullptr || submission->state == JobState::finished) return;
+    submission->owner.refused(reason, address);
+  }
+  finish(job, End::refused, why);
 }
 
 void Context::finish(std::uint64_t job, End end, std::string_view why) {

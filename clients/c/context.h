@@ -109,6 +109,11 @@ class Context {
   std::unique_lock<std::mutex> lock_outside_callback(const Submission& submission);
   Result<std::string> daemon_stats(std::uint32_t timeout_ms);
   trident_stats stats();
+  /// Passes on to the daemon what a loop has done, if the daemon made its code.
+  void tell_seen(const Submission& submission, const wire::LoopSeen& seen);
+  /// Keeps the context beyond close(), until release().
+  void hold();
+  void release();
 
   // ---- the library's threads' side ----
   Pin pin(std::uint64_t job);
@@ -116,7 +121,9 @@ class Context {
   Result<void> deliver(std::uint64_t job, Delivery delivery);
   void note_progress(const wire::Progress& progress);
   void revoke(std::uint64_t job, std::uint8_t tier, std::string_view why);
-  enum class End : std::uint8_t { gain, no_gain, revoked, failed };
+  /// A compiler makes no code of it; its job ends.
+  void refuse(std::uint64_t job, std::uint32_t reason, std::uint64_t address, std::string_view why);
+  enum class End : std::uint8_t { gain, no_gain, revoked, failed, refused };
   /// `why`: the submission's note; empty for what is optimised.
   void finish(std::uint64_t job, End end, std::string_view why);
   /// Ends all jobs without code: this CPU or system cannot run images.
@@ -132,7 +139,8 @@ class Context {
   std::vector<std::uint64_t> fresh;    ///< waiting jobs that no thread has taken yet
   std::vector<std::uint64_t> dropped;  ///< closed submissions' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
-  std::size_t unfinished = 0;  ///< submissions in any state but finished
+  std::vector<wire::LoopSeen> seen;  ///< for the daemon; one a job
+  std::size_t unfinished = 0;        ///< submissions in any state but finished
   bool stopping = false;
   bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()
   bool io_called = false;       ///< wake_io() was called since the I/O thread's last turn
@@ -162,7 +170,6 @@ class Context {
 
  private:
   friend class Pin;
-  void release();
   void unpin(Submission& submission);
   [[nodiscard]] std::string_view why_no_compiler() const;
   bool ensure_threads();
@@ -174,7 +181,7 @@ class Context {
   void free_closed();
 
   Settings settings_;
-  std::uint64_t references_ = 1;  // trident_open's, and one per submission
+  std::uint64_t references_ = 1;  // trident_open's, and one per submission and hold()
   std::uint64_t last_stats_id_ = 0;
   std::string exec_denial_;  ///< why this process can run no code, once that is known
   int wake_fd_ = -1;

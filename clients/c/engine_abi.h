@@ -1,5 +1,5 @@
 /* The exports of libtrident-engine.so to libtrident: the compiler in this process, for mode embedded. Plain C structs
- * and four functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+ * and five functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 
@@ -46,7 +46,8 @@ typedef enum trident_engine_outcome {
   TRIDENT_ENGINE_IMAGE = 0,          /* `fd` is a sealed image that the caller closes */
   TRIDENT_ENGINE_NO_GAIN = 1,        /* nothing better than the baseline was found; `message` may say why */
   TRIDENT_ENGINE_NOT_EQUIVALENT = 2, /* the baseline differs from the reference: stop using it; likewise */
-  TRIDENT_ENGINE_ERROR = 3           /* see `message` */
+  TRIDENT_ENGINE_ERROR = 3,          /* see `message` */
+  TRIDENT_ENGINE_REFUSED = 4         /* of loops: no code is made of this one, see `reason` and `message` */
 } trident_engine_outcome;
 
 typedef struct trident_engine_result {
@@ -58,6 +59,32 @@ typedef struct trident_engine_result {
   double baseline_ns, optimised_ns;
   char message[200]; /* without an image: why not, in one sentence */
 } trident_engine_result;
+
+/* A guest's loop; the fields are trident_loop_request's. */
+typedef struct trident_engine_loop {
+  uint32_t struct_size;
+  uint32_t guest; /* enum trident_guest */
+  uint64_t head, code_base;
+  const void* code;
+  uint64_t code_size;
+  uint32_t isa; /* enum trident_isa */
+  uint32_t reserved;
+} trident_engine_loop;
+
+typedef struct trident_engine_loop_result {
+  uint32_t struct_size;
+  uint32_t outcome; /* enum trident_engine_outcome: IMAGE, ERROR or REFUSED */
+  int32_t fd;       /* -1 without an image */
+  uint32_t size;    /* total_size of the image */
+  uint64_t digest_low, digest_high;
+  uint32_t reason; /* REFUSED: row of jit/loop/refusals.def */
+  uint32_t reserved;
+  uint64_t reason_address;
+  char message[200]; /* without an image: why not, in one sentence */
+} trident_engine_loop_result;
+
+/* Tries the code in a child before it hands it over. Thread-safe. */
+typedef void (*trident_engine_compile_loop_fn)(const trident_engine_loop* loop, trident_engine_loop_result* result);
 
 /* A program of Triton VM; the fields are trident_program_options's, counts of words. */
 typedef struct trident_engine_program {
@@ -100,16 +127,20 @@ typedef uint32_t (*trident_engine_version_fn)(void);
 typedef enum trident_engine_work {
   TRIDENT_ENGINE_BASELINES = 1,
   TRIDENT_ENGINE_SEARCHES = 2,
-  TRIDENT_ENGINE_PROGRAMS = 3
+  TRIDENT_ENGINE_PROGRAMS = 3,
+  TRIDENT_ENGINE_LOOPS = 4
 } trident_engine_work;
-/* Makes what this kind of work makes once in a process: rules, weights, tables. Without it the first piece of work does,
- * and a child that is forked in the middle of that waits for it for ever. The caller keeps fork() away meanwhile. */
+/* Makes what this kind of work makes once in a process: rules, weights, tables. Without it the first piece of work
+ * does, and a child that is forked in the middle of that waits for it for ever. The caller keeps fork() away meanwhile.
+ */
 typedef void (*trident_engine_prepare_fn)(uint32_t work);
 
 __attribute__((visibility("default"))) uint32_t trident_engine_version(void);
 __attribute__((visibility("default"))) void trident_engine_prepare(uint32_t work);
 __attribute__((visibility("default"))) void trident_engine_compile(const trident_engine_job* job, uint32_t tier,
                                                                    trident_engine_result* result);
+__attribute__((visibility("default"))) void trident_engine_compile_loop(const trident_engine_loop* loop,
+                                                                        trident_engine_loop_result* result);
 __attribute__((visibility("default"))) void trident_engine_build(const trident_engine_program* program,
                                                                  trident_engine_built* built,
                                                                  trident_engine_take_fn take, void* taker);

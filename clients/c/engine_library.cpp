@@ -68,7 +68,8 @@ Result<Engine> entries_of(const std::string& path) {
   if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION)
     return make_error(ErrorCode::kUnsupported, "%s: not an engine library of this version", path.c_str());
   return Engine{compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
-                reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare"))};
+                reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare")),
+                reinterpret_cast<trident_engine_compile_loop_fn>(::dlsym(library, "trident_engine_compile_loop"))};
 }
 
 Result<Engine> find_engine() {

@@ -14,8 +14,9 @@ namespace trident::client {
 
 struct Engine {
   trident_engine_compile_fn compile = nullptr;
-  trident_engine_build_fn build = nullptr;      ///< null in engines before 0.1.2
-  trident_engine_prepare_fn prepare = nullptr;  ///< null in engines before 0.1.3
+  trident_engine_build_fn build = nullptr;                ///< null in engines before 0.1.2
+  trident_engine_prepare_fn prepare = nullptr;            ///< null in engines before 0.1.3
+  trident_engine_compile_loop_fn compile_loop = nullptr;  ///< null in engines before 0.1.3
 
   /// Call before each piece of work of this kind, without the engine lock.
   void prepare_for(trident_engine_work work) const;

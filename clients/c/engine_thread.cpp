@@ -16,9 +16,13 @@ namespace {
 constexpr int kNice = 10;
 constexpr std::size_t kEngineStackBytes = 8u << 20;
 
+std::string said_of(const trident_engine_result& result) {
+  return {result.message, ::strnlen(result.message, sizeof(result.message))};
+}
+
 /// Why there is no better code, in the engine's words if it has any (an older one says nothing of a search).
 std::string reason_of(const trident_engine_result& result, std::uint32_t tier) {
-  const std::string said(result.message, ::strnlen(result.message, sizeof(result.message)));
+  const std::string said = said_of(result);
   if (result.outcome == TRIDENT_ENGINE_ERROR)
     return (tier == TRIDENT_TIER_BASELINE ? "it cannot be compiled: " : "it cannot be optimised: ") + said;
   if (!said.empty()) return said;
@@ -97,39 +101,41 @@ void EngineThread::run() {
 }
 
 void EngineThread::compile(std::uint64_t job, std::uint32_t tier) {
-  trident_engine_result result{};
-  result.struct_size = sizeof(result);
-  result.fd = -1;
-  engine_.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
+  EngineAnswer answer;
+  answer.result.struct_size = sizeof(answer.result);
+  answer.result.fd = -1;
   {
     const Pin submission = context_.pin(job);
     if (!submission) return;
-    submission->owner.compile(engine_, tier, cancel_, result);
+    submission->owner.compile(engine_, tier, cancel_, answer);
   }
-  use(job, tier, result);
+  use(job, tier, answer);
 }
 
-void EngineThread::use(std::uint64_t job, std::uint32_t tier, trident_engine_result& result) {
-  const bool baseline = tier == TRIDENT_TIER_BASELINE;
-  os::Fd file(result.fd);
-  if (result.outcome == TRIDENT_ENGINE_IMAGE) {
-    Delivery delivery;
-    delivery.claim.size = result.size;
-    delivery.claim.digest_low = result.digest_low;
-    delivery.claim.digest_high = result.digest_high;
-    delivery.claim.tier = static_cast<std::uint8_t>(tier);
-    delivery.file = std::move(file);
-    delivery.baseline_ns = result.baseline_ns;
-    delivery.optimised_ns = result.optimised_ns;
-    const auto delivered = context_.deliver(job, std::move(delivery));
-    if (!delivered && delivered.error().code == ErrorCode::kExecDenied)
-      return context_.finish_all(delivered.error().message);
-    if (!delivered) return context_.finish(job, Context::End::failed, delivered.error().message);
-    if (!baseline) return context_.finish(job, Context::End::gain, {});
-    const std::lock_guard lock(context_.mutex);
-    optimise_.push_back(job);
-    return;
-  }
+void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {
+  const trident_engine_result& result = answer.result;
+  Delivery delivery;
+  delivery.claim.size = result.size;
+  delivery.claim.digest_low = result.digest_low;
+  delivery.claim.digest_high = result.digest_high;
+  delivery.claim.tier = static_cast<std::uint8_t>(tier);
+  delivery.file = os::Fd(result.fd);
+  delivery.baseline_ns = result.baseline_ns;
+  delivery.optimised_ns = result.optimised_ns;
+  const auto delivered = context_.deliver(job, std::move(delivery));
+  if (!delivered && delivered.error().code == ErrorCode::kExecDenied)
+    return context_.finish_all(delivered.error().message);
+  if (!delivered) return context_.finish(job, Context::End::failed, delivered.error().message);
+  if (tier != TRIDENT_TIER_BASELINE || answer.is_last) return context_.finish(job, Context::End::gain, {});
+  const std::lock_guard lock(context_.mutex);
+  optimise_.push_back(job);
+}
+
+void EngineThread::use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {
+  const trident_engine_result& result = answer.result;
+  if (result.outcome == TRIDENT_ENGINE_IMAGE) return use_image(job, tier, answer);
+  const os::Fd file(result.fd);
+  if (answer.is_refusal) return context_.refuse(job, answer.reason, answer.reason_address, said_of(result));
   const std::string why = reason_of(result, tier);
   if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) context_.revoke(job, TRIDENT_TIER_BASELINE, why);
   const bool no_gain = result.outcome == TRIDENT_ENGINE_NO_GAIN;

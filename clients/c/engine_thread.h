@@ -37,7 +37,8 @@ class EngineThread {
   void forget_closed();
   void run();
   void compile(std::uint64_t job, std::uint32_t tier);
-  void use(std::uint64_t job, std::uint32_t tier, trident_engine_result& result);
+  void use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
+  void use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
 
   Context& context_;
   Engine engine_;

@@ -96,6 +96,7 @@ void Context::after_fork_in_child() {
   wake_fd_ = -1;
   connected = connect_wanted = io_sleeping = engine_tried_ = false;
   stats_requests.clear();
+  seen.clear();
   dropped.clear();
   fresh.clear();
   jobs.for_each([&](Submission& submission) {

@@ -26,6 +26,19 @@ bool runs_here(std::uint8_t isa) {
   return isa != 0 && (isa == greatest || (isa == TRIDENT_ISA_AVX2 && greatest == TRIDENT_ISA_AVX512));
 }
 
+/// Ranges rise: the first and the last say it. `h` and the description are sound.
+bool is_of_submitted_code(std::span<const std::byte> image, const trident_image_header& h, const ImageClaim& claim) {
+  if (h.version != TRIDENT_LOOP_IMAGE_VERSION) return true;
+  const auto description = image.subspan(h.description_offset, h.description_size);
+  const auto head = image::description_item<trident_loop_description>(description, 0, 0);
+  const auto range = [&](std::size_t i) {
+    return image::description_item<trident_loop_range>(description, sizeof head, i);
+  };
+  const auto first = range(0), last = range(head.ranges - 1);
+  return -first.offset <= static_cast<std::int64_t>(claim.code_before) &&
+         last.offset + last.bytes <= static_cast<std::int64_t>(claim.code_after);
+}
+
 Result<void> validate_digest(std::span<const std::byte> image, const trident_image_header& h, const ImageClaim& claim) {
   const XXH128_hash_t digest = image::digest_of(image);
   if (digest.low64 != h.digest[0] || digest.high64 != h.digest[1]) return refused("digest");
@@ -110,6 +123,7 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   const auto image = bytes.first(h.total_size);
   if (!image::enters_at_landing_pad(image, h)) return refused("it has no landing pad at its entry");
   if (const char* fault = image::image_description_fault(image, h)) return refused(fault);
+  if (!is_of_submitted_code(image, h, claim)) return refused("it stands for code that was not submitted");
   return validate_digest(image, h, claim);
 }
 

@@ -17,9 +17,6 @@
 namespace trident::client {
 namespace {
 
-constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kDelayMinMs = 50;
-constexpr std::uint64_t kDelayMaxMs = 5000;
 /// Delay after a daemon that speaks another protocol: it may be upgraded one day.
 constexpr std::uint64_t kDelaySkewMs = 60'000;
 /// A daemon that has accepted a connection says welcome within this time, and ends a frame that it began.
@@ -35,37 +32,15 @@ constexpr std::uint64_t kProbe = 0;
 constexpr std::uint64_t kFrameMs = 30'000;
 /// Submissions are encoded only while fewer bytes than this wait for the socket.
 constexpr std::size_t kOutgoingBytesMax = 256 * 1024;
-/// Refused images after which a daemon is given up for a while.
-constexpr std::uint32_t kRefusedImagesMax = 16;
-/// A daemon that says "busy" is left alone at least this long, whatever it asks for.
-constexpr std::uint64_t kBusyMinMs = 10;
 /// Attempts in a row before the engine takes over from a daemon that was there before (about 3 s).
 constexpr std::uint32_t kAttemptsBeforeEngine = 6;
 constexpr std::size_t kIoStackBytes = 512 * 1024;
 
 constexpr std::string_view kLostTooOften = "it was sent 100 times, and each time the connection to the daemon broke";
 static_assert(kSendsMax == 100);
-constexpr std::string_view kNoAnswer = "the daemon answers, but said nothing of this kernel for 10 s";
+constexpr std::string_view kOldDaemon = "the daemon is older than this library and knows no loops";
+constexpr std::string_view kNoAnswer = "the daemon answers, but said nothing of this job for 10 s";
 static_assert(AnswerWatch::kFirstWordNs == 10'000'000'000);
-
-Context::End end_of(wire::Done::Outcome outcome) {
-  if (outcome == wire::Done::Outcome::published) return Context::End::gain;
-  return outcome == wire::Done::Outcome::not_equivalent ? Context::End::revoked : Context::End::no_gain;
-}
-
-/// Why nothing better came, in the daemon's words if it has said them (an older one has not).
-std::string_view reason_of(const wire::Done& done) {
-  if (done.outcome == wire::Done::Outcome::published) return {};
-  if (!done.reason.empty()) return done.reason;
-  switch (done.outcome) {
-    case wire::Done::Outcome::published: return {};
-    case wire::Done::Outcome::no_gain: return "the daemon's search found nothing faster than the baseline code";
-    case wire::Done::Outcome::budget_spent: return "the daemon's search ended before anything faster was found";
-    case wire::Done::Outcome::not_equivalent:
-      return "the daemon revoked the code: its check against a reference failed";
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -179,6 +154,7 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
     for (StatsRequest* request : context_.stats_requests) request->failed = true;
     context_.stats_requests.clear();
     context_.dropped.clear();
+    context_.seen.clear();
     context_.jobs.for_each([](Submission& submission) {
       if (submission.state == JobState::sent) submission.state = JobState::waiting;
     });
@@ -236,15 +212,7 @@ void IoThread::give_to_engine(std::uint64_t now) {
 void IoThread::send_requests(std::uint64_t now) {
   if (!connection_) return;
   if (welcomed_) {
-    {
-      const std::lock_guard lock(context_.mutex);
-      for (const std::uint64_t job : context_.dropped) wire::append_cancel(connection_->outgoing(), job);
-      context_.dropped.clear();
-      for (StatsRequest* request : context_.stats_requests) {
-        if (!request->sent) wire::append_stats_request(connection_->outgoing(), request->id);
-        request->sent = true;
-      }
-    }
+    send_notes();
     while (!waiting_.empty() && now >= hold_until_ns_ && connection_->outgoing_bytes() < kOutgoingBytesMax) {
       const std::uint64_t job = waiting_.front();
       waiting_.pop_front();
@@ -254,9 +222,24 @@ void IoThread::send_requests(std::uint64_t now) {
   if (auto sent = connection_->flush(); !sent) lose(sent.error(), now);
 }
 
+/// Sends what is no job.
+void IoThread::send_notes() {
+  const std::lock_guard lock(context_.mutex);
+  if ((features_ & wire::kFeatureLoops) != 0)
+    for (const wire::LoopSeen& seen : context_.seen) wire::append_loop_seen(connection_->outgoing(), seen);
+  context_.seen.clear();
+  for (const std::uint64_t job : context_.dropped) wire::append_cancel(connection_->outgoing(), job);
+  context_.dropped.clear();
+  for (StatsRequest* request : context_.stats_requests) {
+    if (!request->sent) wire::append_stats_request(connection_->outgoing(), request->id);
+    request->sent = true;
+  }
+}
+
 void IoThread::send_job(std::uint64_t job) {
   const Pin submission = context_.pin(job);
   if (!submission) return;
+  if ((submission->owner.feature() & ~features_) != 0) return give_to_engine_or_end(job, kOldDaemon);
   bool hopeless = false;
   {
     const std::lock_guard lock(context_.mutex);
@@ -386,97 +369,22 @@ void IoThread::check_answers(std::uint64_t now) {
 
 /// The daemon has lost the job: it is the engine's now, or the interpreter's.
 void IoThread::give_up_job(std::uint64_t job) {
-  if (context_.settings().mode == TRIDENT_MODE_AUTO) engine_ = context_.engine();
   {
     const std::lock_guard lock(context_.mutex);
     context_.dropped.push_back(job);
     Submission* submission = context_.jobs.find(job);
     if (submission == nullptr || submission->state != JobState::sent) return;
-    if (engine_ != nullptr) {
-      submission->state = JobState::waiting;
-      return engine_->add(job);
-    }
+    submission->state = JobState::waiting;
   }
-  context_.finish(job, Context::End::failed, kNoAnswer);
+  give_to_engine_or_end(job, kNoAnswer);
 }
 
-void IoThread::on(const wire::Welcome& welcome, os::Fd) {
-  if (welcome.version < wire::kVersionMin || welcome.version > wire::kVersionMax) {
-    broken_ = make_error(ErrorCode::kUnsupported, "the daemon speaks protocol version %u, which this client does not",
-                         welcome.version);
-    return;
-  }
-  if (welcomed_) return;
-  welcomed_ = true;
-  deadline_ns_ = 0;
-  attempts_ = 0;
-  delay_ms_ = kDelayMinMs;
-  connected_ns_ = os::monotonic_ns();
-  allowance_ = Allowance(connected_ns_);
-  watch_ = AnswerWatch(connected_ns_);
+/// A waiting job that this daemon will not do is the engine's in mode auto; else it ends.
+void IoThread::give_to_engine_or_end(std::uint64_t job, std::string_view why) {
+  if (context_.settings().mode == TRIDENT_MODE_AUTO) engine_ = context_.engine();
+  if (engine_ == nullptr) return context_.finish(job, Context::End::failed, why);
   const std::lock_guard lock(context_.mutex);
-  context_.connected = true;
-  context_.unreachable = false;
-  context_.connect_wanted = false;
-  if (ever_connected_) ++context_.counters.reconnects;
-  ever_connected_ = true;
-  if (engine_ != nullptr && given_up_ == 0) engine_->give_back(waiting_);
-  context_.changed.notify_all();
-}
-
-void IoThread::on(wire::KernelReady& ready, os::Fd image) {
-  Delivery delivery;
-  delivery.claim.size = ready.size;
-  delivery.claim.digest_low = ready.digest_low;
-  delivery.claim.digest_high = ready.digest_high;
-  delivery.claim.tier = ready.tier;
-  delivery.file = std::move(image);
-  delivery.inline_image = ready.inline_image;
-  delivery.bytes = std::move(ready.image);
-  delivery.baseline_ns = ready.baseline_ns;
-  delivery.optimised_ns = ready.optimised_ns;
-  const auto delivered = context_.deliver(ready.job, std::move(delivery));
-  if (delivered) return;
-  if (delivered.error().code == ErrorCode::kExecDenied) return context_.finish_all(delivered.error().message);
-  if (++refused_images_ >= kRefusedImagesMax) broken_ = delivered.error();
-}
-
-void IoThread::on(const wire::Revoke& revoke, os::Fd) {
-  context_.revoke(revoke.job, revoke.tier, "the daemon has revoked its code");
-}
-
-void IoThread::on(const wire::Done& done, os::Fd) {
-  hold_until_ns_ = 0;  // a place in the daemon's queue is free
-  context_.finish(done.job, end_of(done.outcome), reason_of(done));
-}
-
-void IoThread::on(const wire::Failure& failure, os::Fd) {
-  const bool busy = failure.code == static_cast<std::uint8_t>(ErrorCode::kBusy);
-  const std::uint64_t pause_ns = std::clamp<std::uint64_t>(failure.retry_after_ms, kBusyMinMs, kDelayMaxMs) * kMs;
-  if (failure.job == 0) {  // the daemon will close
-    broken_ = make_error(busy ? ErrorCode::kBusy : ErrorCode::kUnsupported, "daemon: %s", failure.message.c_str());
-    return;
-  }
-  if (!busy) return context_.finish(failure.job, Context::End::failed, "the daemon refused it: " + failure.message);
-  hold_until_ns_ = os::monotonic_ns() + pause_ns;
-  const std::lock_guard lock(context_.mutex);
-  Submission* submission = context_.jobs.find(failure.job);
-  if (submission == nullptr || submission->state != JobState::sent) return;
-  submission->state = JobState::waiting;
-  --submission->sends;
-  waiting_.push_front(failure.job);
-}
-
-void IoThread::on(const wire::Stats& stats, os::Fd) {
-  const std::lock_guard lock(context_.mutex);
-  auto& requests = context_.stats_requests;
-  const auto found = std::find_if(requests.begin(), requests.end(),
-                                  [&](const StatsRequest* request) { return request->id == stats.request; });
-  if (found == requests.end()) return;
-  (*found)->json = stats.json;
-  (*found)->answered = true;
-  requests.erase(found);
-  context_.changed.notify_all();
+  engine_->add(job);
 }
 
 }  // namespace trident::client

@@ -53,10 +53,12 @@ class IoThread {
   void check_deadlines();
   void check_answers(std::uint64_t now);
   void give_up_job(std::uint64_t job);
+  void give_to_engine_or_end(std::uint64_t job, std::string_view why);
+  void send_notes();
 
   void on(const wire::Unknown&, os::Fd) {}
   void on(const wire::ProgramReady&, os::Fd) {}  // this connection asks for kernels only
-  void on(const wire::Accepted&, os::Fd) {}
+  void on(const wire::Accepted& accepted, os::Fd);
   void on(const wire::Progress& progress, os::Fd) { context_.note_progress(progress); }
   void on(const wire::Welcome& welcome, os::Fd);
   void on(wire::KernelReady& ready, os::Fd image);
@@ -64,6 +66,9 @@ class IoThread {
   void on(const wire::Done& done, os::Fd);
   void on(const wire::Failure& failure, os::Fd);
   void on(const wire::Stats& stats, os::Fd);
+  void on(const wire::LoopRefused& refused, os::Fd);
+
+  static constexpr std::uint64_t kMs = 1'000'000, kDelayMinMs = 50, kDelayMaxMs = 5000;
 
   Context& context_;
   pthread_t thread_{};
@@ -72,6 +77,7 @@ class IoThread {
   std::optional<Connection> connection_;
   std::optional<Error> broken_;  // why the connection must be given up after the current message
   bool welcomed_ = false;
+  std::uint64_t features_ = 0;  // the daemon's
   bool ever_connected_ = false;
   bool inline_images_ = false;
   std::uint32_t refused_images_ = 0;

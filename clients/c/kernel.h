@@ -38,7 +38,7 @@ struct Kernel final : trident_kernel, Submitted {
   void complete(ImageClaim& claim) const override;
   void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const override;
   void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-               trident_engine_result& result) const override;
+               EngineAnswer& answer) const override;
   [[nodiscard]] bool listens() const override { return changed != nullptr; }
   void tell(std::unique_lock<std::mutex>& lock) override;
   [[nodiscard]] void* give_up_locked() noexcept override;

@@ -49,10 +49,11 @@ void Kernel::append_request(wire::Frame& out, std::uint64_t job, bool inline_ima
 }
 
 void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-                     trident_engine_result& result) const {
+                     EngineAnswer& answer) const {
+  engine.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
   const FlatExpr flat(*this);
   const trident_engine_job job = job_of(*this, flat, &cancel);
-  engine.compile(&job, tier, &result);
+  engine.compile(&job, tier, &answer.result);
 }
 
 }  // namespace trident::client

@@ -48,6 +48,8 @@ class Slot {
   /// Brings the fallback back if the entry is of this tier. The image that was the entry is not wanted again.
   void revoke(std::uint8_t revoked_tier);
 
+  /// The image that is the entry; null for the fallback. It stays where it is as long as the slot.
+  [[nodiscard]] const ImageMap* image() const { return current_; }
   /// The entry's tier.
   [[nodiscard]] std::uint8_t tier() const { return current_ == nullptr ? 0 : current_->header().tier; }
   /// The entry's instruction set; 0 for the fallback.

@@ -5,16 +5,17 @@
 //
 // Context, JobTable and the two threads know submissions and the hooks of Submitted, but no domain.
 //
-// To add a domain, a Loop beside the Kernel:
-// 1. Write `struct Loop final : trident_loop, Submitted`: the C handle, whose first word is the entry, and the hooks.
+// Kernel (kernel.h) and Loop (loop.h) are such domains. To add one:
+// 1. Write `struct Kernel final : trident_kernel, Submitted`: the C handle, whose first word is the entry, and the
+// hooks.
 // 2. Make `Submission submission{*this, entry, &fallback}` its last member. Calls read the entry's cache line and the
 //    library's threads write to the submission: fields that never change stand between them. The fallback must be right
 //    from the first call on.
-// 3. complete(): the fields of ImageClaim that tell this loop's images from others'. image_map.cpp checks them.
+// 3. complete(): the fields of ImageClaim that tell its images from others'. image_map.cpp checks them.
 // 4. append_request(): its message of schemas/control.fbs. The answers need nothing new: they name the job, and Context
-//    publishes, revokes, counts and notes as for a kernel.
-// 5. compile(): the engine, or an error in `result` while the engine does not know the domain.
-// 6. The C interface: Context::add() takes a Loop made with new, Context::remove() ends it. wait() and note_of() stay
+//    publishes, revokes, counts and notes alike. feature(): the bit by which a daemon says that it knows the message.
+// 5. compile(): the engine, or an error in the answer while the engine does not know the domain.
+// 6. The C interface: Context::add() takes what was made with new, Context::remove() ends it. wait() and note_of() stay
 //    as they are.
 #pragma once
 
@@ -49,6 +50,15 @@ enum class JobState : std::uint8_t {
   finished,   ///< nothing more will come
 };
 
+/// An answer of the engine, and how to take it.
+struct EngineAnswer {
+  trident_engine_result result{};
+  bool is_last = false;     ///< no search follows an image of the baseline tier
+  bool is_refusal = false;  ///< of the thing itself; `result` has the sentence, and:
+  std::uint32_t reason = 0;
+  std::uint64_t reason_address = 0;
+};
+
 /// The thing that was submitted: the hooks of its domain. It has no fields, because the entry lies beside it.
 class Submitted {
  public:
@@ -59,13 +69,21 @@ class Submitted {
 
   /// Fills in the fields of `claim` that no message carries. Called with the mutex.
   virtual void complete(ImageClaim& claim) const = 0;
+  /// Bits of wire::Welcome::features that a daemon must have to be asked.
+  [[nodiscard]] virtual std::uint64_t feature() const { return 0; }
   /// Appends the message that asks the daemon for code. Called without the mutex, pinned.
   virtual void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const = 0;
-  /// Asks the engine for code of `tier`; `cancel` ends the search. Called without the mutex, pinned.
+  /// Asks the engine for code of `tier`, prepared for that work; `cancel` ends the search. Called without the mutex,
+  /// pinned.
   virtual void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-                       trident_engine_result& result) const = 0;
+                       EngineAnswer& answer) const = 0;
+  /// A compiler makes no code of it, for this reason. Called with the mutex.
+  virtual void refused(std::uint32_t reason, std::uint64_t address) {
+    static_cast<void>(reason);
+    static_cast<void>(address);
+  }
 
-  /// Returns true when the user has set a callback. Called with the mutex.
+  /// Returns true when there is a callback. Called with the mutex.
   [[nodiscard]] virtual bool listens() const { return false; }
   /// Runs the callback, with `lock` released meanwhile. Called only if it listens(), pinned.
   virtual void tell(std::unique_lock<std::mutex>& lock) { static_cast<void>(lock); }

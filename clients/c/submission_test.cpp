@@ -28,8 +28,8 @@ struct Counter final : Submitted {
     claim.inputs = inputs;
   }
   void append_request(wire::Frame& out, std::uint64_t, bool) const override { out.push_back({}); }
-  void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, trident_engine_result& result) const override {
-    result.outcome = TRIDENT_ENGINE_ERROR;
+  void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, EngineAnswer& answer) const override {
+    answer.result.outcome = TRIDENT_ENGINE_ERROR;
   }
   [[nodiscard]] bool listens() const override { return true; }
   void tell(std::unique_lock<std::mutex>& lock) override {

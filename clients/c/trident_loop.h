@@ -84,10 +84,10 @@ typedef struct trident_loops {
 
 /* The first words of a handle are for trident_loop_enter(). The rest is private. */
 typedef struct trident_loop {
-  trident_loop_entry entry; /* atomic */
+  trident_loop_entry entry;
   const trident_region_window* windows;
   uint64_t head;
-  uint32_t checks; /* not 0: entering needs a look first */
+  uint32_t checks; /* atomic; not 0: entering needs a look first, because new code is there, say */
   uint32_t reserved;
 } trident_loop;
 
@@ -98,7 +98,8 @@ typedef enum trident_loop_permission {
 } trident_loop_permission;
 
 /* Plain memory of the guest: [base, base + size) is the host's [host, host + size). Nothing is copied. Memory that
- * somebody watches (devices, hooks, page protection as a write barrier) must not be mapped here. */
+ * somebody watches (devices, hooks, page protection as a write barrier) must not be mapped here. Native code never
+ * stores to memory with TRIDENT_LOOP_EXECUTE, nor to host memory that a region with it shares: the guest does. */
 typedef struct trident_loop_memory {
   uint32_t struct_size; /* sizeof(trident_loop_memory) */
   uint32_t permissions; /* bits of enum trident_loop_permission */
@@ -141,16 +142,15 @@ TRIDENT_API trident_status trident_loops_open(trident_ctx* ctx, const trident_lo
 /* Closes its loops too. */
 TRIDENT_API void trident_loops_close(trident_loops* loops);
 
-/* Regions may not overlap: TRIDENT_E_INVALID. Mapping, unmapping and other permissions take effect at the next entry.
- */
+/* Regions may not overlap: TRIDENT_E_INVALID. For other permissions, unmap and map. Takes effect at the next entry. */
 TRIDENT_API trident_status trident_loops_map(trident_loops* loops, const trident_loop_memory* memory);
 /* Forgets all of [base, base + size), parts of regions too. */
 TRIDENT_API void trident_loops_unmap(trident_loops* loops, uint64_t base, uint64_t size);
 /* Tells that [base, base + size) may have changed: loops whose code lies there are compared with it at their next
  * entry. Code in memory that the guest may write is compared at every entry anyway. */
 TRIDENT_API void trident_loops_written(trident_loops* loops, uint64_t base, uint64_t size);
-/* Loops with instructions in [begin, end) are neither made nor entered: breakpoints, hooks and `until` addresses of the
- * host lie there. */
+/* Loops with instructions in [begin, end) are neither made nor entered from now on: breakpoints, hooks and `until`
+ * addresses of the host lie there. */
 TRIDENT_API void trident_loops_exclude(trident_loops* loops, uint64_t begin, uint64_t end);
 
 /* Call it at backward jumps that are taken. Returns 1 once, when the jumps to `to` have become as many as `hot`. */
@@ -173,7 +173,8 @@ TRIDENT_API void trident_loop_registers(const trident_loop* loop, uint64_t* read
 /* 1 when code is there. */
 TRIDENT_API int trident_loop_is_ready(const trident_loop* loop);
 TRIDENT_API trident_status trident_loop_info(const trident_loop* loop, trident_loop_facts* facts);
-/* Tells how long rounds took on both sides, by the host's clock; the daemon's statistics show it. */
+/* Tells how long the rounds since the last call took in native code, and how long the guest would have taken for them,
+ * by the host's clock. The daemon's statistics show the sums. */
 TRIDENT_API void trident_loop_seen(trident_loop* loop, uint64_t guest_ns, uint64_t kernel_ns);
 TRIDENT_API void trident_loop_close(trident_loop* loop);
 
@@ -187,8 +188,9 @@ static inline uint32_t trident_loop_enter(trident_loop* loop, trident_loop_frame
   const uint64_t budget = frame->region.budget;
   frame->region.exit = TRIDENT_LOOP_REFUSED;
   frame->iterations = 0;
-  if (loop->checks != 0 && !trident_loop_look(loop, frame)) return TRIDENT_LOOP_REFUSED;
-  __atomic_load_n(&loop->entry, __ATOMIC_ACQUIRE)(frame, loop->windows);
+  if (__atomic_load_n(&loop->checks, __ATOMIC_RELAXED) != 0 && !trident_loop_look(loop, frame))
+    return TRIDENT_LOOP_REFUSED;
+  loop->entry(frame, loop->windows);
   if (frame->region.exit != TRIDENT_LOOP_REFUSED) trident_loop_left(loop, frame, budget);
   return frame->region.exit;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/base/limits.h"
 #include "schemas/control_generated.h"
+#include "schemas/loop_image.h"
 
 namespace trident::client::wire {
 namespace {
@@ -81,6 +82,8 @@ Error refused(const char* why) {
 
 }  // namespace
 
+const std::uint64_t kFeatureLoops = static_cast<std::uint64_t>(fbs::Feature::loops);
+
 void append_hello(Frame& out, std::uint8_t isa) {
   flatbuffers::FlatBufferBuilder builder(128);
   finish(out, builder, fbs::Body::Hello,
@@ -124,6 +127,20 @@ void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& p
                                   program.programs, program.left_out, runs));
 }
 
+void append_submit_loop(Frame& out, const SubmitLoop& loop) {
+  flatbuffers::FlatBufferBuilder builder(256 + loop.code.size());
+  const auto code = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(loop.code.data()), loop.code.size());
+  finish(out, builder, fbs::Body::SubmitLoop,
+         fbs::CreateSubmitLoop(builder, loop.job, TRIDENT_GUEST_AARCH64, loop.head, loop.code_base, code,
+                               loop.inline_images));
+}
+
+void append_loop_seen(Frame& out, const LoopSeen& seen) {
+  flatbuffers::FlatBufferBuilder builder(128);
+  finish(out, builder, fbs::Body::LoopSeen,
+         fbs::CreateLoopSeen(builder, seen.job, seen.entries, seen.iterations, seen.guest_ns, seen.kernel_ns));
+}
+
 void append_cancel(Frame& out, std::uint64_t job) {
   flatbuffers::FlatBufferBuilder builder(128);
   finish(out, builder, fbs::Body::Cancel, fbs::CreateCancel(builder, job));
@@ -142,7 +159,10 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
   if (message.body() == nullptr) return refused("no body");
   if (message.body_type() > fbs::Body::MAX) return Incoming(Unknown{});
   switch (message.body_type()) {
-    case fbs::Body::Welcome: return Incoming(Welcome{message.body_as_Welcome()->version()});
+    case fbs::Body::Welcome: {
+      const auto& welcome = *message.body_as_Welcome();
+      return Incoming(Welcome{welcome.version(), welcome.features()});
+    }
     case fbs::Body::Accepted: return Incoming(Accepted{message.body_as_Accepted()->job()});
     case fbs::Body::Progress: {
       const auto& progress = *message.body_as_Progress();
@@ -180,10 +200,16 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
         return refused("the program lacks the heights of its tables");
       return Incoming(std::move(out));
     }
+    case fbs::Body::LoopRefused: {
+      const auto& refused = *message.body_as_LoopRefused();
+      return Incoming(LoopRefused{refused.job(), refused.reason(), refused.address(), text_of(refused.text())});
+    }
     case fbs::Body::NONE:
     case fbs::Body::Hello:
     case fbs::Body::Submit:
     case fbs::Body::SubmitProgram:
+    case fbs::Body::SubmitLoop:
+    case fbs::Body::LoopSeen:
     case fbs::Body::Cancel:
     case fbs::Body::StatsRequest: return refused("only a client may send this kind of message");
   }

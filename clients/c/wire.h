@@ -38,17 +38,36 @@ struct SubmitProgram {
   std::vector<std::uint64_t> runs{};  ///< further ones; as jit/tir/build/runs.h has them
 };
 
+struct SubmitLoop {
+  std::uint64_t job = 0, head = 0, code_base = 0;
+  std::span<const std::byte> code;
+  bool inline_images = false;
+};
+/// Sums since the last such message.
+struct LoopSeen {
+  std::uint64_t job = 0, entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
+  void add(const LoopSeen& more) {
+    entries += more.entries, iterations += more.iterations;
+    guest_ns += more.guest_ns, kernel_ns += more.kernel_ns;
+  }
+};
+/// The bit of Welcome::features of a daemon that knows SubmitLoop and LoopSeen.
+extern const std::uint64_t kFeatureLoops;
+
 using Frame = std::vector<std::byte>;
 
 /// Each appends one frame (length word, then the message) to `out`.
 void append_hello(Frame& out, std::uint8_t isa);
 void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms);
 void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& program);
+void append_submit_loop(Frame& out, const SubmitLoop& loop);
+void append_loop_seen(Frame& out, const LoopSeen& seen);
 void append_cancel(Frame& out, std::uint64_t job);
 void append_stats_request(Frame& out, std::uint64_t request);
 
 struct Welcome {
   std::uint16_t version = 0;
+  std::uint64_t features = 0;
 };
 struct Accepted {
   std::uint64_t job = 0;
@@ -84,6 +103,12 @@ struct Failure {
   std::uint32_t retry_after_ms = 0;
   std::string message;
 };
+struct LoopRefused {
+  std::uint64_t job = 0;
+  std::uint8_t reason = 0;
+  std::uint64_t address = 0;
+  std::string text;
+};
 struct Stats {
   std::uint64_t request = 0;
   std::string json;
@@ -100,8 +125,8 @@ struct ProgramReady {
 
 struct Unknown {};  ///< a kind that a later version added: to be ignored
 
-using Incoming =
-    std::variant<Unknown, Welcome, Accepted, Progress, KernelReady, Revoke, Done, Failure, Stats, ProgramReady>;
+using Incoming = std::variant<Unknown, Welcome, Accepted, Progress, KernelReady, Revoke, Done, Failure, Stats,
+                              ProgramReady, LoopRefused>;
 
 /// Decodes one frame's message (the bytes after the length word). RejectedMessage when it is not one that a daemon
 /// may send.

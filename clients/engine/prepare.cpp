@@ -4,11 +4,16 @@
 // it there waits for ever. The host therefore calls this before the work itself, under a lock that its fork handlers
 // take too. tests/client/fork_test.cpp reads the guards of all statics of this library and finds those missing here.
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <new>
+#include <span>
+#include <variant>
 
 #include "clients/c/engine_abi.h"
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
+#include "jit/pipeline/loop.h"
 #include "jit/pipeline/pipeline.h"
 #include "jit/tir/build/build.h"
 #include "runtime/os/clock.h"
@@ -22,6 +27,8 @@ namespace pipeline = trident::pipeline;
 
 constexpr const char* kText = "x * x + exp(y) / x";
 constexpr const char* kProgram = "halt";
+/// ldrb w2, [x1], #1; strb w2, [x0], #1; subs x3, x3, #1; b.ne back to the first.
+constexpr std::uint32_t kLoop[] = {0x38401422, 0x38001402, 0xf1000463, 0x54ffffa1};
 
 void prepare_baselines() {
   const auto parsed = expr::parse(kText);
@@ -48,6 +55,13 @@ void prepare_programs() {
   (void)build::build(request).ok();
 }
 
+void prepare_loops() {
+  const auto bytes = std::as_bytes(std::span(kLoop));
+  const auto outcome = pipeline::compile_loop({.code = {bytes.begin(), bytes.end()}}, {});
+  if (!outcome.ok()) return;
+  if (const auto* compiled = std::get_if<pipeline::CompiledLoop>(&*outcome)) (void)image::seal(compiled->image).ok();
+}
+
 struct Preparation {
   void (*prepare)();
   bool done = false;
@@ -56,8 +70,8 @@ struct Preparation {
 }  // namespace
 
 extern "C" void trident_engine_prepare(uint32_t work) {
-  static constinit std::array<Preparation, 4> preparations = {
-      {{nullptr, true}, {prepare_baselines}, {prepare_searches}, {prepare_programs}}};
+  static constinit std::array<Preparation, 5> preparations = {
+      {{nullptr, true}, {prepare_baselines}, {prepare_searches}, {prepare_programs}, {prepare_loops}}};
   if (work >= preparations.size() || preparations[work].done) return;
   try {
     preparations[work].prepare();

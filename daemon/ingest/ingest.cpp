@@ -8,6 +8,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
 #include "schemas/control_generated.h"
+#include "schemas/loop_image.h"
 
 namespace trident::ingest {
 namespace {
@@ -182,6 +183,25 @@ Result<tir::build::Request> read_program(const wire::SubmitProgram& in) {
   return out;
 }
 
+Result<LoopWork> read_loop(const wire::SubmitLoop& in) {
+  constexpr std::uint64_t kInstructionBytes = 4;
+  const auto refused_code = [](const char* why) {
+    return make_error(ErrorCode::kRejectedMessage, "the loop's code %s", why);
+  };
+  if (in.guest() != TRIDENT_GUEST_AARCH64)
+    return make_error(ErrorCode::kUnsupported, "guest %u is not known to this daemon: 1 is AArch64", in.guest());
+  const std::uint64_t size = in.code() == nullptr ? 0 : in.code()->size();
+  if (size == 0) return refused_code("is empty");
+  if (size > TRIDENT_LOOP_CODE_BYTES_MAX)
+    return make_error(ErrorCode::kLimitExceeded, "the loop's code has %llu bytes, at most %u are taken",
+                      static_cast<unsigned long long>(size), TRIDENT_LOOP_CODE_BYTES_MAX);
+  if (in.code_base() + (size - 1) < in.code_base()) return refused_code("wraps around");
+  if ((in.code_base() | in.head() | size) % kInstructionBytes != 0) return refused_code("is not of whole instructions");
+  if (in.head() - in.code_base() >= size) return refused_code("does not have the head");
+  const auto* first = reinterpret_cast<const std::byte*>(in.code()->data());
+  return LoopWork{static_cast<std::uint8_t>(in.guest()), in.head(), in.code_base(), {first, first + size}};
+}
+
 }  // namespace
 
 Result<Request> read(std::span<const std::byte> message) {
@@ -204,6 +224,14 @@ Result<Request> read(std::span<const std::byte> message) {
       const wire::SubmitProgram& in = *root.body_as_SubmitProgram();
       return Request(SubmitProgram{in.job(), read_program(in)});
     }
+    case wire::Body::SubmitLoop: {
+      const wire::SubmitLoop& in = *root.body_as_SubmitLoop();
+      return Request(SubmitLoop{in.job(), in.inline_images(), read_loop(in)});
+    }
+    case wire::Body::LoopSeen: {
+      const wire::LoopSeen& in = *root.body_as_LoopSeen();
+      return Request(LoopSeen{in.job(), in.entries(), in.iterations(), in.guest_ns(), in.kernel_ns()});
+    }
     case wire::Body::Cancel: return Request(Cancel{root.body_as_Cancel()->job()});
     case wire::Body::StatsRequest: return Request(StatsRequest{root.body_as_StatsRequest()->request()});
     case wire::Body::Welcome:
@@ -215,6 +243,7 @@ Result<Request> read(std::span<const std::byte> message) {
     case wire::Body::Failure:
     case wire::Body::Stats:
     case wire::Body::ProgramReady:
+    case wire::Body::LoopRefused:
       return make_error(ErrorCode::kRejectedMessage, "a client sent a message that only a daemon may send");
     case wire::Body::NONE: break;
   }

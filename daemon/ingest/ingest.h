@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "jit/expr/expr.h"
 #include "jit/tir/build/build.h"
@@ -40,6 +41,22 @@ struct SubmitProgram {
   /// RejectedMessage, LimitExceeded: this job is refused, the connection goes on. The text has not been looked at.
   Result<tir::build::Request> request;
 };
+/// A client's request to compile a guest's loop. The code has not been looked at.
+struct LoopWork {
+  std::uint8_t guest = 0;
+  std::uint64_t head = 0, code_base = 0;
+  std::vector<std::byte> code;
+};
+struct SubmitLoop {
+  std::uint64_t job = 0;
+  bool inline_images = false;
+  /// RejectedMessage, Unsupported, LimitExceeded: this job is refused, the connection goes on.
+  Result<LoopWork> work;
+};
+/// A client's word; nothing of it has been checked.
+struct LoopSeen {
+  std::uint64_t job = 0, entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
+};
 struct Cancel {
   std::uint64_t job = 0;
 };
@@ -49,7 +66,7 @@ struct StatsRequest {
 /// A body that a newer peer may send; to be ignored.
 struct Unknown {};
 
-using Request = std::variant<Hello, Submit, SubmitProgram, Cancel, StatsRequest, Unknown>;
+using Request = std::variant<Hello, Submit, SubmitProgram, SubmitLoop, LoopSeen, Cancel, StatsRequest, Unknown>;
 
 /// Reads one message (8-byte aligned). Errors: RejectedMessage, after which the connection cannot be trusted further.
 Result<Request> read(std::span<const std::byte> message);

@@ -160,7 +160,7 @@ TEST(HungDaemon, AForgottenJobEndsWithANoteWhereThereIsNoEngine) {
   });
   const Client client(daemon, "/nonexistent/engine.so");
   EXPECT_TRUE(eventually([&] { return Client::info(client.kernel).done == 1; }));
-  EXPECT_NE(std::string::npos, client.note().find("said nothing of this kernel")) << client.note();
+  EXPECT_NE(std::string::npos, client.note().find("said nothing of this job")) << client.note();
 }
 
 /// Processor time of the library's thread, in seconds.
