@@ -2,9 +2,37 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jit/loop/discover.h"
 #include "runtime/os/self.h"
 
 namespace trident::admin {
+namespace {
+
+nlohmann::ordered_json loops_json(const jobs::LoopStats& loops) {
+  nlohmann::ordered_json refused = nlohmann::ordered_json::object();
+  for (std::size_t reason = 0; reason < loops.refused.size(); ++reason)
+    if (loops.refused[reason] != 0)
+      refused[std::string(loop::name_of(static_cast<loop::Reason>(reason)))] = loops.refused[reason];
+  const std::uint64_t saved_ns = loops.guest_ns > loops.kernel_ns ? loops.guest_ns - loops.kernel_ns : 0;
+  return {{"submitted", loops.submitted},
+          {"shared", loops.shared},
+          {"cached", loops.cached},
+          {"compiled", loops.compiled},
+          {"refused", refused},
+          {"known_failures", loops.known_failures},
+          {"quarantined", loops.quarantined},
+          {"failed", loops.failed},
+          {"lost", loops.lost},
+          {"busy", loops.busy},
+          {"cancelled", loops.cancelled},
+          {"entries", loops.entries},
+          {"iterations", loops.iterations},
+          {"guest_ns", loops.guest_ns},
+          {"kernel_ns", loops.kernel_ns},
+          {"saved_ns", saved_ns}};
+}
+
+}  // namespace
 
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
                        const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache,
@@ -53,6 +81,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
       {"submitted", programs.submitted}, {"cheaper", programs.cheaper}, {"no_gain", programs.no_gain},
       {"failed", programs.failed},       {"busy", programs.busy},       {"cancelled", programs.cancelled},
       {"lost", programs.lost},           {"waiting", programs.waiting}, {"running", programs.running}};
+  json["loops"] = loops_json(jobs.loops);
   json["workers"] = {{"alive", workers_alive},
                      {"started", workers.started},
                      {"crashed", workers.crashed},

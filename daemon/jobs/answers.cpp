@@ -22,6 +22,12 @@ std::string why_not_optimised(const Error& error) {
 
 }  // namespace
 
+Error error_of(const worker::ResponseHeader& header, std::string_view tail) {
+  if (header.kind != worker::Kind::failed || header.code > static_cast<std::uint8_t>(ErrorCode::kBusy))
+    return make_error(ErrorCode::kInternal, "the worker's answer was malformed");
+  return {static_cast<ErrorCode>(header.code), std::string(tail)};
+}
+
 double ratio_of(const ImageReady& kernel) {
   return kernel.optimised_ns > 0 && kernel.baseline_ns > 0 ? kernel.optimised_ns / kernel.baseline_ns : 1;
 }
@@ -49,17 +55,19 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   Flight& flight = *running.flight;
   flight.ticket = 0;
   if (flight.step == Step::program) return on_program(flight, header, tail);
+  if (flight.order->loop) return on_loop(flight, header, tail);
   switch (header.kind) {
     case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
     case worker::Kind::outcome: return on_outcome(flight, header, tail);
     case worker::Kind::progress:
     case worker::Kind::interim:
     case worker::Kind::program:  // of another lane
+    case worker::Kind::loop_image:
+    case worker::Kind::loop_refused:  // of another order
     case worker::Kind::ready:
     case worker::Kind::failed: break;
   }
-  const auto code = std::min(header.code, static_cast<std::uint8_t>(ErrorCode::kBusy));
-  on_failure(flight, running.lane, {static_cast<ErrorCode>(code), std::string(tail)});
+  on_failure(flight, running.lane, error_of(header, tail));
 }
 
 void Jobs::on_progress(const Running& running, const worker::ResponseHeader& header) {
@@ -70,7 +78,7 @@ void Jobs::on_progress(const Running& running, const worker::ResponseHeader& hea
 
 void Jobs::on_failure(Flight& flight, worker::Lane lane, const Error& error) {
   if (flight.renewal) return end_renewal(flight, nullptr);
-  failures_.remember(flight.uid, flight.id, lane, error, os::monotonic_ns());
+  failures_.remember(flight.uid, flight.id, lane, {error}, os::monotonic_ns());
   if (lane == worker::Lane::baseline) return fail(flight, error);
   const bool check = flight.step == Step::check;
   if (failed_.take())
@@ -218,9 +226,7 @@ void Jobs::on_program(Flight& flight, const worker::ResponseHeader& header, std:
     log::error("a programs worker sent a malformed message");
   }
   ++stats_.programs.failed;
-  const bool told = header.kind == worker::Kind::failed && header.code <= static_cast<std::uint8_t>(ErrorCode::kBusy);
-  end_program(flight, told ? Error{static_cast<ErrorCode>(header.code), std::string(tail)}
-                           : make_error(ErrorCode::kInternal, "the worker's answer was malformed"));
+  end_program(flight, error_of(header, tail));
 }
 
 void Jobs::program_lost(Flight& flight, worker::PoolEvents::Fate fate) {

@@ -42,12 +42,19 @@ struct ProgramReady {
   std::span<const std::byte> message;
   pipeline::Outcome outcome = pipeline::Outcome::no_gain;
 };
+/// No code is made of a loop.
+struct LoopRefused {
+  std::uint8_t reason = 0;  ///< loop::Reason
+  std::int64_t offset = 0;  ///< from the loop's head to the instruction that is the reason
+  std::string text{};
+};
 struct Failed {
   Error error;
   std::uint32_t retry_after_ms = 0;
 };
-/// Finished, ProgramReady and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
-using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, ProgramReady, Failed>;
+/// Finished, ProgramReady, LoopRefused and Failed are a job's last, but for an ImageReady long after Finished
+/// (renewals.h).
+using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, ProgramReady, LoopRefused, Failed>;
 using Sink = std::function<void(const Subscriber&, const Event&)>;
 
 }  // namespace trident::jobs

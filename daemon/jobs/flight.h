@@ -37,6 +37,8 @@ Error too_many_jobs();
 double ratio_of(const ImageReady& kernel);
 /// The kernel of an entry that has an image.
 ImageReady ready_of(const cache::Entry& entry);
+/// The error that a worker tells; Internal where it has given another answer than the order's.
+Error error_of(const worker::ResponseHeader& header, std::string_view tail);
 /// The tail of a response that carries an image, which the pool has checked.
 cache::SharedImage shared(std::string_view tail);
 

@@ -110,25 +110,31 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, OrderPtr orde
 bool Jobs::answer_at_once(const Flight& flight, const Subscriber& subscriber) {
   const std::uint32_t uid = flight.uid;
   if (failures_.quarantined(uid, flight.id, worker::Lane::baseline, flight.submitted_ns)) {
-    ++stats_.quarantined;
+    ++counts_of(*flight.order).quarantined;
     sink_(subscriber, Failed{make_error(ErrorCode::kUnsupported,
                                         "compiling this expression failed repeatedly; it will be tried again later"),
                              static_cast<std::uint32_t>(kFailuresRememberedNs / 1'000'000)});
     return true;
   }
-  if (const Error* known = failures_.known(uid, flight.id, worker::Lane::baseline, flight.submitted_ns)) {
-    ++stats_.known_failures;
-    sink_(subscriber, Failed{Error(*known)});
+  if (const PastFailure* known = failures_.known(uid, flight.id, worker::Lane::baseline, flight.submitted_ns)) {
+    answer_as_before(*flight.order, subscriber, *known);
     return true;
   }
   if (const auto at = flights_.find(flight.id); at != flights_.end()) {
-    ++stats_.shared;
+    ++counts_of(*flight.order).shared;
     subscribe(*at->second, subscriber);
     return true;
   }
   const cache::Entry* entry = cache_.find_hot(uid, flight.key, flight.canonical);
   if (entry != nullptr) answer(flight, subscriber, *entry);
   return entry != nullptr;
+}
+
+void Jobs::answer_as_before(const Order& order, const Subscriber& subscriber, const PastFailure& known) {
+  ++counts_of(order).known_failures;
+  if (!known.refusal) return sink_(subscriber, Failed{Error(known)});
+  ++stats_.loops.refused[known.refusal->reason];
+  sink_(subscriber, LoopRefused{known.refusal->reason, known.refusal->offset, known.message});
 }
 
 void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
@@ -139,6 +145,7 @@ void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
 }
 
 void Jobs::answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry) {
+  if (flight.order->loop) ++stats_.loops.cached;
   sink_(subscriber, Accepted{true});
   if (entry.image) {
     ImageReady kernel = ready_of(entry);
@@ -189,7 +196,7 @@ void Jobs::note(const std::string& reason) {
 }
 
 void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms) {
-  ++stats_.failed;
+  ++counts_of(*flight.order).failed;
   note(error.message);
   tell_all(flight, Failed{error, retry_after_ms});
   remove(flight);
@@ -209,6 +216,7 @@ Shares& Jobs::shares_of(const Order& order) {
 }
 
 Counts& Jobs::counts_of(const Order& order) {
+  if (order.loop) return stats_.loops;
   return order.lane == worker::Lane::programs ? static_cast<Counts&>(stats_.programs) : stats_;
 }
 

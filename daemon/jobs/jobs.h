@@ -10,10 +10,13 @@
 // is cached.
 //
 // A baseline goes out before it is checked if its order allows that, else as soon as it was found right; the optimise
-// job checks it first. That job may send one interim image before its outcome, for a search that goes on (no worker does yet). Where there
-// is no such job, or it was lost or cut short before that, a check alone follows, which no limit drops: no flight ends
-// with a baseline that nobody has looked at. One whose check gives no answer three times is revoked like one that is
-// wrong.
+// job checks it first. That job may send one interim image before its outcome, for a search that goes on (no worker
+// does yet). Where there is no such job, or it was lost or cut short before that, a check alone follows, which no limit
+// drops: no flight ends with a baseline that nobody has looked at. One whose check gives no answer three times is
+// revoked like one that is wrong.
+//
+// A guest's loop has no second step: its baseline worker has tried the image in a child before it answers, or says why
+// no code is made of the loop, which is remembered like a failure.
 //
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
@@ -66,17 +69,30 @@ struct Limits {
 /// Counters that every kind of job has.
 struct Counts {
   std::uint64_t submitted = 0, busy = 0, cancelled = 0, failed = 0, lost = 0;
+  std::uint64_t shared = 0, quarantined = 0;
+  std::uint64_t known_failures = 0;  ///< answered without a worker
+};
+/// Reasons to refuse a loop.
+inline constexpr std::size_t kLoopReasons = 0
+#define X(...) +1
+#include "jit/loop/refusals.def"
+#undef X
+    ;
+struct LoopStats : Counts {
+  std::uint64_t compiled = 0, cached = 0;
+  std::array<std::uint64_t, kLoopReasons> refused{};  ///< submissions that were told so, by loop::Reason
+  /// As clients tell.
+  std::uint64_t entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
 };
 struct ProgramStats : Counts {
   std::uint64_t cheaper = 0, no_gain = 0;
   std::size_t waiting = 0, running = 0;
 };
 
-/// Statistics: those of programs stand in `programs`, all others are of kernels.
+/// Statistics: those of programs and loops stand apart, all others are of kernels, flights and queues of both.
 struct Stats : Counts {
   ProgramStats programs;
-  std::uint64_t shared = 0, quarantined = 0;
-  std::uint64_t known_failures = 0;  ///< answered without a worker
+  LoopStats loops;
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
   std::uint64_t retried = 0, checked_alone = 0, revoked = 0;
   std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
@@ -106,6 +122,9 @@ class Jobs {
   /// The subscriber wants no more events; nothing if it waits for none.
   void cancel(const Subscriber& subscriber);
 
+  /// A client has told how its loop does.
+  void note_seen(const ingest::LoopSeen& seen);
+
   void set_limits(const Limits& limits) { limits_ = limits; }
   /// Drops what has its baseline, without a last message: the clients send it to the next daemon.
   void drain();
@@ -132,6 +151,7 @@ class Jobs {
   [[nodiscard]] std::unique_ptr<Flight> make_flight(std::uint32_t uid, OrderPtr order);
   /// Whether the subscriber got its answer, or a flight to share, without a new one.
   bool answer_at_once(const Flight& flight, const Subscriber& subscriber);
+  void answer_as_before(const Order& order, const Subscriber& subscriber, const PastFailure& known);
   void subscribe(Flight& flight, const Subscriber& subscriber);
   void answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry);
   void tell_all(Flight& flight, const Event& event);
@@ -180,6 +200,8 @@ class Jobs {
   void revoke(Flight& flight);
   void tell_of_revocation(const char* why, const Flight& flight);
 
+  void on_loop(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void refuse_loop(Flight& flight, const LoopRefused& refusal);
   void on_program(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void program_lost(Flight& flight, worker::PoolEvents::Fate fate);
   void end_program(Flight& flight, const Error& error);

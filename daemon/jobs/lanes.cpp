@@ -109,7 +109,8 @@ void Jobs::run(Flight& flight) {
 
 worker::Claim Jobs::claim_of(const Flight& flight) const {
   const bool slow = slow_users_.contains(flight.uid, os::monotonic_ns());
-  return {flight.uid, !slow && flight.order->message.size() <= kBriefBytesMax, slow};
+  const bool brief = !slow && !flight.order->loop && flight.order->message.size() <= kBriefBytesMax;
+  return {flight.uid, brief, slow};
 }
 
 void Jobs::serve(worker::Lane lane) {
@@ -126,7 +127,7 @@ void Jobs::run_waiting(worker::Lane lane) {
     // The images of those before it may have taken the user's share: whoever asked asks again, and loses nothing.
     if (lane == worker::Lane::baseline && !has_room(flight.uid, 0)) {
       queue.settle(flight.uid, 0);
-      ++stats_.busy;
+      ++counts_of(*flight.order).busy;
       fail(flight, too_many_jobs(), kBusyRetryMs);
       continue;
     }
@@ -153,7 +154,7 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   if (flight.step == Step::program) return program_lost(flight, fate);
   bool retry = fate == Fate::unharmed;
   if (fate != Fate::unharmed) {
-    ++stats_.lost;
+    ++counts_of(*flight.order).lost;
     const std::uint32_t strikes = failures_.strike(flight.uid, flight.id, running.lane, os::monotonic_ns());
     retry = strikes < kStrikesMax && fate == Fate::crashed;
   }

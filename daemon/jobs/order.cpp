@@ -1,6 +1,7 @@
 #include "daemon/jobs/order.h"
 
 #include "jit/pipeline/key.h"
+#include "jit/pipeline/loop.h"
 
 namespace trident::jobs {
 namespace {
@@ -30,6 +31,27 @@ Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<con
   order.journal = expr;
   order.publish_unchecked = true;
   order.by_weights = true;
+  return std::make_shared<const Order>(std::move(order));
+}
+
+Result<OrderPtr> loop_order(ingest::LoopWork work, std::uint8_t isa, std::span<const std::byte> message) {
+  if (isa == TRIDENT_ISA_NEON)
+    return make_error(ErrorCode::kUnsupported, "no code of loops is made for AArch64 processors yet");
+  const auto source = std::make_shared<const pipeline::LoopSource>(
+      pipeline::LoopSource{work.guest, work.head, work.code_base, std::move(work.code)});
+  Order order;
+  order.isa = isa;
+  order.message.assign(message.begin(), message.end());
+  order.parsed_bytes = source->code.size();
+  order.identify = [source](const pipeline::Search&) {
+    Order::Identity identity;
+    identity.key = pipeline::loop_key(*source);  // a digest of the instructions: canonical is as good as they
+    const auto bytes = std::as_bytes(std::span(identity.key));
+    identity.canonical.assign(bytes.begin(), bytes.end());
+    return identity;
+  };
+  order.describe = [source] { return "a loop in " + std::to_string(source->code.size()) + " bytes of a guest's code"; };
+  order.loop = true;
   return std::make_shared<const Order>(std::move(order));
 }
 

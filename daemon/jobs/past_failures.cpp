@@ -36,9 +36,9 @@ std::uint32_t PastFailures::strike(std::uint32_t uid, const Id& id, worker::Lane
   return ++note(uid, id, now_ns).of(lane).strikes;
 }
 
-void PastFailures::remember(std::uint32_t uid, const Id& id, worker::Lane lane, const Error& error,
+void PastFailures::remember(std::uint32_t uid, const Id& id, worker::Lane lane, const PastFailure& failure,
                             std::uint64_t now_ns) {
-  if (is_lasting(error.code)) note(uid, id, now_ns).of(lane).error = error;
+  if (is_lasting(failure.code)) note(uid, id, now_ns).of(lane).error = failure;
 }
 
 void PastFailures::forget(std::uint32_t uid, const Id& id) {
@@ -56,7 +56,7 @@ bool PastFailures::quarantined(std::uint32_t uid, const Id& id, worker::Lane lan
   return failure != nullptr && failure->of(lane).strikes >= kStrikesMax;
 }
 
-const Error* PastFailures::known(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns) {
+const PastFailure* PastFailures::known(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns) {
   Failure* const failure = find(uid, id, now_ns);
   return failure != nullptr && failure->of(lane).error ? &*failure->of(lane).error : nullptr;
 }

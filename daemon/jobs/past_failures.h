@@ -22,6 +22,15 @@ inline constexpr std::uint64_t kFailuresRememberedNs = 600'000'000'000;
 inline constexpr std::size_t kFailuresPerUserMax = 256;
 inline constexpr std::size_t kFailingUsersMax = 256;
 
+/// An error, and for a loop of which no code is made the reason.
+struct PastFailure : Error {
+  struct LoopReason {
+    std::uint8_t reason = 0;
+    std::int64_t offset = 0;
+  };
+  std::optional<LoopReason> refusal{};
+};
+
 class PastFailures {
  public:
   using Id = std::string;  ///< of a job: user and key
@@ -29,19 +38,19 @@ class PastFailures {
   /// A worker died or hung over the job. Returns how many have.
   std::uint32_t strike(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);
   /// A worker answered with this error. Errors that may pass, as lack of memory does, are not remembered.
-  void remember(std::uint32_t uid, const Id& id, worker::Lane lane, const Error& error, std::uint64_t now_ns);
+  void remember(std::uint32_t uid, const Id& id, worker::Lane lane, const PastFailure& failure, std::uint64_t now_ns);
   void forget(std::uint32_t uid, const Id& id);
 
   /// Returns true when kStrikesMax workers have died or hung over the job in this lane.
   [[nodiscard]] bool quarantined(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);
   /// The error that this lane gave; null when none is known. Valid until the next call.
-  [[nodiscard]] const Error* known(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);
+  [[nodiscard]] const PastFailure* known(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);
   [[nodiscard]] std::size_t size_of(std::uint32_t uid) const;
 
  private:
   struct InLane {
     std::uint32_t strikes = 0;
-    std::optional<Error> error;
+    std::optional<PastFailure> error;
   };
   struct Failure {
     Id id;

@@ -94,6 +94,14 @@ void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::
                       wire::CreateFailure(builder, job, static_cast<std::uint8_t>(error.code), text, retry_after_ms)));
 }
 
+void loop_refused(net::Channel& channel, std::uint64_t job, std::uint8_t reason, std::uint64_t address,
+                  std::string_view text) {
+  auto& builder = fresh_builder();
+  const auto sentence = builder.CreateString(text.data(), text.size());
+  channel.send(
+      finish(builder, wire::Body::LoopRefused, wire::CreateLoopRefused(builder, job, reason, address, sentence)));
+}
+
 void program(net::Channel& channel, std::span<const std::byte> message) {
   channel.send_later(message);
 }

@@ -32,6 +32,9 @@ void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);
 /// `reason`: why nothing better was sent; nothing when published.
 void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome, std::string_view reason = {});
 void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::uint32_t retry_after_ms = 0);
+/// `address`: of the instruction that is the reason.
+void loop_refused(net::Channel& channel, std::uint64_t job, std::uint8_t reason, std::uint64_t address,
+                  std::string_view text);
 /// A ProgramReady as it is.
 void program(net::Channel& channel, std::span<const std::byte> message);
 void stats(net::Channel& channel, std::uint64_t request, std::string_view json);

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint32_t kUnreadRetryMs = 50;
+constexpr auto kLoops = static_cast<std::uint64_t>(wire::Feature::loops);
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 }  // namespace
@@ -37,12 +38,15 @@ class Sessions::Session {
  private:
   struct Job {
     bool inline_images = false;
+    std::optional<std::uint64_t> head{};  ///< of a loop
   };
 
   void on_frame(std::span<const std::byte> frame);
   void on_hello(const ingest::Hello& hello);
   void on_submit(ingest::Submit& submit, std::span<const std::byte> frame);
   void on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame);
+  void on_submit(ingest::SubmitLoop& submit, std::span<const std::byte> frame);
+  void on_seen(const ingest::LoopSeen& seen);
   /// Begins a job of any kind, or says why it is refused. `work`: what its message asks for, or what is wrong with it.
   /// `noun`: such jobs, in sentences.
   template <class Work, class MakeOrder>
@@ -54,6 +58,7 @@ class Sessions::Session {
   void tell(std::uint64_t job, const jobs::Progressed& event);
   void tell(std::uint64_t job, const jobs::Revoked& e) { publish::revoke(*channel_, job, e.tier); }
   void tell(std::uint64_t job, const jobs::Finished& event);
+  void tell(std::uint64_t job, const jobs::LoopRefused& event);
   void tell(std::uint64_t job, const jobs::Failed& event);
 
   /// The image as a memfd; null where its bytes are to travel in the message, so that the client pays for the memory.
@@ -126,6 +131,8 @@ void Sessions::Session::on_frame(std::span<const std::byte> frame) {
   }
   if (auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
   if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit(*program, frame);
+  if (auto* loop = std::get_if<ingest::SubmitLoop>(&*request)) return on_submit(*loop, frame);
+  if (const auto* seen = std::get_if<ingest::LoopSeen>(&*request)) return on_seen(*seen);
   if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
   if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
     publish::stats(*channel_, stats->request, all_.stats_json_());
@@ -149,7 +156,7 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
   if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
   ready_ = true;
   hello_.stop();
-  publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
+  publish::welcome(*channel_, isa_, isa_ == TRIDENT_ISA_NEON ? kInlineImages : kInlineImages | kLoops, os::build_id());
 }
 
 void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
@@ -163,6 +170,19 @@ void Sessions::Session::on_submit(const ingest::SubmitProgram& submit, std::span
   admit(submit.job, submit.request, {}, "jobs", [&](const tir::build::Request& request) {
     return Result<jobs::OrderPtr>(jobs::program_order(request.milliseconds, frame));
   });
+}
+
+void Sessions::Session::on_submit(ingest::SubmitLoop& submit, std::span<const std::byte> frame) {
+  const std::uint64_t head = submit.work.ok() ? submit.work->head : 0;
+  admit(submit.job, submit.work, {submit.inline_images, head}, "loops", [&](ingest::LoopWork& work) {
+    all_.loop_.linger();
+    return jobs::loop_order(std::move(work), isa_, frame);
+  });
+}
+
+void Sessions::Session::on_seen(const ingest::LoopSeen& seen) {
+  const auto at = jobs_.find(seen.job);
+  if (at != jobs_.end() && at->second.head) all_.jobs_->note_seen(seen);
 }
 
 template <class Work, class MakeOrder>
@@ -242,6 +262,14 @@ void Sessions::Session::tell(std::uint64_t job, const jobs::Progressed& event) {
 void Sessions::Session::tell(std::uint64_t job, const jobs::Finished& event) {
   if (!jobs_.contains(job)) return;  // given up
   publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome), event.reason);
+}
+
+void Sessions::Session::tell(std::uint64_t job, const jobs::LoopRefused& event) {
+  const auto at = jobs_.find(job);
+  if (at == jobs_.end() || !at->second.head) return;
+  const std::uint64_t address = *at->second.head + static_cast<std::uint64_t>(event.offset);
+  jobs_.erase(at);
+  publish::loop_refused(*channel_, job, event.reason, address, event.text);
 }
 
 void Sessions::Session::tell(std::uint64_t job, const jobs::Failed& event) {

@@ -7,6 +7,7 @@
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/worker/build_program.h"
+#include "daemon/worker/compile_loop.h"
 #include "daemon/worker/protocol.h"
 #include "daemon/worker/request_socket.h"
 #include "jit/pipeline/pipeline.h"
@@ -129,6 +130,8 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
     return true;
   }
   const auto message = ingest::read(tail);
+  if (const auto* loop = message.ok() ? std::get_if<ingest::SubmitLoop>(&*message) : nullptr)
+    return compile_loop(front, header, *loop);
   const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
   if (submit == nullptr || !submit->work.ok())
     return send_failure(front, header.ticket,
@@ -151,6 +154,7 @@ void warm_up() {
   const auto expr = expr::parse("sin(x) * exp(y) + sqrt(x * x + y * y) / (1 + x)");
   if (!expr.ok()) return;
   for (int i = 0; i < 2; ++i) (void)pipeline::compile_baseline(*expr, {}).ok();
+  warm_up_loops();
 }
 
 /// The programs lane keeps what it learns in files.

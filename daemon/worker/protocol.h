@@ -69,10 +69,12 @@ struct RequestHeader {
 static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 
 enum class Kind : std::uint8_t {
-  baseline_image,  ///< ends a baseline request; the tail is the image
+  baseline_image,  ///< ends a baseline request of a kernel; the tail is the image
   progress,        ///< more follows
   interim,         ///< optimise lane: more follows; the tail is an image, checked, that is better than the baseline
   outcome,         ///< ends an optimise request; the tail is the image when published, else it says why not
+  loop_image,      ///< ends a baseline request; the tail is a loop's image, tried
+  loop_refused,    ///< ends a baseline request; the tail says why no code is made of the loop
   program,         ///< ends a programs request; the tail is the message for the client
   failed,          ///< ends any request; the tail says why
   ready            ///< answers no request: the worker can take one
@@ -81,14 +83,15 @@ enum class Kind : std::uint8_t {
 struct ResponseHeader {
   std::uint64_t ticket = 0;
   Kind kind = Kind::failed;
-  std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: Stage; failed: ErrorCode
+  std::uint8_t code = 0;  ///< outcome: pipeline::Outcome; progress: Stage; failed: ErrorCode; refused: loop::Reason
   std::uint8_t baseline_checked = 0;  ///< progress, interim, outcome: the baseline was found right
   std::uint8_t reserved[5] = {};
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
   double baseline_ns = 0, winner_ns = 0;
   std::uint64_t cpu_ns = 0;  ///< baseline lane: processor time of the request
+  std::int64_t offset = 0;   ///< loop_refused: from the head to the instruction that is the reason
 };
-static_assert(sizeof(ResponseHeader) == 56);
+static_assert(sizeof(ResponseHeader) == 64);
 
 }  // namespace trident::worker

@@ -4,15 +4,24 @@
 
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
+#include "schemas/loop_image.h"
 #include "schemas/stages.h"
 
 namespace trident::worker {
 namespace {
 
-Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {
+constexpr std::size_t kLoopReasons = 0
+#define X(...) +1
+#include "jit/loop/refusals.def"
+#undef X
+    ;
+
+Result<void> check_image(std::span<const std::byte> image, trident_tier tier,
+                         std::uint16_t version = TRIDENT_IMAGE_VERSION) {
   TRY_VOID(image::validate(image));
   trident_image_header header;
   std::memcpy(&header, image.data(), sizeof(header));
+  if (header.version != version) return make_error(ErrorCode::kRejectedImage, "a loop's image or none of a loop");
   if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of the wrong tier");
   return {};
 }
@@ -37,6 +46,17 @@ Result<void> check_interim(Lane lane, const ResponseHeader& header, std::span<co
   return check_image(tail, TRIDENT_TIER_OPTIMISED);
 }
 
+Result<void> check_loop(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
+  if (lane != Lane::baseline)
+    return make_error(ErrorCode::kRejectedMessage, "a loop, which only a baseline worker may answer");
+  if (header.kind == Kind::loop_refused)
+    return header.code < kLoopReasons ? Result<void>()
+                                      : make_error(ErrorCode::kRejectedMessage, "an unknown reason to refuse a loop");
+  if (header.baseline_checked == 0)
+    return make_error(ErrorCode::kRejectedMessage, "an image of a loop that was not tried");
+  return check_image(tail, TRIDENT_TIER_BASELINE, TRIDENT_LOOP_IMAGE_VERSION);
+}
+
 }  // namespace
 
 Result<void> check_response(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
@@ -46,6 +66,8 @@ Result<void> check_response(Lane lane, const ResponseHeader& header, std::span<c
         return make_error(ErrorCode::kRejectedMessage, "a baseline image, which only a baseline worker may send");
       return check_image(tail, TRIDENT_TIER_BASELINE);
     case Kind::outcome: return check_outcome(lane, header, tail);
+    case Kind::loop_image:
+    case Kind::loop_refused: return check_loop(lane, header, tail);
     case Kind::program:
       if (lane != Lane::programs)
         return make_error(ErrorCode::kRejectedMessage, "a program, which only a programs worker may send");

@@ -1,0 +1,49 @@
+// Answers of workers about guests' loops, and what clients tell of them.
+#include "daemon/jobs/flight.h"
+#include "runtime/os/clock.h"
+
+namespace trident::jobs {
+namespace {
+
+/// A client may say anything; a sum does not wrap for it.
+void add_told(std::uint64_t& sum, std::uint64_t told) {
+  if (__builtin_add_overflow(sum, told, &sum)) sum = ~std::uint64_t{0};
+}
+
+}  // namespace
+
+void Jobs::on_loop(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
+  if (header.kind == worker::Kind::loop_refused)
+    return refuse_loop(flight, {header.code, header.offset, std::string(tail)});
+  if (header.kind != worker::Kind::loop_image)
+    return on_failure(flight, worker::Lane::baseline, error_of(header, tail));
+  ++stats_.loops.compiled;
+  cache::Entry entry;
+  entry.outcome = static_cast<std::uint8_t>(pipeline::Outcome::published);
+  entry.image = shared(tail);
+  entry.canonical = flight.canonical;
+  const std::uint32_t uid = flight.uid;
+  const image::Key key = flight.key;
+  publish(flight, {.image = entry.image, .more = true});
+  tell_all(flight, Finished{pipeline::Outcome::published});
+  remove(flight);
+  cache_.insert(uid, key, std::move(entry));
+}
+
+void Jobs::refuse_loop(Flight& flight, const LoopRefused& refusal) {
+  const PastFailure failure{{ErrorCode::kUnsupported, refusal.text},
+                            PastFailure::LoopReason{refusal.reason, refusal.offset}};
+  failures_.remember(flight.uid, flight.id, worker::Lane::baseline, failure, os::monotonic_ns());
+  stats_.loops.refused[refusal.reason] += flight.subscribers.size();
+  tell_all(flight, refusal);
+  remove(flight);
+}
+
+void Jobs::note_seen(const ingest::LoopSeen& seen) {
+  add_told(stats_.loops.entries, seen.entries);
+  add_told(stats_.loops.iterations, seen.iterations);
+  add_told(stats_.loops.guest_ns, seen.guest_ns);
+  add_told(stats_.loops.kernel_ns, seen.kernel_ns);
+}
+
+}  // namespace trident::jobs
