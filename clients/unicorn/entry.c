@@ -1,0 +1,126 @@
+/* Runs native code at a loop's head, and puts the guest where it left. */
+#include "clients/unicorn/handle.h"
+
+#include <string.h>
+
+#define TIMED_EVERY 64u
+#define MISSES_MAX 64u
+
+int trident_unicorn_register_id(unsigned number) {
+  if (number < 29) return UC_ARM64_REG_X0 + (int)number;
+  return number == 29   ? UC_ARM64_REG_X29
+         : number == 30 ? UC_ARM64_REG_X30
+         : number == 31 ? UC_ARM64_REG_SP
+                        : UC_ARM64_REG_NZCV;
+}
+
+int trident_unicorn_read_state(trident_unicorn* h, trident_loop_frame* frame) {
+  int ids[STATE_REGISTERS];
+  void* places[STATE_REGISTERS];
+  for (unsigned i = 0; i < STATE_REGISTERS; ++i) {
+    ids[i] = trident_unicorn_register_id(i);
+    places[i] = i == 32 ? (void*)&frame->nzcv : (void*)&frame->x[i];
+  }
+  return uc_reg_read_batch(h->uc, ids, places, STATE_REGISTERS) == UC_ERR_OK;
+}
+
+/* Returns whether addresses are physical ones and data little-endian. A guest that sets up page tables loads TTBR
+ * first, which is cheaper to read than SCTLR. */
+int trident_unicorn_is_flat(struct head* head) {
+  if ((head->translation[0] | head->translation[1]) == 0) return 1;
+  uc_arm64_cp_reg sctlr = {.crn = 1, .crm = 0, .op0 = 3, .op1 = 0, .op2 = 0, .val = ~UINT64_C(0)};
+  const uint64_t translates_aligns_or_swaps = UINT64_C(1) | UINT64_C(1) << 1 | UINT64_C(3) << 24;
+  return uc_reg_read(head->owner->uc, UC_ARM64_REG_CP_REG, &sctlr) == UC_ERR_OK &&
+         (sctlr.val & translates_aligns_or_swaps) == 0;
+}
+
+/* Makes the guest look the block up again that it is about to run. One that jumps to itself would go on with its old
+ * translation until it is left, whatever is added or dropped. */
+void trident_unicorn_leave_block(uc_engine* uc, uint64_t address) {
+  uc_reg_write(uc, UC_ARM64_REG_PC, &address);
+}
+
+/* Sets the guest's state from the frame. Writing pc makes Unicorn leave the block and go on there, so it comes last. */
+static void write_back(struct head* head) {
+  uc_engine* const uc = head->owner->uc;
+  uc_reg_write_batch(uc, head->write_ids, head->write_places, head->write_count);
+  if (head->frame.pc == head->address) return;
+  uc_reg_write(uc, UC_ARM64_REG_PC, &head->frame.pc);
+  head->is_moved = 1;
+}
+
+static void count(struct head* head, uint32_t exit) {
+  ++head->entries;
+  head->iterations += head->frame.iterations;
+  head->misses_in_a_row = exit == TRIDENT_LOOP_MISS && head->frame.iterations == 0 ? head->misses_in_a_row + 1 : 0;
+  if (exit != TRIDENT_LOOP_MISS) return;
+  ++head->misses;
+  head->probe_generation = 0; /* a window was filled */
+}
+
+static void enter(struct head* head) {
+  head->frame.pc = head->address;
+  head->frame.region.budget = head->owner->budget;
+  const uint32_t exit = trident_loop_enter(head->loop, &head->frame);
+  if (exit == TRIDENT_LOOP_REFUSED) {
+    ++head->not_entered;
+    trident_unicorn_look_at_refusal(head);
+    return;
+  }
+  count(head, exit);
+  write_back(head);
+  if (head->misses_in_a_row > MISSES_MAX)
+    trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "its accesses lie in no memory that may be touched");
+}
+
+static void enter_by_the_clock(struct head* head) {
+  const uint64_t begin = trident_unicorn_now_ns();
+  const uint64_t rounds_before = head->iterations, entries_before = head->entries;
+  enter(head);
+  const uint64_t end = trident_unicorn_now_ns();
+  if (head->entries != entries_before && head->is_ready)
+    trident_unicorn_worth_of_entry(head, end - begin, head->iterations - rounds_before + 1);
+  trident_unicorn_sampling_turn(head->owner, end);
+}
+
+/* A write of pc makes Unicorn forget a stop that comes at the same time. A timeout's can be seen afterwards. */
+static int has_timed_out(trident_unicorn* h) {
+  size_t it_has = 0;
+  uc_query(h->uc, UC_QUERY_TIMEOUT, &it_has);
+  if (it_has != 0) uc_emu_stop(h->uc);
+  return it_has != 0;
+}
+
+static int may_enter(struct head* head, uint32_t block_bytes) {
+  trident_unicorn* const h = head->owner;
+  if (h->is_paused || block_bytes < head->block_bytes || has_timed_out(h)) return 0;
+  if (!trident_unicorn_memory_holds(h, head)) return 0;
+  uc_reg_read_batch(h->uc, head->read_ids, head->read_places, head->read_count);
+  return trident_unicorn_is_flat(head);
+}
+
+static void visit(struct head* head, uint32_t block_bytes) {
+  if (!trident_unicorn_is_ready(head)) return;
+  if (head->shadow != NULL) {
+    trident_unicorn_shadow_arrival(head);
+    return;
+  }
+  if (!may_enter(head, block_bytes)) {
+    ++head->not_entered;
+    return;
+  }
+  if (trident_unicorn_wants_shadow(head))
+    trident_unicorn_shadow_begin(head);
+  else if (head->entries % TIMED_EVERY == 0 || head->entries < 2 * TIMED_EVERY)
+    enter_by_the_clock(head);
+  else
+    enter(head);
+}
+
+void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data) {
+  struct head* const head = data;
+  ++head->arrivals;
+  head->is_moved = 0;
+  visit(head, size);
+  if (!head->is_hooked && !head->is_moved) trident_unicorn_leave_block(uc, address);
+}

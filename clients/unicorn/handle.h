@@ -1,0 +1,181 @@
+/* Private parts of a handle. One file each: attach.c (the edge), memory.c (where guest memory lies in this process),
+ * sampling.c (finds hot jumps back), heads.c (loops and their hooks), entry.c (runs native code), shadow.c (compares it
+ * with the guest), worth.c (tells whether it pays). */
+#ifndef TRIDENT_UNICORN_HANDLE_H
+#define TRIDENT_UNICORN_HANDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clients/c/trident_loop.h"
+#include "clients/unicorn/trident_unicorn.h"
+
+#define HEADS_MAX 256u
+#define WINDOWS_MAX 16u
+#define PAGE_BYTES 1024u /* Unicorn's smallest: pieces are whole pages */
+#define HOST_PAGE_BYTES 4096u
+#define STATE_REGISTERS 33u /* x0..x30, sp, nzcv */
+
+/* Memory of ours that stands in for a region of uc_mem_map(). */
+struct block {
+  struct block* next;
+  void* allocation;
+  uint8_t* host;
+  uint64_t base, size;
+  uint32_t pieces;
+};
+
+/* A region as Unicorn lists it. */
+struct piece {
+  uint64_t begin, last;
+  uint32_t perms;
+  uint8_t* host;       /* NULL: native code leaves it alone */
+  struct block* block; /* NULL: the program's own memory */
+};
+
+struct memory {
+  struct piece* pieces;
+  uint32_t count;
+  struct block* blocks;
+  trident_unicorn_region* named;
+  uint32_t named_count;
+  uc_mem_region* listed; /* Unicorn's own list, as it was */
+  uint32_t listed_count;
+  uint64_t generation; /* grows whenever pieces change */
+  uint64_t adopted_bytes;
+  uint64_t* code_pages; /* hash set of page numbers + 1 */
+  uint32_t code_page_count, code_page_slots;
+  int is_stale; /* a change was announced */
+};
+
+struct sampling {
+  uc_hook blocks, edges;
+  int is_on;
+  uint64_t last_end; /* of the block before */
+  uint64_t count;    /* of blocks in this turn */
+  uint64_t turn_begin_ns, turn_ns, next_turn_ns, first_ns, sampled_ns;
+  uint32_t unseen_code; /* pages that got code since the last turn */
+};
+
+struct worth {
+  uint32_t samples, batches_lost;
+  double gains[16];
+  double guest_ns; /* of one round, without hooks; 0: not known */
+  double native_ns, entry_ns;
+  double timed_ns, timed_rounds;
+  uint64_t timed;
+};
+
+struct shadow;
+
+struct head {
+  trident_unicorn* owner;
+  uint64_t address;
+  trident_loop* loop;
+  uc_hook hook;
+  int is_hooked;
+  int is_moved;   /* pc was written in this call of the hook */
+  uint32_t state; /* enum trident_unicorn_state */
+  int is_ready;
+  uint32_t block_bytes; /* of the block at the head, unless somebody stops in it */
+  uint32_t window_count, stores;
+  uint64_t submitted_ns, arrivals;
+  uint32_t submissions;
+  char note[160];
+  /* Copying registers: ids, and where in the frame they lie. */
+  int read_ids[STATE_REGISTERS + 2], write_ids[STATE_REGISTERS];
+  void *read_places[STATE_REGISTERS + 2], *write_places[STATE_REGISTERS];
+  int read_count, write_count;
+  trident_loop_frame frame;
+  uint64_t translation[2]; /* TTBR0_EL1, TTBR1_EL1 */
+  /* Pieces that the loop's windows lie in. */
+  uint32_t probes[WINDOWS_MAX + 1], probe_count;
+  uint64_t probe_generation;
+  /* Statistics. */
+  uint64_t entries, iterations, misses, not_entered, shadows, mismatches;
+  uint32_t misses_in_a_row;
+  struct worth worth;
+  struct shadow* shadow;
+  uint32_t passed, shadow_tries, strikes, stops_at_exit;
+  uc_hook exit_hooks[4];
+  uint64_t exits[4];
+  uint32_t exit_count, exits_hooked_ever;
+};
+
+struct trident_unicorn {
+  uc_engine* uc;
+  trident_loops* loops;
+  uint32_t flags, budget, shadow_first, shadow_shift, sample_ms;
+  uint64_t adopt_bytes_max;
+  int is_paused;
+  uint32_t page_bytes;
+  struct memory memory;
+  struct sampling sampling;
+  struct head* heads[HEADS_MAX];
+  uint32_t head_count;
+  uint64_t last_shadow_ns;
+  uint64_t submitted, installed, refused, unhooked;
+};
+
+/* attach.c */
+trident_status trident_unicorn_fail(trident_status status, const char* sentence);
+uint64_t trident_unicorn_now_ns(void);
+
+/* memory.c */
+trident_status trident_unicorn_memory_open(trident_unicorn* h, const trident_unicorn_options* options);
+void trident_unicorn_memory_close(trident_unicorn* h);
+trident_status trident_unicorn_memory_refresh(trident_unicorn* h);
+/* Returns whether memory that the loop touches is still where the handle thinks. */
+int trident_unicorn_memory_holds(trident_unicorn* h, struct head* head);
+const struct piece* trident_unicorn_piece_of(const trident_unicorn* h, uint64_t address);
+/* Tells that Unicorn has translated code at [address, address + size). Returns whether its page had none before. */
+int trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size);
+void trident_unicorn_drop_translations(trident_unicorn* h, int executable_only);
+
+/* sampling.c */
+trident_status trident_unicorn_sampling_open(trident_unicorn* h);
+void trident_unicorn_sampling_close(trident_unicorn* h);
+void trident_unicorn_sampling_turn(trident_unicorn* h, uint64_t now_ns);
+
+/* heads.c */
+trident_status trident_unicorn_add_head(trident_unicorn* h, uint64_t address);
+void trident_unicorn_remove_heads(trident_unicorn* h);
+/* Takes the loop's hooks away for good. */
+void trident_unicorn_give_up(struct head* head, uint32_t state, const char* note);
+int trident_unicorn_is_ready(struct head* head);
+void trident_unicorn_look_at_parked(trident_unicorn* h);
+void trident_unicorn_look_at_refusal(struct head* head);
+int trident_unicorn_hook_block(trident_unicorn* h, uc_hook* hook, void* callback, void* data, uint64_t address);
+
+/* entry.c */
+void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data);
+int trident_unicorn_register_id(unsigned number);
+void trident_unicorn_leave_block(uc_engine* uc, uint64_t address);
+int trident_unicorn_is_flat(struct head* head);
+int trident_unicorn_read_state(trident_unicorn* h, trident_loop_frame* frame);
+
+/* shadow.c */
+int trident_unicorn_wants_shadow(struct head* head);
+void trident_unicorn_shadow_begin(struct head* head);
+void trident_unicorn_shadow_arrival(struct head* head);
+void trident_unicorn_shadow_drop(struct head* head);
+/* Tells that Unicorn has translated a block. */
+void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uint64_t size);
+void trident_unicorn_unhook_exits(struct head* head);
+
+/* Price of a call of the head's hook while a shadow run is on, measured once. */
+double trident_unicorn_arrival_ns(void);
+
+/* worth.c */
+void trident_unicorn_worth_of_guest(struct head* head, uint64_t ns, uint64_t arrivals, uint64_t rounds);
+void trident_unicorn_worth_of_entry(struct head* head, uint64_t ns, uint64_t rounds);
+
+/* branches.c */
+/* Returns whether `word`, at `address`, is a branch to an address that stands in it. */
+int trident_unicorn_branches_to(uint32_t word, uint64_t address, uint64_t* target);
+/* Returns whether Unicorn ends a block after `word`. */
+static inline int trident_unicorn_ends_block(uint32_t word) {
+  return (word >> 26 & 7) == 5;
+}
+
+#endif

@@ -1,0 +1,434 @@
+/* Where the guest's memory lies in this process.
+ *
+ * Unicorn lists its regions, but tells neither where their bytes are nor who made them. So regions of uc_mem_map() are
+ * adopted: read, unmapped, and mapped again by uc_mem_map_ptr() onto memory of ours. Nothing tells of changes either:
+ * before each entry the list is compared with the last one, and a word of each piece that the loop uses is read through
+ * Unicorn, so that a region which was unmapped and made again at the same place is not taken for the adopted one.
+ *
+ * Native stores do not drop translated code, as the guest's own do. So no window for stores covers a page with code:
+ * an executable page is declared as such, and in memory that is both writable and executable, as most scripts map all
+ * of theirs, the pages where Unicorn has translated code are. Unicorn tells of each translation (an edge hook). */
+#include "clients/unicorn/handle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 65536u
+
+static uint64_t bytes_of(const struct piece* piece) {
+  return piece->last - piece->begin + 1;
+}
+static int is_script_memory(const struct piece* piece) {
+  return (piece->perms & UC_PROT_WRITE) != 0 && (piece->perms & UC_PROT_EXEC) != 0;
+}
+
+const struct piece* trident_unicorn_piece_of(const trident_unicorn* h, uint64_t address) {
+  uint32_t low = 0, high = h->memory.count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    const struct piece* piece = &h->memory.pieces[middle];
+    if (address > piece->last)
+      low = middle + 1;
+    else if (address < piece->begin)
+      high = middle;
+    else
+      return piece;
+  }
+  return NULL;
+}
+
+/* ---- Pages with code: a hash set. */
+
+static uint32_t slot_of(const struct memory* m, uint64_t page) {
+  uint64_t slot = page * 0x9E3779B97F4A7C15u >> 32;
+  for (;; ++slot) {
+    const uint64_t held = m->code_pages[slot & (m->code_page_slots - 1)];
+    if (held == 0 || held == page + 1) return (uint32_t)(slot & (m->code_page_slots - 1));
+  }
+}
+
+static int has_code(const struct memory* m, uint64_t page) {
+  return m->code_page_slots != 0 && m->code_pages[slot_of(m, page)] != 0;
+}
+
+static int grow_code_pages(struct memory* m) {
+  struct memory larger = *m;
+  larger.code_page_slots = m->code_page_slots == 0 ? 256 : m->code_page_slots * 2;
+  larger.code_pages = calloc(larger.code_page_slots, sizeof *larger.code_pages);
+  if (larger.code_pages == NULL) return 0;
+  for (uint32_t i = 0; i < m->code_page_slots; ++i)
+    if (m->code_pages[i] != 0) larger.code_pages[slot_of(&larger, m->code_pages[i] - 1)] = m->code_pages[i];
+  free(m->code_pages);
+  *m = larger;
+  return 1;
+}
+
+static int add_code_page(struct memory* m, uint64_t page) {
+  if (m->code_page_count * 2 >= m->code_page_slots && !grow_code_pages(m)) return 0;
+  uint64_t* const slot = &m->code_pages[slot_of(m, page)];
+  if (*slot != 0) return 0;
+  *slot = page + 1;
+  ++m->code_page_count;
+  return 1;
+}
+
+/* ---- What the loops may touch. */
+
+static void declare(trident_unicorn* h, const struct piece* piece, uint64_t begin, uint64_t last,
+                    uint32_t permissions) {
+  const trident_loop_memory memory = {sizeof memory, permissions, begin, last - begin + 1,
+                                      piece->host + (begin - piece->begin)};
+  trident_loops_map(h->loops, &memory);
+}
+
+/* Code is compared before each entry where it is declared writable. Programs that announce nothing may change any. */
+static uint32_t permissions_of(const trident_unicorn* h, const struct piece* piece) {
+  const int is_watched = (h->flags & TRIDENT_UNICORN_ANNOUNCED) == 0 && (piece->perms & UC_PROT_EXEC) != 0;
+  return piece->perms | (is_watched ? TRIDENT_LOOP_WRITE : 0u);
+}
+
+/* Declares the pages with code around `page` as executable. Returns the last of them. */
+static uint64_t declare_code_around(trident_unicorn* h, const struct piece* piece, uint64_t page) {
+  const uint64_t first_page = piece->begin / PAGE_BYTES, last_page = piece->last / PAGE_BYTES;
+  uint64_t from = page, to = page;
+  while (from > first_page && has_code(&h->memory, from - 1)) --from;
+  while (to < last_page && has_code(&h->memory, to + 1)) ++to;
+  uint64_t begin = from * PAGE_BYTES, last = to * PAGE_BYTES + (PAGE_BYTES - 1);
+  if (begin < piece->begin) begin = piece->begin;
+  if (last > piece->last) last = piece->last;
+  trident_loops_unmap(h->loops, begin, last - begin + 1);
+  declare(h, piece, begin, last, permissions_of(h, piece));
+  return to;
+}
+
+static void declare_piece(trident_unicorn* h, const struct piece* piece) {
+  if (piece->host == NULL) return;
+  if (!is_script_memory(piece)) {
+    declare(h, piece, piece->begin, piece->last, permissions_of(h, piece));
+    return;
+  }
+  declare(h, piece, piece->begin, piece->last, piece->perms & (uint32_t)~UC_PROT_EXEC);
+  const uint64_t last_page = piece->last / PAGE_BYTES;
+  for (uint64_t page = piece->begin / PAGE_BYTES; page <= last_page && h->memory.code_page_count != 0; ++page)
+    if (has_code(&h->memory, page)) page = declare_code_around(h, piece, page);
+}
+
+int trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size) {
+  const uint64_t last_page = (address + (size != 0 ? size - 1 : 0)) / PAGE_BYTES;
+  int is_first = 0;
+  for (uint64_t page = address / PAGE_BYTES; page <= last_page; ++page) {
+    if (!add_code_page(&h->memory, page)) continue;
+    is_first = 1;
+    const struct piece* const piece =
+        trident_unicorn_piece_of(h, page == address / PAGE_BYTES ? address : page * PAGE_BYTES);
+    if (piece != NULL && piece->host != NULL && is_script_memory(piece)) declare_code_around(h, piece, page);
+  }
+  return is_first;
+}
+
+void trident_unicorn_drop_translations(trident_unicorn* h, int executable_only) {
+  for (uint32_t i = 0; i < h->memory.count; ++i) {
+    const struct piece* const piece = &h->memory.pieces[i];
+    if (executable_only && (piece->perms & UC_PROT_EXEC) == 0) continue;
+    uc_ctl_remove_cache(h->uc, piece->begin, piece->last + 1);
+  }
+}
+
+/* ---- Adoption. */
+
+static int all_zero(const uint8_t* bytes, uint64_t size) {
+  return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+/* Reads a region, leaving pages of zeros untouched: regions may be large and empty. */
+static int read_region(uc_engine* uc, uint64_t base, uint64_t size, uint8_t* to) {
+  static _Thread_local uint8_t chunk[CHUNK_BYTES];
+  for (uint64_t at = 0; at < size; at += sizeof chunk) {
+    const uint64_t bytes = size - at < sizeof chunk ? size - at : sizeof chunk;
+    if (uc_mem_read(uc, base + at, chunk, bytes) != UC_ERR_OK) return 0;
+    if (!all_zero(chunk, bytes)) memcpy(to + at, chunk, bytes);
+  }
+  return 1;
+}
+
+static struct block* new_block(uint64_t base, uint64_t size) {
+  struct block* const block = calloc(1, sizeof *block);
+  if (block == NULL) return NULL;
+  block->allocation = calloc(1, size + HOST_PAGE_BYTES);
+  if (block->allocation == NULL) {
+    free(block);
+    return NULL;
+  }
+  const uintptr_t place = (uintptr_t)block->allocation + (HOST_PAGE_BYTES - 1);
+  block->host = (uint8_t*)(place - place % HOST_PAGE_BYTES);
+  block->base = base;
+  block->size = size;
+  return block;
+}
+
+static void free_block(struct block* block) {
+  free(block->allocation);
+  free(block);
+}
+
+/* Translations go first: those that outlived their memory would not notice that code changes. */
+static uc_err replace(uc_engine* uc, const struct piece* piece, void* host) {
+  uc_ctl_remove_cache(uc, piece->begin, piece->last + 1);
+  const uc_err error = uc_mem_unmap(uc, piece->begin, bytes_of(piece));
+  if (error != UC_ERR_OK) return error;
+  return host != NULL ? uc_mem_map_ptr(uc, piece->begin, bytes_of(piece), piece->perms, host)
+                      : uc_mem_map(uc, piece->begin, bytes_of(piece), piece->perms);
+}
+
+static trident_status adopt(trident_unicorn* h, struct piece* piece) {
+  if (bytes_of(piece) > h->adopt_bytes_max) return TRIDENT_OK;
+  struct block* const block = new_block(piece->begin, bytes_of(piece));
+  if (block == NULL || !read_region(h->uc, piece->begin, bytes_of(piece), block->host)) {
+    if (block != NULL) free_block(block);
+    return trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory for the guest's regions");
+  }
+  if (replace(h->uc, piece, block->host) != UC_ERR_OK) {
+    const int is_back = uc_mem_map(h->uc, piece->begin, bytes_of(piece), piece->perms) == UC_ERR_OK &&
+                        uc_mem_write(h->uc, piece->begin, block->host, bytes_of(piece)) == UC_ERR_OK;
+    free_block(block);
+    return trident_unicorn_fail(TRIDENT_E_MEMORY, is_back ? "Unicorn cannot map memory of this library"
+                                                          : "Unicorn has lost a region: it has no memory left");
+  }
+  block->next = h->memory.blocks;
+  h->memory.blocks = block;
+  h->memory.adopted_bytes += block->size;
+  piece->host = block->host;
+  piece->block = block;
+  return TRIDENT_OK;
+}
+
+/* Returns whether Unicorn's bytes at the piece's begin are those at its host. Ours are changed to see it; a program's
+ * own memory may be somebody else's, too, and is only compared. */
+static int is_backed(uc_engine* uc, const struct piece* piece) {
+  uint64_t held, seen = 0, shown;
+  if (piece->host == NULL) return 1;
+  memcpy(&held, piece->host, sizeof held);
+  shown = piece->block != NULL ? held ^ 0xA5C3965A3C69F01Eu : held;
+  if (piece->block != NULL) memcpy(piece->host, &shown, sizeof shown);
+  const uc_err error = uc_mem_read(uc, piece->begin, &seen, sizeof seen);
+  if (piece->block != NULL) memcpy(piece->host, &held, sizeof held);
+  return error == UC_ERR_OK && seen == shown;
+}
+
+static int covers(uint64_t base, uint64_t size, const struct piece* piece) {
+  return piece->begin >= base && piece->last - base < size;
+}
+
+static const trident_unicorn_region* named(const struct memory* m, const struct piece* piece) {
+  for (uint32_t i = 0; i < m->named_count; ++i) {
+    const trident_unicorn_region* const region = &m->named[i];
+    if (piece->begin <= region->base + (region->size - 1) && region->base <= piece->last) return region;
+  }
+  return NULL;
+}
+
+/* Finds where a piece that is new in the list lies. */
+static trident_status place(trident_unicorn* h, struct piece* piece) {
+  const trident_unicorn_region* const region = named(&h->memory, piece);
+  if (region != NULL) {
+    if (region->kind == TRIDENT_UNICORN_POINTER && covers(region->base, region->size, piece))
+      piece->host = (uint8_t*)region->host + (piece->begin - region->base);
+    return TRIDENT_OK;
+  }
+  for (struct block* block = h->memory.blocks; block != NULL; block = block->next) {
+    if (!covers(block->base, block->size, piece)) continue;
+    piece->host = block->host + (piece->begin - block->base);
+    piece->block = block;
+    if (is_backed(h->uc, piece)) return TRIDENT_OK;
+    piece->host = NULL;
+    piece->block = NULL;
+  }
+  return adopt(h, piece);
+}
+
+static const struct piece* old_piece(trident_unicorn* h, const uc_mem_region* region) {
+  const struct piece* const piece = trident_unicorn_piece_of(h, region->begin);
+  const int is_same =
+      piece != NULL && piece->begin == region->begin && piece->last == region->end && piece->perms == region->perms;
+  return is_same && is_backed(h->uc, piece) ? piece : NULL;
+}
+
+static void free_unused_blocks(struct memory* m) {
+  for (struct block* block = m->blocks; block != NULL; block = block->next) block->pieces = 0;
+  for (uint32_t i = 0; i < m->count; ++i)
+    if (m->pieces[i].block != NULL) ++m->pieces[i].block->pieces;
+  for (struct block** link = &m->blocks; *link != NULL;) {
+    struct block* const block = *link;
+    if (block->pieces != 0) {
+      link = &block->next;
+      continue;
+    }
+    *link = block->next;
+    m->adopted_bytes -= block->size;
+    free_block(block);
+  }
+}
+
+static void keep_list(struct memory* m, uc_mem_region* listed, uint32_t count) {
+  if (m->listed != NULL) uc_free(m->listed);
+  m->listed = listed;
+  m->listed_count = count;
+}
+
+/* Sets `pieces` from Unicorn's list: old ones stay, the loops forget those that are gone, new ones are placed. */
+static trident_status rebuild(trident_unicorn* h, const uc_mem_region* listed, struct piece* pieces, uint8_t* is_kept,
+                              uint32_t count) {
+  struct memory* const m = &h->memory;
+  trident_status status = TRIDENT_OK;
+  for (uint32_t i = 0; i < count; ++i) {
+    const struct piece* const old = old_piece(h, &listed[i]);
+    pieces[i] = (struct piece){listed[i].begin, listed[i].end, listed[i].perms, NULL, NULL};
+    is_kept[i] = old != NULL;
+    if (old != NULL) pieces[i] = *old;
+  }
+  for (uint32_t i = 0, j = 0; i < m->count; ++i) {
+    while (j < count && pieces[j].begin < m->pieces[i].begin) ++j;
+    if (j == count || pieces[j].begin != m->pieces[i].begin || !is_kept[j])
+      trident_loops_unmap(h->loops, m->pieces[i].begin, bytes_of(&m->pieces[i]));
+  }
+  for (uint32_t i = 0; i < count && status == TRIDENT_OK; ++i)
+    if (!is_kept[i]) status = place(h, &pieces[i]);
+  free(m->pieces);
+  m->pieces = pieces;
+  m->count = count;
+  free_unused_blocks(m);
+  for (uint32_t i = 0; i < count; ++i)
+    if (!is_kept[i]) declare_piece(h, &pieces[i]);
+  return status;
+}
+
+trident_status trident_unicorn_memory_refresh(trident_unicorn* h) {
+  uc_mem_region* listed = NULL;
+  uint32_t count = 0;
+  if (uc_mem_regions(h->uc, &listed, &count) != UC_ERR_OK)
+    return trident_unicorn_fail(TRIDENT_E_MEMORY, "Unicorn has no memory left to list its regions");
+  struct piece* const pieces = calloc(count + 1, sizeof *pieces);
+  uint8_t* const is_kept = calloc(count + 1, 1);
+  const int has_memory = pieces != NULL && is_kept != NULL;
+  const trident_status status = has_memory
+                                    ? rebuild(h, listed, pieces, is_kept, count)
+                                    : trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory for the list of regions");
+  if (!has_memory) free(pieces);
+  free(is_kept);
+  ++h->memory.generation;
+  h->memory.is_stale = 0;
+  keep_list(&h->memory, listed, count);
+  return status;
+}
+
+/* What is left of a named region when [base, base + size) goes: up to two parts. */
+static uint32_t cut(const trident_unicorn_region* region, uint64_t base, uint64_t size, trident_unicorn_region* left) {
+  const uint64_t last = base + (size - 1), region_last = region->base + (region->size - 1);
+  uint32_t count = 0;
+  if (last < region->base || base > region_last) {
+    left[0] = *region;
+    return 1;
+  }
+  if (region->base < base) {
+    left[count] = *region;
+    left[count++].size = base - region->base;
+  }
+  if (region_last > last) {
+    left[count] = *region;
+    left[count].base = last + 1;
+    left[count].size = region_last - last;
+    if (region->host != NULL) left[count].host = (uint8_t*)region->host + (last + 1 - region->base);
+    ++count;
+  }
+  return count;
+}
+
+void trident_unicorn_unmap(trident_unicorn* h, uint64_t base, uint64_t size) {
+  struct memory* const m = &h->memory;
+  if (size == 0) return;
+  m->is_stale = 1;
+  trident_loops_unmap(h->loops, base, size);
+  for (uint32_t i = 0; i < m->count; ++i)
+    if (m->pieces[i].begin <= base + (size - 1) && base <= m->pieces[i].last) m->pieces[i].perms = ~0u;
+  trident_unicorn_region* const named = calloc(2 * m->named_count + 1, sizeof *named);
+  if (named == NULL) return;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < m->named_count; ++i) count += cut(&m->named[i], base, size, &named[count]);
+  free(m->named);
+  m->named = named;
+  m->named_count = count;
+}
+
+static int list_holds(trident_unicorn* h) {
+  uc_mem_region* listed = NULL;
+  uint32_t count = 0;
+  if (uc_mem_regions(h->uc, &listed, &count) != UC_ERR_OK) return 0;
+  const int holds =
+      count == h->memory.listed_count && (count == 0 || memcmp(listed, h->memory.listed, count * sizeof *listed) == 0);
+  uc_free(listed);
+  return holds;
+}
+
+static void add_probe(trident_unicorn* h, struct head* head, uint64_t address) {
+  const struct piece* const piece = trident_unicorn_piece_of(h, address);
+  if (piece == NULL || piece->host == NULL) return;
+  const uint32_t number = (uint32_t)(piece - h->memory.pieces);
+  for (uint32_t i = 0; i < head->probe_count; ++i)
+    if (head->probes[i] == number) return;
+  if (head->probe_count < WINDOWS_MAX + 1) head->probes[head->probe_count++] = number;
+}
+
+static void list_probes(trident_unicorn* h, struct head* head) {
+  head->probe_count = 0;
+  add_probe(h, head, head->address);
+  for (uint32_t i = 0; i < head->window_count && head->loop->windows != NULL; ++i)
+    if (head->loop->windows[i].span != 0) add_probe(h, head, head->loop->windows[i].lo);
+  head->probe_generation = h->memory.generation;
+}
+
+static int probes_hold(trident_unicorn* h, struct head* head) {
+  if (head->probe_generation != h->memory.generation) list_probes(h, head);
+  for (uint32_t i = 0; i < head->probe_count; ++i)
+    if (!is_backed(h->uc, &h->memory.pieces[head->probes[i]])) return 0;
+  return 1;
+}
+
+int trident_unicorn_memory_holds(trident_unicorn* h, struct head* head) {
+  const int is_watched = (h->flags & TRIDENT_UNICORN_ANNOUNCED) == 0;
+  if (!h->memory.is_stale && (!is_watched || (list_holds(h) && probes_hold(h, head)))) return 1;
+  trident_unicorn_memory_refresh(h);
+  return 0;
+}
+
+trident_status trident_unicorn_memory_open(trident_unicorn* h, const trident_unicorn_options* options) {
+  struct memory* const m = &h->memory;
+  m->named = calloc(options->region_count + 1, sizeof *m->named);
+  if (m->named == NULL || !grow_code_pages(m)) return trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory");
+  if (options->region_count != 0) memcpy(m->named, options->regions, options->region_count * sizeof *m->named);
+  m->named_count = options->region_count;
+  const trident_status status = trident_unicorn_memory_refresh(h);
+  trident_unicorn_drop_translations(h, 0);
+  return status;
+}
+
+/* Gives adopted memory back. What Unicorn cannot take stays where it is, for good. */
+static void give_back(trident_unicorn* h, struct piece* piece) {
+  if (piece->block == NULL || !is_backed(h->uc, piece)) return;
+  if (replace(h->uc, piece, NULL) == UC_ERR_OK) {
+    uc_mem_write(h->uc, piece->begin, piece->host, bytes_of(piece));
+    piece->block = NULL;
+  } else {
+    uc_mem_map_ptr(h->uc, piece->begin, bytes_of(piece), piece->perms, piece->host);
+  }
+}
+
+void trident_unicorn_memory_close(trident_unicorn* h) {
+  struct memory* const m = &h->memory;
+  trident_unicorn_memory_refresh(h);
+  for (uint32_t i = 0; i < m->count; ++i) give_back(h, &m->pieces[i]);
+  free_unused_blocks(m);
+  if (m->listed != NULL) uc_free(m->listed);
+  free(m->pieces);
+  free(m->named);
+  free(m->code_pages);
+}
