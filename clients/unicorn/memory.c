@@ -321,7 +321,7 @@ trident_status trident_unicorn_memory_refresh(trident_unicorn* h) {
   return status;
 }
 
-/* What is left of a named region when [base, base + size) goes: up to two parts. */
+/* Makes what is left of a named region when [base, base + size) goes: up to two parts. */
 static uint32_t cut(const trident_unicorn_region* region, uint64_t base, uint64_t size, trident_unicorn_region* left) {
   const uint64_t last = base + (size - 1), region_last = region->base + (region->size - 1);
   uint32_t count = 0;

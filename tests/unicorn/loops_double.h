@@ -18,7 +18,7 @@ struct LoopsDouble {
   std::size_t submissions = 0;
 };
 
-/// Of this thread.
+/// The double of this thread.
 LoopsDouble& loops_double();
 
 }  // namespace trident::tests
