@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "jit/codegen/region.h"
+#include "jit/loop/aarch64/lifter.h"
 #include "jit/loop/describe.h"
 #include "jit/loop/lift.h"
 #include "jit/loop/polling.h"
@@ -54,14 +55,26 @@ std::optional<loop::Reason> reason_against(const loop::Loop& loop, const Result<
   return {};
 }
 
+/// Tries the image as clients map it.
+Result<trials::Coverage> tried(const CompiledLoop& made, const LoopOptions& options) {
+  TRY(const os::Fd file, image::seal(made.image));
+  TRY(const image::Mapped mapped, image::Mapped::map(file));
+  TRY(const trials::Verdict verdict, trials::try_out(subject_of(made, mapped.loop_entry()), {.seed = options.seed}));
+  if (verdict.same()) return verdict.coverage;
+  return make_error(ErrorCode::kNotEquivalent, "the code is not the same as the loop: %s", verdict.difference.c_str());
+}
+
 Result<CompiledLoop> compiled(const LoopSource& source, loop::Loop loop, region::Region region,
                               const LoopOptions& options) {
-  CompiledLoop made{std::move(loop), std::move(region), {}, {}};
+  CompiledLoop made{std::move(loop), std::move(region), {}, {}, {}};
   TRY(made.code, codegen::emit(made.region));
   const auto description = loop::bytes_of(loop::describe(made.loop, made.region));
   made.image = image::build_loop(made.code, description, codegen::Isa::avx2, TRIDENT_TIER_BASELINE,
                                  options.key ? *options.key : loop_key(source));
   TRY_VOID(check_size(made.image));
+  if (options.runs_trials) {
+    TRY(made.trials, tried(made, options));
+  }
   return made;
 }
 
@@ -87,6 +100,19 @@ Result<LoopOutcome> compile_loop(const LoopSource& source, const LoopOptions& op
     return LoopOutcome(refused(source, loop::Reason::too_long, source.head));
   if (!made.ok()) return made.error();
   return LoopOutcome(std::move(*made));
+}
+
+trials::Subject subject_of(const CompiledLoop& made, codegen::RegionEntry entry) {
+  constexpr std::uint64_t kPage = 4096, kInstruction = 4;
+  trials::Subject subject{.region = made.region,
+                          .entry = entry,
+                          .frame_bytes = loop::aarch64::kFrameBytes,
+                          .bases = {},
+                          .origin = trials::Home{loop::aarch64::kPcSlot, kPage}};
+  for (const std::uint8_t base : window_bases(made.loop))
+    subject.bases.push_back(
+        {loop::aarch64::base_slot(base), base == loop::aarch64::kPcBase ? kInstruction : std::uint64_t{1}});
+  return subject;
 }
 
 image::Key loop_key(const LoopSource& source) {

@@ -13,6 +13,7 @@
 #include "jit/image/image.h"
 #include "jit/loop/discover.h"
 #include "jit/region/region.h"
+#include "jit/trials/trials.h"
 #include "runtime/base/result.h"
 #include "schemas/loop_image.h"
 
@@ -28,6 +29,7 @@ struct LoopSource {
 struct LoopOptions {
   std::uint64_t seed = 1;           ///< of the trials
   std::optional<image::Key> key{};  ///< loop_key() of the source, if the caller has made it
+  bool runs_trials = true;          ///< false: for tests of code that is not published
 };
 
 struct LoopRefusal {
@@ -41,13 +43,18 @@ struct CompiledLoop {
   region::Region region;
   codegen::MachineCode code;
   image::ImageBytes image;
+  trials::Coverage trials;
 };
 
 using LoopOutcome = std::variant<CompiledLoop, LoopRefusal>;
 
-/// Finds the loop, lifts it and makes its image. Errors: InvalidArgument for a guest that is not known, Unsupported
-/// where the code of regions cannot run.
+/// Finds the loop, lifts it, makes its image and tries that in a sandboxed child. Errors: InvalidArgument for a guest
+/// that is not known, Unsupported where the code of regions cannot run, NotEquivalent when a trial ended otherwise than
+/// the interpreter's run (with the first difference), OsError.
 Result<LoopOutcome> compile_loop(const LoopSource& source, const LoopOptions& options);
+
+/// Returns what trials need to try `entry`, which is to do what `made` does. Refers to `made`.
+trials::Subject subject_of(const CompiledLoop& made, codegen::RegionEntry entry);
 
 /// Makes the key of a loop's image from domain tag, build id of the code generator, guest, and the instructions of the
 /// loop with their distances from the head. The head's address is no part of it: the code is relative. Where no loop is

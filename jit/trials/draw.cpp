@@ -1,0 +1,331 @@
+#include "jit/trials/draw.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace trident::trials {
+namespace {
+
+/// Draws of one state: the first, and those after a miss that told more.
+constexpr int kAttempts = 12;
+/// Steps of the interpreter in all runs, roughly, and in one.
+constexpr std::uint64_t kStepsOfAll = 60'000, kStepsOfOne = 1'000'000;
+/// Runs of a subject whose first ones show too little.
+constexpr std::uint32_t kRunsFactor = 3;
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+std::uint64_t drawn_base(SplitMix64& random) {
+  constexpr std::uint64_t kPage = ~std::uint64_t{0xFFF};
+  switch (random.next() % 5) {
+    case 0: return (random.next() & 0xF'FFFF) & kPage;               // low, 0 among them
+    case 1: return (random.next() >> 17) & kPage;                    // a program's
+    case 2: return (random.next() | 0xFFFF'8000'0000'0000) & kPage;  // a kernel's
+    case 3: return 0 - kMappingBytes;                                // up to 2^64
+    default: return (random.next() & 0xFFFF'FFFF) & kPage;
+  }
+}
+
+/// Mappings behind the first: adjacent, behind a hole, or elsewhere.
+Layout drawn_places(SplitMix64& random) {
+  Layout layout;
+  layout.count = 3 + random.below(3);
+  for (std::size_t m = 0; m < layout.count; ++m) {
+    const std::uint64_t choice = m == 0 ? 2 : random.next() % 3;
+    layout.address[m] = choice == 2 ? drawn_base(random) : layout.address[m - 1] + (1 + choice) * kMappingBytes;
+  }
+  return layout;
+}
+
+std::uint64_t drawn_address(const Layout& layout, SplitMix64& random);
+
+std::uint64_t drawn_word(const Layout& layout, SplitMix64& random) {
+  const std::uint64_t drawn = random.next();
+  if (layout.kind == Contents::small) return drawn & 0x0000'0003'0001'0003;
+  if (layout.kind == Contents::same) return random.one_in(40) ? drawn : 0x0101'0101'0101'0101;
+  if (layout.kind == Contents::own)
+    return drawn % 2 == 0 ? drawn >> 8 & 0x0000'0007'0000'0007
+                          : layout.address[0] + (drawn >> 8) % kMappingBytes / 8 * 8;
+  if (drawn % 4 == 0) return drawn_address(layout, random) & ~std::uint64_t{7};
+  return drawn % 4 == 1 ? drawn >> 8 & 0x0F0F'0F0F'0000'000F : drawn;
+}
+
+Layout drawn_layout(Contents kind, SplitMix64& random) {
+  Layout layout = drawn_places(random);
+  layout.kind = kind;
+  // The upper half of an address is then a number that is 0.
+  if (kind == Contents::own) layout.address[0] &= 0xFFFF'FFFF;
+  layout.contents.resize(kMappings * kMappingBytes);
+  for (std::size_t at = 0; at < layout.contents.size(); at += 8) {
+    const std::uint64_t word = drawn_word(layout, random);
+    std::memcpy(layout.contents.data() + at, &word, sizeof word);
+  }
+  return layout;
+}
+
+/// An offset in `bytes` bytes: often at an edge or beyond it.
+std::uint64_t drawn_offset(std::uint64_t bytes, SplitMix64& random) {
+  switch (random.below(8)) {
+    case 0: return random.below(16);
+    case 1:
+    case 2: return bytes - 1 - random.below(16);
+    case 3: return random.below(bytes);
+    default: return (bytes / 4 + random.below(bytes / 2)) & ~std::uint64_t{7};
+  }
+}
+
+std::uint64_t drawn_address(const Layout& layout, SplitMix64& random) {
+  return layout.address[random.next() % layout.count] + drawn_offset(kMappingBytes, random);
+}
+
+constexpr Contents kLayouts[] = {Contents::mixed, Contents::own, Contents::small, Contents::own, Contents::same};
+
+// --- numbers ---------------------------------------------------------------------------------------------------------
+
+/// Most are small, so that counted loops end; others are what arithmetic goes wrong at.
+std::uint64_t drawn_number(SplitMix64& random) {
+  const std::uint64_t drawn = random.next();
+  switch (drawn % 10) {
+    case 0: return 0 - (drawn >> 8) % 16;
+    case 1: return std::uint64_t{1} << (drawn >> 8) % 64;
+    case 2: return static_cast<std::uint32_t>(drawn >> 8);
+    case 3: return 0x7FFF'FFFF'FFFF'FFFF + (drawn >> 8) % 3;
+    case 4: return 0x7FFF'FFFF + (drawn >> 8) % 3;
+    case 5: return random.next();
+    case 6: return (drawn >> 8) % 12;
+    default: return (drawn >> 8) % 4;
+  }
+}
+
+std::uint64_t word_at(std::span<const std::byte> frame, std::uint32_t slot) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, frame.data() + slot, sizeof word);
+  return word;
+}
+
+void put_word(std::span<std::byte> frame, std::uint32_t slot, std::uint64_t word) {
+  std::memcpy(frame.data() + slot, &word, sizeof word);
+}
+
+// --- a run -----------------------------------------------------------------------------------------------------------
+
+class RunDraw {
+ public:
+  RunDraw(const Subject& subject, const Arena& arena, const Layout& layout, SplitMix64& random)
+      : subject_(subject), arena_(arena), random_(random) {
+    run_.layout = &layout;
+    run_.frame.resize(subject.frame_bytes);
+    draw_windows();
+    draw_frame();
+  }
+
+  /// Returns the steps that the run takes; the run is nothing when it takes too many.
+  std::uint64_t settle() {
+    const bool keeps_misses = random_.one_in(6);
+    for (int attempt = 1;; ++attempt) {
+      const region::Outcome outcome = interpret();
+      if (!outcome.exit) return outcome.steps;
+      const bool is_early = *outcome.exit == region::Exit::miss && !took_way_back();
+      if (!is_early || keeps_misses || attempt == kAttempts) return finish(outcome);
+      move_after_miss();
+    }
+  }
+  [[nodiscard]] bool ended() const { return ended_; }
+  Run take() { return std::move(run_); }
+
+ private:
+  void draw_windows() {
+    const Layout& layout = *run_.layout;
+    const bool is_own = layout.kind == Contents::own;
+    const bool is_shared = is_own || random_.one_in(3);
+    const std::size_t shared = is_own ? 0 : random_.below(layout.count);
+    for (std::uint32_t w = 0; w < subject_.region.windows; ++w) {
+      const std::size_t mapping = is_shared ? shared : random_.next() % layout.count;
+      const auto host = reinterpret_cast<std::uint64_t>(arena_.mapping(mapping).data());
+      region::Window window{layout.address[mapping], kMappingBytes, host - layout.address[mapping]};
+      if (random_.one_in(4)) cut(window);
+      run_.windows.push_back(window);
+    }
+  }
+
+  /// Leaves a part of the window. Bytes outside of it are its neighbours, which no access may touch.
+  void cut(region::Window& window) {
+    const std::uint64_t from = random_.next() % 64;
+    window.lo += from;
+    window.span = random_.one_in(8) ? random_.next() % 24 : window.span - from - random_.next() % 64;
+  }
+
+  std::uint64_t address_in(const region::Window& window) {
+    return window.lo + drawn_offset(std::max<std::uint64_t>(window.span, 64), random_);
+  }
+
+  void draw_frame() {
+    for (std::size_t at = 0; at < run_.frame.size(); at += 8)
+      put_word(run_.frame, static_cast<std::uint32_t>(at), random_.next());
+    for (const region::Variable& v : subject_.region.variables) draw_variable(v);
+    for (std::uint32_t w = 0; w < run_.windows.size(); ++w) {
+      std::uint64_t base = address_in(run_.windows[w]);
+      if (w > 0 && random_.one_in(3))
+        base = word_at(run_.frame, subject_.bases[w - 1].slot) + random_.next() % 129 - 64;
+      put_word(run_.frame, subject_.bases[w].slot, random_.one_in(24) ? random_.next() : base);
+    }
+    for (const region::Variable& v : subject_.region.variables) relate(v);
+    draw_budget();
+  }
+
+  void draw_variable(const region::Variable& v) {
+    const std::uint64_t bits = drawn_number(random_);
+    if (v.type == region::Type::i64) return put_word(run_.frame, v.slot, bits);
+    const auto flags = static_cast<std::uint32_t>(random_.next());
+    std::memcpy(run_.frame.data() + v.slot, &flags, sizeof flags);
+  }
+
+  /// A word that no address comes from may be the end of a range, or another address.
+  void relate(const region::Variable& v) {
+    const auto is_home = [&](const Home& home) { return home.slot == v.slot; };
+    if (v.type != region::Type::i64 || run_.windows.empty() || !random_.one_in(4)) return;
+    if (std::any_of(subject_.bases.begin(), subject_.bases.end(), is_home)) return;
+    const std::uint64_t base = word_at(run_.frame, subject_.bases[random_.next() % subject_.bases.size()].slot);
+    put_word(run_.frame, v.slot, base + (random_.next() % 12 << random_.next() % 4));
+  }
+
+  void draw_budget() {
+    const std::uint64_t most =
+        std::clamp<std::uint64_t>(4000 / std::max<std::size_t>(subject_.region.insts.size(), 1), 3, 40);
+    const std::uint64_t budget = random_.one_in(3) ? 1 + random_.next() % 3 : 1 + most / 2 + random_.next() % most;
+    put_word(run_.frame, offsetof(region::FrameHead, budget), budget);
+  }
+
+  region::Outcome interpret() {
+    arena_.load(run_.layout->contents);
+    run_.expected_frame = run_.frame;
+    return region::interpret(subject_.region, run_.expected_frame, run_.windows, kStepsOfOne);
+  }
+
+  [[nodiscard]] bool took_way_back() const {
+    constexpr std::uint32_t kBudget = offsetof(region::FrameHead, budget);
+    return word_at(run_.frame, kBudget) != word_at(run_.expected_frame, kBudget);
+  }
+
+  std::uint64_t finish(const region::Outcome& outcome) {
+    run_.exit = *outcome.exit;
+    run_.took_way_back = took_way_back();
+    digest_of(arena_, run_.expected_digest);
+    ended_ = true;
+    return outcome.steps;
+  }
+
+  /// Moves the word that the address came from, so that the access hits. Where that has not helped, moves the origin,
+  /// then the window.
+  void move_after_miss() {
+    const std::uint64_t address = word_at(run_.expected_frame, offsetof(region::FrameHead, exit_address));
+    std::uint32_t w = 0;
+    std::memcpy(&w, run_.expected_frame.data() + offsetof(region::FrameHead, exit_window), sizeof w);
+    const std::uint64_t distance = address_in(run_.windows[w]) - address;
+    if (address == missed_address_ && w == missed_window_) stuck_ |= 1u << w;
+    missed_address_ = address, missed_window_ = w;
+    if ((stuck_ >> w & 1) == 0) return move(subject_.bases[w], distance);
+    if (subject_.origin && !moved_origin_) {
+      moved_origin_ = true;
+      return move(*subject_.origin, distance);
+    }
+    run_.windows[w].delta += distance;
+    run_.windows[w].lo -= distance;
+  }
+
+  void move(const Home& home, std::uint64_t distance) {
+    put_word(run_.frame, home.slot, word_at(run_.frame, home.slot) + distance / home.step * home.step);
+  }
+
+  const Subject& subject_;
+  const Arena& arena_;
+  SplitMix64& random_;
+  Run run_;
+  std::uint64_t missed_address_ = 0;
+  std::uint32_t missed_window_ = UINT32_MAX;
+  std::uint32_t stuck_ = 0;  ///< windows whose addresses do not follow the word that they come from
+  bool moved_origin_ = false;
+  bool ended_ = false;
+};
+
+void count(Coverage& coverage, const Run& run) {
+  ++coverage.runs;
+  coverage.rounds += run.took_way_back ? 1 : 0;
+  switch (run.exit) {
+    case region::Exit::left:
+    case region::Exit::last: ++coverage.left; break;
+    case region::Exit::budget: ++coverage.spent; break;
+    case region::Exit::miss: ++coverage.missed; break;
+  }
+}
+
+/// Says whether the runs show all that a region with ways back can do.
+bool is_enough(const Coverage& coverage) {
+  return std::min({coverage.rounds, coverage.left, coverage.spent}) >= 2;
+}
+
+}  // namespace
+
+Result<Arena> Arena::make() {
+  Arena arena;
+  for (std::size_t m = 0; m < kMappings; ++m) {
+    TRY(auto mapping, os::GuardedMapping::make(kMappingBytes));
+    std::fill(mapping.bytes().begin(), mapping.bytes().end(), kCanary);
+    arena.mappings_.push_back(std::move(mapping));
+  }
+  return arena;
+}
+
+bool Arena::is_intact() const {
+  return std::all_of(mappings_.begin(), mappings_.end(), [](const os::GuardedMapping& mapping) {
+    const auto canaries = mapping.bytes().first(mapping.bytes().size() - kMappingBytes);
+    return std::all_of(canaries.begin(), canaries.end(), [](std::byte b) { return b == kCanary; });
+  });
+}
+
+std::span<std::byte> Arena::mapping(std::size_t number) const {
+  const auto bytes = mappings_[number].bytes();
+  return bytes.last(kMappingBytes);
+}
+
+void Arena::load(std::span<const std::byte> contents) const {
+  for (std::size_t m = 0; m < kMappings; ++m)
+    std::memcpy(mapping(m).data(), contents.data() + m * kMappingBytes, kMappingBytes);
+}
+
+std::vector<std::byte> Arena::contents() const {
+  std::vector<std::byte> all;
+  for (std::size_t m = 0; m < kMappings; ++m) all.insert(all.end(), mapping(m).begin(), mapping(m).end());
+  return all;
+}
+
+void digest_of(const Arena& arena, std::uint64_t (&digest)[2]) {
+  digest[0] = digest[1] = 0;
+  for (std::size_t m = 0; m < kMappings; ++m) {
+    const XXH128_hash_t part = XXH3_128bits_withSeed(arena.mapping(m).data(), kMappingBytes, digest[0] ^ m);
+    digest[0] = part.low64, digest[1] ^= part.high64;
+  }
+}
+
+Draw draw_runs(const Subject& subject, const Options& options, const Arena& arena) {
+  Draw draw;
+  SplitMix64 random(options.seed);
+  for (const Contents contents : kLayouts) draw.layouts.push_back(drawn_layout(contents, random));
+  std::uint64_t steps = 0;
+  for (std::uint32_t i = 0; i < kRunsFactor * options.runs; ++i) {
+    const bool is_long = steps > kStepsOfAll && i > options.runs / 4;
+    if ((i >= options.runs || is_long) && is_enough(draw.coverage)) break;
+    if (steps > kRunsFactor * kStepsOfAll) break;
+    RunDraw one(subject, arena, draw.layouts[i % draw.layouts.size()], random);
+    steps += one.settle();
+    if (!one.ended()) continue;
+    draw.runs.push_back(one.take());
+    count(draw.coverage, draw.runs.back());
+  }
+  return draw;
+}
+
+}  // namespace trident::trials

@@ -1,0 +1,53 @@
+// Tries the machine code of a region: it must do in a sandboxed child, on drawn frames and memory, what the interpreter
+// does. Nothing is published before its trials.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jit/codegen/region.h"
+#include "jit/region/region.h"
+#include "runtime/base/result.h"
+
+namespace trident::trials {
+
+/// A word of the frame from which addresses come.
+struct Home {
+  std::uint32_t slot = 0;
+  std::uint64_t step = 1;  ///< the draw moves it by multiples of this
+};
+
+/// Code under trial.
+struct Subject {
+  const region::Region& region;  ///< passes region::check()
+  codegen::RegionEntry entry = nullptr;
+  std::uint32_t frame_bytes = 0;  ///< a multiple of 8
+  std::vector<Home> bases;        ///< of each window: its addresses come from here
+  std::optional<Home> origin{};   ///< addresses of all windows may come from here
+};
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint32_t runs = 96;             ///< fewer where a run takes many steps
+  std::uint64_t cpu_ns = 100'000'000;  ///< of the child
+};
+
+/// How control went in the runs, by the interpreter.
+struct Coverage {
+  std::uint32_t runs = 0;
+  std::uint32_t rounds = 0;                       ///< runs that used some of the budget: they took a way back
+  std::uint32_t left = 0, missed = 0, spent = 0;  ///< by exit; spent: the budget was used up
+};
+
+struct Verdict {
+  Coverage coverage;
+  std::string difference;  ///< the first one, in words; empty when all runs were the same
+  [[nodiscard]] bool same() const { return difference.empty(); }
+};
+
+/// Depends on nothing but subject and options. Errors: OsError when memory or a child cannot be had.
+Result<Verdict> try_out(const Subject& subject, const Options& options);
+
+}  // namespace trident::trials
