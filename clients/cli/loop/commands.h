@@ -5,6 +5,7 @@
 
 namespace trident::cli {
 
+void add_loop_command(Verb app, int& status);
 /// A part of `trident oracle`.
 void add_oracle_loops_command(Verb oracle, int& status);
 

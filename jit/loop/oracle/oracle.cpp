@@ -98,15 +98,21 @@ Result<Row> parse(std::string_view text) {
   }
 }
 
+/// The limit that a loop exceeds which cannot be lifted.
+Reason limit_of(const Loop& loop) {
+  return window_bases(loop).size() > TRIDENT_LOOP_WINDOWS_MAX ? Reason::windows : Reason::too_long;
+}
+
 /// Nothing when the loop of the row compiles.
-Result<std::optional<Refusal>> refusal_of(const Row& row) {
+std::optional<Refusal> refusal_of(const Row& row) {
   const auto found = discover({row.head, row.bytes}, row.head);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return std::optional(*refusal);
   const Loop& loop = std::get<Loop>(found);
   // Another loop may have the same head. The row asks for the one that its tail closes.
   if (row.tail && loop.instructions.count(*row.tail) == 0) return std::optional(Refusal{Reason::not_a_loop, *row.tail});
-  TRY(const region::Region region, lift(loop));
-  if (polls(region)) return std::optional(Refusal{Reason::polling, row.head});
+  const auto region = lift(loop);
+  if (!region.ok()) return std::optional(Refusal{limit_of(loop), row.head});
+  if (polls(*region)) return std::optional(Refusal{Reason::polling, row.head});
   return std::optional<Refusal>();
 }
 
@@ -144,7 +150,7 @@ std::string Verdict::difference() const {
 
 Result<Verdict> check(std::string_view text) {
   TRY(const Row row, parse(text));
-  TRY(const auto refusal, refusal_of(row));
+  const auto refusal = refusal_of(row);
   Verdict verdict{.name = row.name, .expected = row.expected, .compiles = !refusal, .refusal = {}};
   if (refusal) verdict.refusal = *refusal;
   return verdict;
