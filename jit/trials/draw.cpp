@@ -1,10 +1,9 @@
 #include "jit/trials/draw.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "runtime/base/split_mix.h"
 
 namespace trident::trials {
 namespace {
@@ -58,7 +57,7 @@ Layout drawn_layout(Contents kind, SplitMix64& random) {
   layout.kind = kind;
   // The upper half of an address is then a number that is 0.
   if (kind == Contents::own) layout.address[0] &= 0xFFFF'FFFF;
-  layout.contents.resize(kMappings * kMappingBytes);
+  layout.contents.resize(Arena::kMemoryBytes);
   for (std::size_t at = 0; at < layout.contents.size(); at += 8) {
     const std::uint64_t word = drawn_word(layout, random);
     std::memcpy(layout.contents.data() + at, &word, sizeof word);
@@ -200,20 +199,19 @@ class RunDraw {
   }
 
   region::Outcome interpret() {
-    arena_.load(run_.layout->contents);
-    run_.expected_frame = run_.frame;
-    return region::interpret(subject_.region, run_.expected_frame, run_.windows, kStepsOfOne);
+    set_up(run_, arena_);
+    return trials::interpret(subject_, run_, arena_, kStepsOfOne);
   }
 
   [[nodiscard]] bool took_way_back() const {
     constexpr std::uint32_t kBudget = offsetof(region::FrameHead, budget);
-    return word_at(run_.frame, kBudget) != word_at(run_.expected_frame, kBudget);
+    return word_at(run_.frame, kBudget) != word_at(arena_.frame(), kBudget);
   }
 
   std::uint64_t finish(const region::Outcome& outcome) {
     run_.exit = *outcome.exit;
     run_.took_way_back = took_way_back();
-    digest_of(arena_, run_.expected_digest);
+    run_.expected = arena_.digest();
     ended_ = true;
     return outcome.steps;
   }
@@ -221,9 +219,9 @@ class RunDraw {
   /// Moves the word that the address came from, so that the access hits. Where that has not helped, moves the origin,
   /// then the window.
   void move_after_miss() {
-    const std::uint64_t address = word_at(run_.expected_frame, offsetof(region::FrameHead, exit_address));
+    const std::uint64_t address = word_at(arena_.frame(), offsetof(region::FrameHead, exit_address));
     std::uint32_t w = 0;
-    std::memcpy(&w, run_.expected_frame.data() + offsetof(region::FrameHead, exit_window), sizeof w);
+    std::memcpy(&w, arena_.frame().data() + offsetof(region::FrameHead, exit_window), sizeof w);
     const std::uint64_t distance = address_in(run_.windows[w]) - address;
     if (address == missed_address_ && w == missed_window_) stuck_ |= 1u << w;
     missed_address_ = address, missed_window_ = w;
@@ -269,45 +267,20 @@ bool is_enough(const Coverage& coverage) {
 
 }  // namespace
 
-Result<Arena> Arena::make() {
-  Arena arena;
-  for (std::size_t m = 0; m < kMappings; ++m) {
-    TRY(auto mapping, os::GuardedMapping::make(kMappingBytes));
-    std::fill(mapping.bytes().begin(), mapping.bytes().end(), kCanary);
-    arena.mappings_.push_back(std::move(mapping));
-  }
-  return arena;
+void set_up(const Run& run, const Arena& arena) {
+  std::memcpy(arena.frame().data(), run.frame.data(), run.frame.size());
+  std::memcpy(arena.memory().data(), run.layout->contents.data(), Arena::kMemoryBytes);
 }
 
-bool Arena::is_intact() const {
-  return std::all_of(mappings_.begin(), mappings_.end(), [](const os::GuardedMapping& mapping) {
-    const auto canaries = mapping.bytes().first(mapping.bytes().size() - kMappingBytes);
-    return std::all_of(canaries.begin(), canaries.end(), [](std::byte b) { return b == kCanary; });
-  });
+region::Outcome interpret(const Subject& subject, const Run& run, const Arena& arena, std::uint64_t steps) {
+  const region::Outcome outcome = region::interpret(subject.region, arena.frame(), run.windows, steps);
+  for (const region::Variable& v : subject.region.variables)
+    if (v.scratch) std::memcpy(arena.frame().data() + v.slot, run.frame.data() + v.slot, bytes_of(v.type));
+  return outcome;
 }
 
-std::span<std::byte> Arena::mapping(std::size_t number) const {
-  const auto bytes = mappings_[number].bytes();
-  return bytes.last(kMappingBytes);
-}
-
-void Arena::load(std::span<const std::byte> contents) const {
-  for (std::size_t m = 0; m < kMappings; ++m)
-    std::memcpy(mapping(m).data(), contents.data() + m * kMappingBytes, kMappingBytes);
-}
-
-std::vector<std::byte> Arena::contents() const {
-  std::vector<std::byte> all;
-  for (std::size_t m = 0; m < kMappings; ++m) all.insert(all.end(), mapping(m).begin(), mapping(m).end());
-  return all;
-}
-
-void digest_of(const Arena& arena, std::uint64_t (&digest)[2]) {
-  digest[0] = digest[1] = 0;
-  for (std::size_t m = 0; m < kMappings; ++m) {
-    const XXH128_hash_t part = XXH3_128bits_withSeed(arena.mapping(m).data(), kMappingBytes, digest[0] ^ m);
-    digest[0] = part.low64, digest[1] ^= part.high64;
-  }
+std::size_t runs_max(const Options& options) {
+  return kRunsFactor * std::size_t{options.runs};
 }
 
 Draw draw_runs(const Subject& subject, const Options& options, const Arena& arena) {
@@ -315,7 +288,7 @@ Draw draw_runs(const Subject& subject, const Options& options, const Arena& aren
   SplitMix64 random(options.seed);
   for (const Contents contents : kLayouts) draw.layouts.push_back(drawn_layout(contents, random));
   std::uint64_t steps = 0;
-  for (std::uint32_t i = 0; i < kRunsFactor * options.runs; ++i) {
+  for (std::size_t i = 0; i < runs_max(options); ++i) {
     const bool is_long = steps > kStepsOfAll && i > options.runs / 4;
     if ((i >= options.runs || is_long) && is_enough(draw.coverage)) break;
     if (steps > kRunsFactor * kStepsOfAll) break;

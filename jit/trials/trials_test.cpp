@@ -169,11 +169,11 @@ TEST(Trials, AnyBehaviourOfTheCodeIsAVerdict) {
     std::vector<std::uint8_t> code;
     const char* difference;
   } faults[] = {
-      {{0x0F, 0x0B}, "run 0: the code crashed (SIGILL)"},                             // ud2
-      {{0xEB, 0xFE}, "run 0: the code timed out"},                                    // jmp .
-      {{0xC6, 0x47, 0xF8, 0x01, 0xC3}, "run 0: the code wrote outside its outputs"},  // mov byte [rdi-8], 1; ret
-      {{0xC6, 0x47, 0x38, 0x01, 0xC3}, "run 0: the code crashed (SIGSEGV)"},          // behind the frame: its last word
-      {{0xC3}, "run 0: "},                                                            // ret: nothing is done
+      {{0x0F, 0x0B}, "run 0: the code crashed (SIGILL)"},                     // ud2
+      {{0xEB, 0xFE}, "run 0: the code timed out"},                            // jmp .
+      {{0xC6, 0x47, 0xF8, 0x01, 0xC3}, "run 0: the code crashed (SIGSEGV)"},  // mov byte [rdi-8], 1; ret
+      {{0xC6, 0x47, 0x38, 0x01, 0xC3}, "run 0: "},                            // mov byte [rdi+56], 1; ret
+      {{0xC3}, "run 0: "},                                                    // ret: nothing is done
   };
   for (const auto& [code, difference] : faults)
     EXPECT_EQ(verdict_of_bytes(code).difference.substr(0, std::string(difference).size()), difference);
