@@ -56,7 +56,7 @@ static void set_options(trident_unicorn* h, const trident_unicorn_options* optio
   h->budget = or_default(options->budget, 65536);
   h->shadow_first = or_default(options->shadow_first, 8);
   h->shadow_shift = COPY_MIN(or_default(options->shadow_shift, 16), 63u);
-  h->sample_ms = or_default(options->sample_ms, 1500);
+  h->sample_blocks = or_default(options->sample_blocks, 8000000);
   h->adopt_bytes_max = options->adopt_bytes_max != 0 ? COPY_MIN(options->adopt_bytes_max, adopt_max) : adopt_max;
 }
 
@@ -128,7 +128,7 @@ void trident_unicorn_written(trident_unicorn* h, uint64_t base, uint64_t size) {
 }
 
 trident_status trident_unicorn_loop(trident_unicorn* h, uint64_t head) {
-  return trident_unicorn_add_head(h, head);
+  return trident_unicorn_add_head(h, head, 1);
 }
 
 static void add_head_to_stats(const struct head* head, trident_unicorn_stats* stats) {
@@ -148,9 +148,7 @@ void trident_unicorn_get_stats(const trident_unicorn* h, trident_unicorn_stats* 
   now.installed = h->installed;
   now.refused = h->refused;
   now.unhooked = h->unhooked;
-  now.sampled_ns = h->sampling.sampled_ns;
-  if (h->sampling.is_on && h->sampling.count != 0)
-    now.sampled_ns += trident_unicorn_now_ns() - h->sampling.turn_begin_ns;
+  now.sampled_blocks = h->sampling.watched + (h->sampling.is_on ? h->sampling.count : 0);
   now.adopted_bytes = h->memory.adopted_bytes;
   for (uint32_t i = 0; i < h->head_count; ++i) add_head_to_stats(h->heads[i], &now);
   memcpy(stats, &now, COPY_MIN(stats->struct_size, sizeof now));

@@ -16,6 +16,11 @@
 #define HOST_PAGE_BYTES 4096u
 #define STATE_REGISTERS 33u /* x0..x30, sp, nzcv */
 
+struct address_set {
+  uint64_t* slots;
+  uint32_t slot_count, count;
+};
+
 /* Memory of ours that stands in for a region of uc_mem_map(). */
 struct block {
   struct block* next;
@@ -43,18 +48,21 @@ struct memory {
   uint32_t listed_count;
   uint64_t generation; /* grows whenever pieces change */
   uint64_t adopted_bytes;
-  uint64_t* code_pages; /* hash set of page numbers + 1 */
-  uint32_t code_page_count, code_page_slots;
-  int is_stale; /* a change was announced */
+  struct address_set code_pages; /* by number: those that Unicorn has translated code of */
+  int is_stale;                  /* a change was announced */
 };
 
 struct sampling {
   uc_hook blocks, edges;
   int is_on;
-  uint64_t last_end; /* of the block before */
-  uint64_t count;    /* of blocks in this turn */
-  uint64_t turn_begin_ns, turn_ns, next_turn_ns, first_ns, sampled_ns;
-  uint32_t unseen_code; /* pages that got code since the last turn */
+  uint32_t turns;
+  uint64_t last_end;     /* of the block before */
+  uint64_t count, limit; /* of blocks in this turn */
+  uint64_t watched;      /* blocks in the turns before */
+  uint64_t first_ns;     /* when the guest was first seen to run */
+  uint64_t next_turn_ns; /* of all code */
+  uint64_t edges_told;
+  struct address_set seen; /* blocks that were translated once */
 };
 
 struct worth {
@@ -64,6 +72,7 @@ struct worth {
   double native_ns, entry_ns;
   double timed_ns, timed_rounds;
   uint64_t timed;
+  uint64_t told_entries, told_iterations;
 };
 
 struct shadow;
@@ -105,7 +114,7 @@ struct head {
 struct trident_unicorn {
   uc_engine* uc;
   trident_loops* loops;
-  uint32_t flags, budget, shadow_first, shadow_shift, sample_ms;
+  uint32_t flags, budget, shadow_first, shadow_shift, sample_blocks;
   uint64_t adopt_bytes_max;
   int is_paused;
   uint32_t page_bytes;
@@ -121,6 +130,12 @@ struct trident_unicorn {
 trident_status trident_unicorn_fail(trident_status status, const char* sentence);
 uint64_t trident_unicorn_now_ns(void);
 
+/* address_set.c */
+int trident_unicorn_set_has(const struct address_set* set, uint64_t address);
+/* Returns 1 if the address is new, -1 if there is no memory to note it. */
+int trident_unicorn_set_add(struct address_set* set, uint64_t address);
+void trident_unicorn_set_free(struct address_set* set);
+
 /* memory.c */
 trident_status trident_unicorn_memory_open(trident_unicorn* h, const trident_unicorn_options* options);
 void trident_unicorn_memory_close(trident_unicorn* h);
@@ -128,17 +143,20 @@ trident_status trident_unicorn_memory_refresh(trident_unicorn* h);
 /* Returns whether memory that the loop touches is still where the handle thinks. */
 int trident_unicorn_memory_holds(trident_unicorn* h, struct head* head);
 const struct piece* trident_unicorn_piece_of(const trident_unicorn* h, uint64_t address);
-/* Tells that Unicorn has translated code at [address, address + size). Returns whether its page had none before. */
-int trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size);
+/* Tells that Unicorn has translated code at [address, address + size). */
+void trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size);
 void trident_unicorn_drop_translations(trident_unicorn* h, int executable_only);
 
 /* sampling.c */
 trident_status trident_unicorn_sampling_open(trident_unicorn* h);
+/* Watches all code for a while, if it is time for that. */
 void trident_unicorn_sampling_close(trident_unicorn* h);
 void trident_unicorn_sampling_turn(trident_unicorn* h, uint64_t now_ns);
 
 /* heads.c */
-trident_status trident_unicorn_add_head(trident_unicorn* h, uint64_t address);
+/* Submits the loop of a head, if it is not there. `was_named`: by the program, so a loop that was given up is tried
+ * again. */
+trident_status trident_unicorn_add_head(trident_unicorn* h, uint64_t address, int was_named);
 void trident_unicorn_remove_heads(trident_unicorn* h);
 /* Takes the loop's hooks away for good. */
 void trident_unicorn_give_up(struct head* head, uint32_t state, const char* note);
@@ -169,6 +187,9 @@ double trident_unicorn_arrival_ns(void);
 /* worth.c */
 void trident_unicorn_worth_of_guest(struct head* head, uint64_t ns, uint64_t arrivals, uint64_t rounds);
 void trident_unicorn_worth_of_entry(struct head* head, uint64_t ns, uint64_t rounds);
+
+/* Tells the daemon's statistics of the rounds since the last call. */
+void trident_unicorn_worth_tell(struct head* head);
 
 /* branches.c */
 /* Returns whether `word`, at `address`, is a branch to an address that stands in it. */

@@ -11,9 +11,10 @@
 
 #define CODE_BEFORE 4096u
 #define CODE_AFTER 12288u
-#define WAITING_NS UINT64_C(20000000)
+#define WAITING_NS UINT64_C(500000000) /* an engine that is loaded first takes a while */
 #define CLOCK_EVERY_ARRIVALS 256u
-#define SUBMISSIONS_MAX 8u
+#define SUBMISSIONS_MAX 8u /* of code that is rewritten */
+#define SUBMISSIONS_OF_SAMPLING_MAX 3u
 
 int trident_unicorn_hook_block(trident_unicorn* h, uc_hook* hook, void* callback, void* data, uint64_t address) {
   if (uc_hook_add(h->uc, hook, UC_HOOK_BLOCK, callback, data, address, address) != UC_ERR_OK) return 0;
@@ -78,6 +79,7 @@ static struct head* find(trident_unicorn* h, uint64_t address) {
 }
 
 static void forget_loop(struct head* head) {
+  trident_unicorn_worth_tell(head);
   if (head->loop != NULL) trident_loop_close(head->loop);
   head->loop = NULL;
   head->is_ready = 0;
@@ -90,6 +92,8 @@ static trident_status ask_again(struct head* head) {
   head->shadow_tries = head->misses_in_a_row = 0;
   head->passed = 0;
   memset(&head->worth, 0, sizeof head->worth);
+  head->worth.told_entries = head->entries;
+  head->worth.told_iterations = head->iterations;
   const trident_status status = submit(head);
   if (status != TRIDENT_OK)
     trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, trident_unicorn_error());
@@ -98,13 +102,16 @@ static trident_status ask_again(struct head* head) {
   return status;
 }
 
-trident_status trident_unicorn_add_head(trident_unicorn* h, uint64_t address) {
+/* A loop that sampling comes upon again may pay by now; one that was refused is refused again. */
+static int is_worth_asking(const struct head* head, int was_named) {
+  if (head->state == TRIDENT_UNICORN_WAITING || head->state == TRIDENT_UNICORN_INSTALLED) return 0;
+  if (was_named) return 1;
+  return head->state == TRIDENT_UNICORN_UNHOOKED && head->submissions < SUBMISSIONS_OF_SAMPLING_MAX;
+}
+
+trident_status trident_unicorn_add_head(trident_unicorn* h, uint64_t address, int was_named) {
   struct head* head = find(h, address);
-  if (head != NULL) {
-    const int is_final = head->state == TRIDENT_UNICORN_MISMATCHED || head->submissions >= SUBMISSIONS_MAX;
-    const int is_live = head->state == TRIDENT_UNICORN_WAITING || head->state == TRIDENT_UNICORN_INSTALLED;
-    return is_live ? TRIDENT_OK : is_final ? TRIDENT_E_LIMIT : ask_again(head);
-  }
+  if (head != NULL) return is_worth_asking(head, was_named) ? ask_again(head) : TRIDENT_OK;
   if (h->head_count == HEADS_MAX) return trident_unicorn_fail(TRIDENT_E_LIMIT, "there are 256 loops already");
   head = calloc(1, sizeof *head);
   if (head == NULL) return trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory for a loop");

@@ -37,41 +37,6 @@ const struct piece* trident_unicorn_piece_of(const trident_unicorn* h, uint64_t 
   return NULL;
 }
 
-/* ---- Pages with code: a hash set. */
-
-static uint32_t slot_of(const struct memory* m, uint64_t page) {
-  uint64_t slot = page * 0x9E3779B97F4A7C15u >> 32;
-  for (;; ++slot) {
-    const uint64_t held = m->code_pages[slot & (m->code_page_slots - 1)];
-    if (held == 0 || held == page + 1) return (uint32_t)(slot & (m->code_page_slots - 1));
-  }
-}
-
-static int has_code(const struct memory* m, uint64_t page) {
-  return m->code_page_slots != 0 && m->code_pages[slot_of(m, page)] != 0;
-}
-
-static int grow_code_pages(struct memory* m) {
-  struct memory larger = *m;
-  larger.code_page_slots = m->code_page_slots == 0 ? 256 : m->code_page_slots * 2;
-  larger.code_pages = calloc(larger.code_page_slots, sizeof *larger.code_pages);
-  if (larger.code_pages == NULL) return 0;
-  for (uint32_t i = 0; i < m->code_page_slots; ++i)
-    if (m->code_pages[i] != 0) larger.code_pages[slot_of(&larger, m->code_pages[i] - 1)] = m->code_pages[i];
-  free(m->code_pages);
-  *m = larger;
-  return 1;
-}
-
-static int add_code_page(struct memory* m, uint64_t page) {
-  if (m->code_page_count * 2 >= m->code_page_slots && !grow_code_pages(m)) return 0;
-  uint64_t* const slot = &m->code_pages[slot_of(m, page)];
-  if (*slot != 0) return 0;
-  *slot = page + 1;
-  ++m->code_page_count;
-  return 1;
-}
-
 /* ---- What the loops may touch. */
 
 static void declare(trident_unicorn* h, const struct piece* piece, uint64_t begin, uint64_t last,
@@ -87,12 +52,16 @@ static uint32_t permissions_of(const trident_unicorn* h, const struct piece* pie
   return piece->perms | (is_watched ? TRIDENT_LOOP_WRITE : 0u);
 }
 
+static int has_code(const trident_unicorn* h, uint64_t page) {
+  return trident_unicorn_set_has(&h->memory.code_pages, page);
+}
+
 /* Declares the pages with code around `page` as executable. Returns the last of them. */
 static uint64_t declare_code_around(trident_unicorn* h, const struct piece* piece, uint64_t page) {
   const uint64_t first_page = piece->begin / PAGE_BYTES, last_page = piece->last / PAGE_BYTES;
   uint64_t from = page, to = page;
-  while (from > first_page && has_code(&h->memory, from - 1)) --from;
-  while (to < last_page && has_code(&h->memory, to + 1)) ++to;
+  while (from > first_page && has_code(h, from - 1)) --from;
+  while (to < last_page && has_code(h, to + 1)) ++to;
   uint64_t begin = from * PAGE_BYTES, last = to * PAGE_BYTES + (PAGE_BYTES - 1);
   if (begin < piece->begin) begin = piece->begin;
   if (last > piece->last) last = piece->last;
@@ -109,21 +78,17 @@ static void declare_piece(trident_unicorn* h, const struct piece* piece) {
   }
   declare(h, piece, piece->begin, piece->last, piece->perms & (uint32_t)~UC_PROT_EXEC);
   const uint64_t last_page = piece->last / PAGE_BYTES;
-  for (uint64_t page = piece->begin / PAGE_BYTES; page <= last_page && h->memory.code_page_count != 0; ++page)
-    if (has_code(&h->memory, page)) page = declare_code_around(h, piece, page);
+  for (uint64_t page = piece->begin / PAGE_BYTES; page <= last_page && h->memory.code_pages.count != 0; ++page)
+    if (has_code(h, page)) page = declare_code_around(h, piece, page);
 }
 
-int trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size) {
-  const uint64_t last_page = (address + (size != 0 ? size - 1 : 0)) / PAGE_BYTES;
-  int is_first = 0;
-  for (uint64_t page = address / PAGE_BYTES; page <= last_page; ++page) {
-    if (!add_code_page(&h->memory, page)) continue;
-    is_first = 1;
-    const struct piece* const piece =
-        trident_unicorn_piece_of(h, page == address / PAGE_BYTES ? address : page * PAGE_BYTES);
+void trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size) {
+  const uint64_t first_page = address / PAGE_BYTES, last_page = (address + (size != 0 ? size - 1 : 0)) / PAGE_BYTES;
+  for (uint64_t page = first_page; page <= last_page; ++page) {
+    if (trident_unicorn_set_add(&h->memory.code_pages, page) == 0) continue;
+    const struct piece* const piece = trident_unicorn_piece_of(h, page == first_page ? address : page * PAGE_BYTES);
     if (piece != NULL && piece->host != NULL && is_script_memory(piece)) declare_code_around(h, piece, page);
   }
-  return is_first;
 }
 
 void trident_unicorn_drop_translations(trident_unicorn* h, int executable_only) {
@@ -403,7 +368,7 @@ int trident_unicorn_memory_holds(trident_unicorn* h, struct head* head) {
 trident_status trident_unicorn_memory_open(trident_unicorn* h, const trident_unicorn_options* options) {
   struct memory* const m = &h->memory;
   m->named = calloc(options->region_count + 1, sizeof *m->named);
-  if (m->named == NULL || !grow_code_pages(m)) return trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory");
+  if (m->named == NULL) return trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory");
   if (options->region_count != 0) memcpy(m->named, options->regions, options->region_count * sizeof *m->named);
   m->named_count = options->region_count;
   const trident_status status = trident_unicorn_memory_refresh(h);
@@ -430,5 +395,5 @@ void trident_unicorn_memory_close(trident_unicorn* h) {
   if (m->listed != NULL) uc_free(m->listed);
   free(m->pieces);
   free(m->named);
-  free(m->code_pages);
+  trident_unicorn_set_free(&m->code_pages);
 }

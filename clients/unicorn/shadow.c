@@ -155,7 +155,7 @@ static void run(struct head* head, struct shadow* s, uint64_t budget) {
   s->after = s->before;
   s->after.region.budget = budget;
   s->after.region.exit = TRIDENT_LOOP_REFUSED;
-  __atomic_load_n(&head->loop->entry, __ATOMIC_ACQUIRE)(&s->after, s->mirrors.windows);
+  head->loop->entry(&s->after, s->mirrors.windows);
   s->rounds = budget - s->after.region.budget;
 }
 
@@ -229,7 +229,7 @@ void trident_unicorn_shadow_begin(struct head* head) {
     return;
   }
   s->before.pc = head->address;
-  if (head->loop->checks != 0 && !trident_loop_look(head->loop, &s->before)) {
+  if (!trident_loop_look(head->loop, &s->before)) {
     free(s);
     ++head->not_entered;
     trident_unicorn_look_at_refusal(head);

@@ -56,13 +56,13 @@ typedef struct trident_unicorn_region {
 } trident_unicorn_region;
 
 typedef struct trident_unicorn_options {
-  uint32_t struct_size;  /* sizeof(trident_unicorn_options) */
-  uint32_t flags;        /* bits of enum trident_unicorn_flag */
-  uint32_t hot;          /* taken jumps back to a loop's head that make it hot; 0: 1024 */
-  uint32_t budget;       /* rounds of one entry, so that timeouts and other hooks are not kept waiting; 0: 65536 */
-  uint32_t shadow_first; /* shadow runs before the first entry; 0: 8 */
-  uint32_t shadow_shift; /* then one in 2^shadow_shift entries, and at most one a second; 0: 16 */
-  uint32_t sample_ms;    /* length of the first turn of sampling; 0: 1500 */
+  uint32_t struct_size;   /* sizeof(trident_unicorn_options) */
+  uint32_t flags;         /* bits of enum trident_unicorn_flag */
+  uint32_t hot;           /* taken jumps back to a loop's head that make it hot; 0: 1024 */
+  uint32_t budget;        /* rounds of one entry, so that timeouts and other hooks are not kept waiting; 0: 65536 */
+  uint32_t shadow_first;  /* shadow runs before the first entry; 0: 8 */
+  uint32_t shadow_shift;  /* then one in 2^shadow_shift entries, and at most one a second; 0: 16 */
+  uint32_t sample_blocks; /* blocks that are watched at first; 0: 8 million */
   uint32_t region_count;
   const trident_unicorn_region* regions;
   uint64_t adopt_bytes_max; /* larger regions are left alone; 0: 1 GiB */
@@ -76,7 +76,7 @@ typedef struct trident_unicorn_stats {
   uint64_t misses, not_entered; /* entries that ended at an access without a window; heads that were not entered */
   uint64_t shadows, mismatches; /* comparisons that were made, and those that failed */
   uint64_t native_ns;           /* estimated from one entry in 64 */
-  uint64_t sampled_ns;          /* time during which blocks were watched */
+  uint64_t sampled_blocks;      /* blocks that were watched, at some 7 ns each */
   uint64_t adopted_bytes;
 } trident_unicorn_stats;
 

@@ -20,6 +20,17 @@ void trident_unicorn_worth_of_guest(struct head* head, uint64_t ns, uint64_t arr
   if (w->guest_ns == 0 || least < w->guest_ns) w->guest_ns = least;
 }
 
+void trident_unicorn_worth_tell(struct head* head) {
+  struct worth* const w = &head->worth;
+  const double entries = (double)(head->entries - w->told_entries);
+  const double iterations = (double)(head->iterations - w->told_iterations);
+  if (head->loop == NULL || entries == 0 || w->timed == 0) return;
+  trident_loop_seen(head->loop, (uint64_t)(w->guest_ns * iterations),
+                    (uint64_t)(w->timed_ns / (double)w->timed * entries));
+  w->told_entries = head->entries;
+  w->told_iterations = head->iterations;
+}
+
 static double gain_of_batch(const struct worth* w) {
   double sum = 0, worst = 0;
   for (uint32_t i = 0; i < BATCH; ++i) {
@@ -40,6 +51,7 @@ void trident_unicorn_worth_of_entry(struct head* head, uint64_t ns, uint64_t rou
   if (w->guest_ns == 0) return;
   w->gains[w->samples % BATCH] = w->guest_ns * (double)rounds - price - LEAVE_NS;
   if (++w->samples % BATCH != 0) return;
+  trident_unicorn_worth_tell(head);
   w->batches_lost = gain_of_batch(w) < 0 ? w->batches_lost + 1 : 0;
   if (w->batches_lost >= 2 && (head->owner->flags & TRIDENT_UNICORN_VERIFY) == 0)
     trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "its rounds are too few to pay for an entry");

@@ -452,6 +452,35 @@ TEST_F(Offload, EachThreadHasAnEngineAndAHandle) {
   second.join();
 }
 
+TEST_F(Offload, WatchingEndsAndBeginsAgainForCodeThatIsNew) {
+  load(kFill);
+  guest_.write_code(kCode + 0x2000, kSum);
+  plain_.write_code(kCode + 0x2000, kSum);
+  trident_unicorn_options options = early();
+  options.hot = 64;
+  options.sample_blocks = 50;
+  guest_.attach(options);
+  run_both(repeated(kData, 5000, 1));
+  EXPECT_EQ(guest_.stats().heads, 0u);
+  EXPECT_LT(guest_.stats().sampled_blocks, 60u);
+  run_both(repeated(kData, 300, 20), kCode + 0x2000);
+  EXPECT_EQ(guest_.loop().head, kCode + 0x2008);
+  EXPECT_GT(guest_.stats().entries, 10u);
+}
+
+TEST_F(Offload, NothingIsWatchedWhereTheProgramNamesTheLoops) {
+  load(kFill);
+  trident_unicorn_options options = early();
+  options.flags = TRIDENT_UNICORN_NO_SAMPLING;
+  guest_.attach(options);
+  run_both(repeated(kData, 100, 100));
+  EXPECT_EQ(guest_.stats().heads, 0u);
+  EXPECT_LT(guest_.stats().sampled_blocks, 10u);
+  EXPECT_EQ(trident_unicorn_loop(guest_.handle, kFillHead), TRIDENT_OK);
+  run_both(repeated(kData, 100, 100));
+  EXPECT_GT(guest_.stats().entries, 50u);
+}
+
 TEST_F(Offload, CodeThatComesLateIsInstalledThen) {
   loops_double().questions_until_ready = 5000;
   load(kFill);
