@@ -45,19 +45,26 @@ class Polling {
   /// Blocks that leave belong to no round.
   static bool is_of_loop(const Block& block) { return block.end.flow != Flow::exit; }
 
+  /// Calls `take` with each instruction of the loop that has this op.
+  template <class Take>
+  void for_each(Op op, const Take& take) const {
+    for (const Block& block : region_.blocks)
+      for (std::uint32_t i = block.first; is_of_loop(block) && i < block.last; ++i)
+        if (region_.insts[i].op == op) take(region_.insts[i]);
+  }
+
   void note_effects() {
-    for (const Block& block : region_.blocks) {
-      if (!is_of_loop(block)) continue;
-      look_at(block);
-      for (std::uint32_t i = block.first; i < block.last; ++i) {
-        const Inst& inst = region_.insts[i];
-        if (inst.op == Op::Set) set_.insert(inst.imm);
-        if (inst.op != Op::Store) continue;
-        const auto offset = facts_[inst.a.index].stack_offset;
-        if (offset) stored_.insert(*offset + inst.imm);
-        if (!offset) stores_elsewhere_ = true;
-      }
-    }
+    for_each(Op::Set, [&](const Inst& set) { set_.insert(set.imm); });
+    for (const Block& block : region_.blocks)
+      if (is_of_loop(block)) look_at(block);
+    for_each(Op::Store, [&](const Inst& store) {
+      const auto offset = facts_[store.a.index].stack_offset;
+      if (offset) stored_.insert(*offset + store.imm);
+      if (!offset) stores_elsewhere_ = true;
+    });
+    // Loads looked polled before the stores were known.
+    polled_variables_.clear();
+    polled_words_.clear();
   }
 
   void look_at(const Block& block) {

@@ -25,7 +25,7 @@ TEST(Kernels, AreWhatIsExpected) {
 }
 
 TEST(HandMadeLoops, AreWhatIsExpected) {
-  expect_all_right("hand_made.jsonl", 54);
+  expect_all_right("hand_made.jsonl", 57);
 }
 
 }  // namespace
