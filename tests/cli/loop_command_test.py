@@ -50,7 +50,8 @@ class LoopVerb(CommandCase):
         text = self.loop("--hex", COPY, "--base", "0x1000").stdout
         for line in (r"loop at 0x1000: 4 instructions, jumps back at 0x100c", r" +0x1000  38401423  ldrb w3, \[x1\], #1 +<- head",
                      r"   0  x0  stores, at most 1 byte", r"   1  x1  loads, at most 1 byte", r"  0x100c -> 0x1010",
-                     r"reads    x0 x1 x2 x3 flags", r"writes   x0 x1 x2 x3 flags", r"class    unknown", r"code     \d+ bytes from .*"):
+                     r"reads    x0 x1 x2 x3 flags", r"writes   x0 x1 x2 x3 flags", r"class    unknown", r"code     \d+ bytes from .*",
+                     r"trials   \d+ runs as the interpreter's: \d+ left, \d+ missed, \d+ used up the budget"):
             self.assertRegex(text, rf"(?m)^{line}$")
         self.assertNotIn("region\n", text)
         self.assertIn("access", self.loop("--hex", COPY, "--region").stdout.partition("region\n")[2])
@@ -84,6 +85,7 @@ class LoopVerb(CommandCase):
         self.assertEqual((["x0", "x1", "x2", "x3", "flags"], ["0x100c"], "unknown"), (loop["reads"], loop["jumps_back"], loop["class"]))
         self.assertTrue(0.05 < loop["rate"]["ns_per_round"] < 1000 and loop["rate"]["rounds"] > 100, loop["rate"])
         self.assertIn("access", loop["region"])
+        self.assertGreater(loop["trials"]["left"], 0)
 
     def test_a_table_of_a_program(self):
         code = words(0x38401423, 0x38001403, 0xF1000442, 0x54FFFFA1, 0xD65F03C0,   # a copy
@@ -157,7 +159,7 @@ class OracleLoops(CommandCase):
 
     def test_all_rows_are_right(self):
         lines = self.trident("oracle", "loops", KERNELS, HAND_MADE).stdout.splitlines()
-        self.assertEqual("134 rows, 0 wrong (0 of them accepted in error), 0 malformed", lines[-1])
+        self.assertEqual("137 rows, 0 wrong (0 of them accepted in error), 0 malformed", lines[-1])
 
     def test_a_wrong_row_is_told_with_its_place(self):
         call = dict(DELAY, label="call", bytes="00040094ffffff17")

@@ -14,14 +14,15 @@ constexpr unsigned kSp = 31, kFlags = 32, kRegisters = 33;
 
 }  // namespace
 
-Result<LookedAt> look_at_loop(const CodeRange& range, std::uint64_t head, std::vector<std::uint64_t> jumps_back) {
+Result<LookedAt> look_at_loop(const CodeRange& range, std::uint64_t head, std::vector<std::uint64_t> jumps_back,
+                              bool with_trials) {
   LookedAt looked;
   looked.head = head;
   looked.jumps_back = std::move(jumps_back);
   looked.code = code_around(range, head);
   pipeline::LoopSource source{.head = head, .code_base = looked.code.address, .code = {}};
   source.code.assign(looked.code.bytes.begin(), looked.code.bytes.end());
-  TRY(auto outcome, pipeline::compile_loop(source, {}));
+  TRY(auto outcome, pipeline::compile_loop(source, {.runs_trials = with_trials}));
   if (auto* made = std::get_if<pipeline::CompiledLoop>(&outcome)) {
     looked.description = loop::describe(made->loop, made->region);
     looked.made = std::move(*made);

@@ -30,8 +30,9 @@ struct LookedAt {
   std::optional<Rate> rate;
 };
 
-/// Compiles the loop that begins at `head`. Errors: those of pipeline::compile_loop().
-Result<LookedAt> look_at_loop(const CodeRange& range, std::uint64_t head, std::vector<std::uint64_t> jumps_back);
+/// Compiles the loop that begins at `head`, and tries the code if wanted. Errors: those of pipeline::compile_loop().
+Result<LookedAt> look_at_loop(const CodeRange& range, std::uint64_t head, std::vector<std::uint64_t> jumps_back,
+                              bool with_trials);
 
 /// Where control leaves a loop for good: the instruction, and where it goes.
 struct WayOut {

@@ -37,7 +37,7 @@ class Looking {
   Looking(const LoopVerb& verb, const GuestCode& code) : verb_(verb), code_(code) {}
 
   Result<void> one(std::uint64_t head, const std::vector<std::uint64_t>& jumps_back) {
-    TRY(const LookedAt looked, look_at(head, jumps_back));
+    TRY(const LookedAt looked, look_at(head, jumps_back, true));
     if (verb_.json)
       loops_.push_back(loop_json(looked, verb_.region));
     else
@@ -48,7 +48,7 @@ class Looking {
   Result<void> all(const FoundHeads& found) {
     if (is_table()) print_title(found);
     for (const auto& [head, jumps_back] : found.heads) {
-      TRY(const LookedAt looked, look_at(head, jumps_back));
+      TRY(const LookedAt looked, look_at(head, jumps_back, false));
       if (verb_.json && !verb_.summary) loops_.push_back(loop_json(looked, verb_.region));
       if (is_table()) std::fputs(row_text(looked).c_str(), stdout);
     }
@@ -73,8 +73,9 @@ class Looking {
  private:
   [[nodiscard]] bool is_table() const { return !verb_.json && !verb_.summary; }
 
-  Result<LookedAt> look_at(std::uint64_t head, const std::vector<std::uint64_t>& jumps_back) {
-    TRY(LookedAt looked, look_at_loop(*code_.range_of(head), head, jumps_back));
+  /// Trials take milliseconds, so that a table of thousands goes without.
+  Result<LookedAt> look_at(std::uint64_t head, const std::vector<std::uint64_t>& jumps_back, bool with_trials) {
+    TRY(LookedAt looked, look_at_loop(*code_.range_of(head), head, jumps_back, with_trials));
     if (verb_.measure) {
       looked.rate = Rate{};
       if (looked.made) {

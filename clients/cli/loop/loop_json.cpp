@@ -41,6 +41,10 @@ void add_code(Json& out, const LookedAt& looked, bool with_region) {
   out["writes"] = register_names(looked.description.counts.registers_written);
   out["region_instructions"] = made.region.insts.size();
   out["code_bytes"] = made.code.code_size;
+  const auto& trials = made.trials;
+  if (trials.runs != 0)
+    out["trials"] = {
+        {"runs", trials.runs}, {"left", trials.left}, {"missed", trials.missed}, {"used_up", trials.spent}};
   if (with_region) out["region"] = print(made.region);
 }
 

@@ -82,6 +82,10 @@ std::string full_text_of_code(const LookedAt& looked, bool with_region) {
                       joined(register_names(counts.registers_written)));
   text += fmt::format("class    unknown\ncode     {} bytes from {} region instructions in {} blocks\n",
                       made.code.code_size, made.region.insts.size(), made.region.blocks.size());
+  const auto& trials = made.trials;
+  if (trials.runs != 0)
+    text += fmt::format("trials   {} runs as the interpreter's: {} left, {} missed, {} used up the budget\n",
+                        trials.runs, trials.left, trials.missed, trials.spent);
   if (looked.rate) text += "rate     " + rate_text(*looked.rate) + "\n";
   if (with_region) text += "region\n" + print(made.region);
   return text;
