@@ -18,7 +18,7 @@ struct Fact {
 };
 using Facts = std::vector<Fact>;
 
-/// What a variable or a value holds inside a block. Equal keys are equal values.
+/// Stands for the value that a variable or an instruction holds inside a block. Equal keys are equal values.
 using Key = std::uint64_t;
 constexpr Key kUnknown = ~Key{0};
 

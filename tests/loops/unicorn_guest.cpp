@@ -32,7 +32,7 @@ UnicornGuest::UnicornGuest() {
   data_ = static_cast<std::uint8_t*>(memory);
   EXPECT_EQ(uc_open(UC_ARCH_ARM64, UC_MODE_ARM, &engine_), UC_ERR_OK);
   for (const std::uint64_t base : {kCodeBase, kOtherCodeBase})
-    EXPECT_EQ(uc_mem_map(engine_, page_of(base), kCodeBytes, UC_PROT_ALL), UC_ERR_OK);
+    EXPECT_EQ(uc_mem_map(engine_, page_of(base), kCodeBytes, UC_PROT_READ | UC_PROT_EXEC), UC_ERR_OK);
   EXPECT_EQ(uc_mem_map_ptr(engine_, kDataBase, kDataBytes, UC_PROT_READ | UC_PROT_WRITE, memory), UC_ERR_OK);
   uc_hook hook = 0;
   EXPECT_EQ(uc_hook_add(engine_, &hook, UC_HOOK_CODE, reinterpret_cast<void*>(&note_address), &address_, 1, 0),
@@ -45,15 +45,15 @@ UnicornGuest::~UnicornGuest() {
 }
 
 bool UnicornGuest::run(std::span<const std::uint32_t> code, GuestFrame& frame, std::uint64_t until,
-                       std::size_t instructions) {
+                       std::size_t instructions, std::size_t head) {
   for (unsigned r = 0; r < 32; ++r) uc_reg_write(engine_, register_id(r), &frame.x[r]);
   std::uint64_t nzcv = frame.nzcv;
   uc_reg_write(engine_, UC_ARM64_REG_NZCV, &nzcv);
-  const std::uint64_t base = frame.pc;
+  const std::uint64_t base = frame.pc - head;
   uc_mem_write(engine_, base, code.data(), code.size_bytes());
   // Whole pages: what was translated behind the code would run past `until`, which is looked for at translation.
   uc_ctl_remove_cache(engine_, page_of(base), page_of(base) + kCodeBytes);
-  const uc_err error = uc_emu_start(engine_, base, until, 0, instructions);
+  const uc_err error = uc_emu_start(engine_, frame.pc, until, 0, instructions);
   for (unsigned r = 0; r < 32; ++r) uc_reg_read(engine_, register_id(r), &frame.x[r]);
   uc_reg_read(engine_, UC_ARM64_REG_NZCV, &nzcv);
   uc_reg_read(engine_, UC_ARM64_REG_PC, &frame.pc);

@@ -36,10 +36,11 @@ class UnicornGuest {
   UnicornGuest& operator=(const UnicornGuest&) = delete;
 
   /// Runs `code`, which stands at frame.pc, from there until `until`, at most `instructions` (0: any number) of it.
-  /// frame.pc is kCodeBase or kOtherCodeBase.
+  /// frame.pc is kCodeBase or kOtherCodeBase, or `head` bytes behind one of them: the code then begins in front of it.
   /// The frame's registers and flags are the guest's before and after, and so is data(). Returns false at a fault; pc
   /// is that of the instruction that did not run.
-  bool run(std::span<const std::uint32_t> code, GuestFrame& frame, std::uint64_t until, std::size_t instructions);
+  bool run(std::span<const std::uint32_t> code, GuestFrame& frame, std::uint64_t until, std::size_t instructions,
+           std::size_t head = 0);
   std::span<std::uint8_t> data() { return {data_, kDataBytes}; }
 
  private:
