@@ -22,6 +22,7 @@ nlohmann::ordered_json loops_json(const jobs::LoopStats& loops) {
           {"known_failures", loops.known_failures},
           {"quarantined", loops.quarantined},
           {"failed", loops.failed},
+          {"not_equivalent", loops.not_equivalent},
           {"lost", loops.lost},
           {"busy", loops.busy},
           {"cancelled", loops.cancelled},

@@ -78,7 +78,7 @@ void Jobs::on_progress(const Running& running, const worker::ResponseHeader& hea
 
 void Jobs::on_failure(Flight& flight, worker::Lane lane, const Error& error) {
   if (flight.renewal) return end_renewal(flight, nullptr);
-  failures_.remember(flight.uid, flight.id, lane, {error}, os::monotonic_ns());
+  failures_.remember(flight.uid, flight.id, lane, error, os::monotonic_ns());
   if (lane == worker::Lane::baseline) return fail(flight, error);
   const bool check = flight.step == Step::check;
   if (failed_.take())

@@ -80,6 +80,7 @@ inline constexpr std::size_t kLoopReasons = 0
     ;
 struct LoopStats : Counts {
   std::uint64_t compiled = 0, cached = 0;
+  std::uint64_t not_equivalent = 0;  ///< of those that failed: a trial ended otherwise than it must
   std::array<std::uint64_t, kLoopReasons> refused{};  ///< submissions that were told so, by loop::Reason
   /// As clients tell.
   std::uint64_t entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
@@ -201,6 +202,7 @@ class Jobs {
   void tell_of_revocation(const char* why, const Flight& flight);
 
   void on_loop(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void loop_failed(Flight& flight, const Error& error);
   void refuse_loop(Flight& flight, const LoopRefused& refusal);
   void on_program(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void program_lost(Flight& flight, worker::PoolEvents::Fate fate);

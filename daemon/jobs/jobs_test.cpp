@@ -10,6 +10,7 @@
 #include "daemon/worker/compile.h"
 #include "daemon/worker/request_socket.h"
 #include "runtime/os/child.h"
+#include "schemas/loop_image.h"
 
 namespace trident::jobs {
 namespace {
@@ -25,19 +26,41 @@ struct Line {
   std::uint8_t code = 0, baseline_checked = 0;
 };
 
-/// Makes an image of bytes that only look like code.
-std::string image_of(trident_tier tier) {
+/// Bytes that only look like code.
+codegen::MachineCode some_code() {
   codegen::MachineCode code;
   code.bytes.assign(64, std::byte{0xC3});
   constexpr unsigned char kLandingPad[] = {0xF3, 0x0F, 0x1E, 0xFA};
   std::memcpy(code.bytes.data(), kLandingPad, sizeof(kLandingPad));
   code.code_size = 16;
   code.pool_offset = 64;
-  const auto bytes = image::build(code, {.outputs = 1}, codegen::Isa::avx2, tier, {}).bytes;
+  return code;
+}
+
+/// Makes an image of such bytes.
+std::string image_of(trident_tier tier) {
+  const auto bytes = image::build(some_code(), {.outputs = 1}, codegen::Isa::avx2, tier, {}).bytes;
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Makes such an image of a loop of two instructions, without windows.
+std::string loop_image() {
+  const trident_loop_range range{0, 8, 0};
+  trident_loop_description d{};
+  d.bytes = sizeof d + sizeof range;
+  d.guest = TRIDENT_GUEST_AARCH64;
+  d.ranges = 1;
+  d.instructions = 2;
+  std::vector<std::byte> description(d.bytes);
+  std::memcpy(description.data(), &d, sizeof d);
+  std::memcpy(description.data() + sizeof d, &range, sizeof range);
+  const auto bytes = image::build_loop(some_code(), description, codegen::Isa::avx2, TRIDENT_TIER_BASELINE, {}).bytes;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::string tail_of(const Line& line) {
+  if (line.kind == Kind::loop_image) return loop_image();
+  if (line.kind == Kind::loop_refused) return "it calls";
   if (line.kind == Kind::baseline_image) return image_of(TRIDENT_TIER_BASELINE);
   const bool better = line.kind == Kind::outcome && line.code == static_cast<std::uint8_t>(Outcome::published);
   return better || line.kind == Kind::interim ? image_of(TRIDENT_TIER_OPTIMISED) : "";
@@ -57,6 +80,7 @@ std::string tail_of(const Line& line) {
       if (line.lane != header.lane) continue;
       worker::ResponseHeader response{.ticket = header.ticket, .kind = line.kind, .code = line.code};
       response.baseline_checked = line.baseline_checked;
+      response.offset = 4;
       response.baseline_ns = 100;
       response.winner_ns = line.kind == Kind::interim ? 50 : 25;
       front.send(response, tail_of(line));
@@ -108,6 +132,10 @@ struct Told {
   }
   void operator()(const Finished& e) const { log.push_back("finished: " + std::string(name_of(e.outcome))); }
   void operator()(const ProgramReady&) const { log.emplace_back("finished: a program"); }
+  void operator()(const LoopRefused& e) const {
+    log.push_back("finished: refused for " + std::to_string(e.reason) + " at +" + std::to_string(e.offset) + ", " +
+                  e.text);
+  }
   void operator()(const Failed& e) const { log.push_back("failed: " + e.error.message); }
 };
 
@@ -196,6 +224,44 @@ TEST_F(Scripts, OnlyWhatDependsOnWeightsIsKeptToBeSearchedAgain) {
   order.by_weights = true;
   tell(order);
   EXPECT_EQ(jobs_.stats().open_kernels, 1u);
+}
+
+Line loop(Kind kind, std::uint8_t code = 0, bool tried = true) {
+  return {Lane::baseline, kind, code, tried};
+}
+
+Order loop_order_of(const std::vector<Line>& script) {
+  Order order = order_of(script);
+  order.loop = true;
+  return order;
+}
+
+TEST_F(Scripts, ALoopEndsWithItsFirstImage) {
+  const Order order = loop_order_of({loop(Kind::loop_image)});
+  EXPECT_EQ(tell(order), (Log{"accepted", "baseline", "finished: published"}));
+  EXPECT_EQ(tell(order), (Log{"accepted, cached", "baseline", "finished: published"}));
+  const LoopStats loops = jobs_.stats().loops;
+  EXPECT_EQ(loops.submitted, 2u);
+  EXPECT_EQ(loops.compiled, 1u);
+  EXPECT_EQ(loops.cached, 1u);
+  EXPECT_EQ(jobs_.stats().submitted, 0u);
+  EXPECT_EQ(jobs_.stats().flights, 0u);
+}
+
+TEST_F(Scripts, ARefusedLoopIsRefusedAgainWithoutAWorker) {
+  const Order order = loop_order_of({loop(Kind::loop_refused, 4, false)});
+  EXPECT_EQ(tell(order), (Log{"accepted", "finished: refused for 4 at +4, it calls"}));
+  EXPECT_EQ(tell(order), Log{"finished: refused for 4 at +4, it calls"});
+  EXPECT_EQ(jobs_.stats().loops.refused[4], 2u);
+  EXPECT_EQ(jobs_.stats().loops.known_failures, 1u);
+}
+
+// Nothing of a loop goes out that was not tried, and no kernel's image for a loop or the other way round.
+TEST_F(Scripts, AnImageOfALoopThatWasNotTriedIsNoAnswer) {
+  EXPECT_EQ(tell(loop_order_of({loop(Kind::loop_image, 0, false)})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(loop_order_of({baseline()})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(order_of({loop(Kind::loop_image)})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(jobs_.stats().loops.compiled, 0u);
 }
 
 TEST_F(Scripts, ProgramsHaveALaneOfTheirOwnAndShareNothing) {

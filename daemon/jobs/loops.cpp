@@ -1,5 +1,6 @@
 // Answers of workers about guests' loops, and what clients tell of them.
 #include "daemon/jobs/flight.h"
+#include "runtime/log/log.h"
 #include "runtime/os/clock.h"
 
 namespace trident::jobs {
@@ -15,8 +16,7 @@ void add_told(std::uint64_t& sum, std::uint64_t told) {
 void Jobs::on_loop(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   if (header.kind == worker::Kind::loop_refused)
     return refuse_loop(flight, {header.code, header.offset, std::string(tail)});
-  if (header.kind != worker::Kind::loop_image)
-    return on_failure(flight, worker::Lane::baseline, error_of(header, tail));
+  if (header.kind != worker::Kind::loop_image) return loop_failed(flight, error_of(header, tail));
   ++stats_.loops.compiled;
   cache::Entry entry;
   entry.outcome = static_cast<std::uint8_t>(pipeline::Outcome::published);
@@ -30,10 +30,18 @@ void Jobs::on_loop(Flight& flight, const worker::ResponseHeader& header, std::st
   cache_.insert(uid, key, std::move(entry));
 }
 
+/// A trial that ends otherwise than the interpreter's run is our mistake. Nobody gets the code, and the log says it.
+void Jobs::loop_failed(Flight& flight, const Error& error) {
+  const bool wrong = error.code == ErrorCode::kNotEquivalent;
+  stats_.loops.not_equivalent += wrong ? 1 : 0;
+  if (wrong && revocations_.take())
+    log::error("code of {} has failed its trials: {}{}", flight.describe(), error.message, revocations_.left_out());
+  on_failure(flight, worker::Lane::baseline, error);
+}
+
 void Jobs::refuse_loop(Flight& flight, const LoopRefused& refusal) {
-  const PastFailure failure{{ErrorCode::kUnsupported, refusal.text},
-                            PastFailure::LoopReason{refusal.reason, refusal.offset}};
-  failures_.remember(flight.uid, flight.id, worker::Lane::baseline, failure, os::monotonic_ns());
+  failures_.remember(flight.uid, flight.id, worker::Lane::baseline, {ErrorCode::kUnsupported, refusal.text},
+                     os::monotonic_ns(), PastFailure::LoopReason{refusal.reason, refusal.offset});
   stats_.loops.refused[refusal.reason] += flight.subscribers.size();
   tell_all(flight, refusal);
   remove(flight);

@@ -36,9 +36,9 @@ std::uint32_t PastFailures::strike(std::uint32_t uid, const Id& id, worker::Lane
   return ++note(uid, id, now_ns).of(lane).strikes;
 }
 
-void PastFailures::remember(std::uint32_t uid, const Id& id, worker::Lane lane, const PastFailure& failure,
-                            std::uint64_t now_ns) {
-  if (is_lasting(failure.code)) note(uid, id, now_ns).of(lane).error = failure;
+void PastFailures::remember(std::uint32_t uid, const Id& id, worker::Lane lane, const Error& error,
+                            std::uint64_t now_ns, std::optional<PastFailure::LoopReason> refusal) {
+  if (is_lasting(error.code)) note(uid, id, now_ns).of(lane).error = PastFailure{error, refusal};
 }
 
 void PastFailures::forget(std::uint32_t uid, const Id& id) {

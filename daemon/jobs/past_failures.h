@@ -38,7 +38,8 @@ class PastFailures {
   /// A worker died or hung over the job. Returns how many have.
   std::uint32_t strike(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);
   /// A worker answered with this error. Errors that may pass, as lack of memory does, are not remembered.
-  void remember(std::uint32_t uid, const Id& id, worker::Lane lane, const PastFailure& failure, std::uint64_t now_ns);
+  void remember(std::uint32_t uid, const Id& id, worker::Lane lane, const Error& error, std::uint64_t now_ns,
+                std::optional<PastFailure::LoopReason> refusal = {});
   void forget(std::uint32_t uid, const Id& id);
 
   /// Returns true when kStrikesMax workers have died or hung over the job in this lane.

@@ -18,6 +18,7 @@
 #include "clients/c/engine_abi.h"
 #include "clients/c/trident.h"
 #include "runtime/os/process.h"
+#include "tests/client/guest_loops.h"
 #include "tests/daemon/private_daemon.h"
 
 namespace trident::tests {
@@ -140,6 +141,31 @@ void work_of_all_kinds(trident_ctx* ctx) {
   }
 }
 
+/// Submits every loop, and one that is refused, and waits for the answers.
+void work_of_loops(trident_ctx* ctx) {
+#if defined(__x86_64__)
+  trident_loops* loops = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_loops_open(ctx, nullptr, &loops));
+  std::uint64_t head = kGuestHead;
+  std::vector<std::vector<std::uint32_t>> codes = {{0xd65f03c0}};
+  for (const GuestLoop& what : guest_loops()) codes.push_back(what.words());
+  for (const auto& words : codes) {
+    trident_loop_request request{sizeof request, 0, head, head, words.data(), 4 * words.size()};
+    trident_loop* loop = nullptr;
+    ASSERT_EQ(TRIDENT_OK, trident_loop_submit(loops, &request, &loop)) << trident_last_error();
+    trident_loop_facts facts{};
+    facts.struct_size = sizeof facts;
+    const auto settled = [&] {
+      return trident_loop_info(loop, &facts) == TRIDENT_OK && facts.state != TRIDENT_LOOP_WAITING;
+    };
+    EXPECT_TRUE(eventually(settled));
+    EXPECT_EQ(words.size() == 1 ? TRIDENT_LOOP_GIVEN_UP : TRIDENT_LOOP_READY, static_cast<int>(facts.state));
+    head += 0x1000;
+  }
+  trident_loops_close(loops);
+#endif
+}
+
 TEST(Fork, NothingIsMadeLazilyInAThreadOfTheLibrary) {
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
   void* const library = ::dlopen(TRIDENT_ENGINE_PATH, RTLD_NOW | RTLD_LOCAL);
@@ -151,7 +177,8 @@ TEST(Fork, NothingIsMadeLazilyInAThreadOfTheLibrary) {
   options.mode = TRIDENT_MODE_EMBEDDED;
   trident_ctx* ctx = nullptr;
   ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx)) << trident_last_error();
-  for (const auto work : {TRIDENT_ENGINE_BASELINES, TRIDENT_ENGINE_SEARCHES, TRIDENT_ENGINE_PROGRAMS})
+  for (const auto work :
+       {TRIDENT_ENGINE_BASELINES, TRIDENT_ENGINE_SEARCHES, TRIDENT_ENGINE_PROGRAMS, TRIDENT_ENGINE_LOOPS})
     reinterpret_cast<trident_engine_prepare_fn>(prepare)(work);
   const Statics engine(prepare, TRIDENT_ENGINE_PATH);
   const Statics client(reinterpret_cast<const void*>(&trident_open), TRIDENT_LIBRARY_PATH);
@@ -164,6 +191,7 @@ TEST(Fork, NothingIsMadeLazilyInAThreadOfTheLibrary) {
             trident_build_program(ctx, "push 1 push 2 add write_io 1 halt", nullptr, nullptr, nullptr, &program))
       << trident_last_error();
   trident_free_program(program);
+  work_of_loops(ctx);
   EXPECT_EQ("", listed(without(engine.made(), made)));
   EXPECT_EQ("", listed(without(client.made(), made_by_client)));
   trident_close(ctx);

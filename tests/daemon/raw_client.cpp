@@ -56,6 +56,13 @@ Payload submit_message(const std::string& text, const SubmitTerms& terms) {
                                    variable_vector, output_vector, terms.inline_images));
 }
 
+Payload loop_message(std::span<const std::byte> code, const LoopTerms& terms) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto bytes = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(code.data()), code.size());
+  return finish(builder, wire::Body::SubmitLoop,
+                wire::CreateSubmitLoop(builder, terms.job, terms.guest, terms.head, terms.base, bytes, true));
+}
+
 Payload cancel_message(std::uint64_t job) {
   flatbuffers::FlatBufferBuilder builder;
   return finish(builder, wire::Body::Cancel, wire::CreateCancel(builder, job));

@@ -29,6 +29,13 @@ Payload hello_message(std::uint16_t version_min = 1, std::uint16_t version_max =
                       std::uint8_t isa = 0);
 /// `text` in any syntax of jit/expr, of type f64.
 Payload submit_message(const std::string& text, const SubmitTerms& terms = {});
+/// Terms of a guest's loop; the message asks for its image inline.
+struct LoopTerms {
+  std::uint64_t job = 1;
+  std::uint16_t guest = 1;
+  std::uint64_t head = 0x400000, base = 0x400000;
+};
+Payload loop_message(std::span<const std::byte> code, const LoopTerms& terms = {});
 Payload cancel_message(std::uint64_t job);
 Payload stats_message(std::uint64_t request);
 /// Puts the length in front.

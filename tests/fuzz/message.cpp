@@ -3,6 +3,7 @@
 // reader lets through must be well-formed, lower to kir that checks, compile for every instruction set, and there give
 // the interpreter's bits (value_oracle.h). session_campaign.cpp sends messages to a whole daemon.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -11,6 +12,7 @@
 #include "daemon/ingest/ingest.h"
 #include "runtime/base/check.h"
 #include "schemas/control_generated.h"
+#include "schemas/loop_image.h"
 #include "tests/fuzz/value_oracle.h"
 
 extern "C" {
@@ -55,6 +57,29 @@ Message submission(const expr::Expr& expr) {
                                        output_vector, false);
   wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::Submit, body.Union()));
   return aligned(builder.GetBufferPointer(), builder.GetSize());
+}
+
+/// A loop whose numbers and code are the input's.
+Message loop_submission(std::span<const std::uint8_t> input) {
+  std::uint64_t numbers[3] = {};
+  const std::size_t taken = std::min(input.size(), sizeof numbers);
+  std::memcpy(numbers, input.data(), taken);
+  const auto code = input.subspan(taken);
+  flatbuffers::FlatBufferBuilder builder;
+  const auto bytes = builder.CreateVector(code.data(), code.size());
+  // Most are near each other, as they must be.
+  const std::uint64_t base = numbers[0] % 2 == 0 ? (numbers[1] - numbers[2] % 64) & ~std::uint64_t{3} : numbers[2];
+  const auto body = wire::CreateSubmitLoop(builder, 7, static_cast<std::uint16_t>(1 + numbers[0] % 256 / 250),
+                                           numbers[1], base, bytes, false);
+  wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::SubmitLoop, body.Union()));
+  return aligned(builder.GetBufferPointer(), builder.GetSize());
+}
+
+/// Everybody behind the reader relies on these.
+void check_loop(const ingest::LoopWork& loop) {
+  CHECK(loop.guest == TRIDENT_GUEST_AARCH64);
+  CHECK(!loop.code.empty() && loop.code.size() <= TRIDENT_LOOP_CODE_BYTES_MAX && loop.code.size() % 4 == 0);
+  CHECK(loop.head % 4 == 0 && loop.head >= loop.code_base && loop.head - loop.code_base < loop.code.size());
 }
 
 std::vector<expr::Expr> valid_expressions() {
@@ -130,10 +155,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       if (size % 16 == 0) message.size -= data[size - 1] % message.size;
       break;
+    case 3: message = loop_submission({data + 1, size - 1}); break;
     default: message = with_patched_nodes(start, {data + 1, size - 1});
   }
   const Result<ingest::Request> request = ingest::read(message.bytes());
   if (!request.ok()) return 0;
+  if (const auto* loop = std::get_if<ingest::SubmitLoop>(&*request); loop != nullptr && loop->work.ok())
+    check_loop(*loop->work);
   if (const auto* submit = std::get_if<ingest::Submit>(&*request); submit != nullptr && submit->work.ok()) {
     ++fuzz_accepted;
     compile(submit->work->expr);

@@ -79,9 +79,10 @@ class Connection {
 
  private:
   void behave() {
-    switch (random_.below(4)) {
+    switch (random_.below(5)) {
       case 0: return cancel();
       case 1: return send(tests::stats_message(random_.next()));
+      case 2: return send(loop(random_.next() | std::uint64_t{1} << 63));
       default: return submit();
     }
   }
@@ -135,8 +136,16 @@ class Connection {
                                {.job = job, .policy = wire::Policy::exact, .inline_images = random_.below(4) == 0}));
   }
 
+  /// A guest's copy of bytes, often with a word changed: ldrb, strb, subs, b.ne to the first.
+  Payload loop(std::uint64_t job) {
+    std::array<std::uint32_t, 4> words = {0x38401423, 0x38001403, 0xf1000442, 0x54ffffa1};
+    if (random_.below(2) == 0) words[random_.below(words.size())] ^= 1u << random_.below(32);
+    return tests::loop_message(std::as_bytes(std::span(words)), {.job = job});
+  }
+
   Payload any_message() {
-    switch (random_.below(5)) {
+    switch (random_.below(6)) {
+      case 3: return loop(random_.below(9));
       case 0: return tests::hello_message();
       case 1: return tests::cancel_message(random_.below(9));
       case 2: return tests::stats_message(1);
@@ -221,8 +230,8 @@ class Connection {
       ++totals_.welcomed;
     }
     CHECK(welcomed_ || (failure != nullptr && failure->job() == 0));
-    for (const wire::Body of_client :
-         {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel, wire::Body::StatsRequest})
+    for (const wire::Body of_client : {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel,
+                                       wire::Body::StatsRequest, wire::Body::SubmitLoop, wire::Body::LoopSeen})
       CHECK(message.body_type() != of_client);
     if (const auto* ready = message.body_as_KernelReady()) check_kernel(*ready, incoming.fd);
   }
