@@ -45,9 +45,7 @@ std::uint64_t drawn_word(const Layout& layout, SplitMix64& random) {
   const std::uint64_t drawn = random.next();
   if (layout.kind == Contents::small) return drawn & 0x0000'0003'0001'0003;
   if (layout.kind == Contents::same) return random.one_in(40) ? drawn : 0x0101'0101'0101'0101;
-  if (layout.kind == Contents::own)
-    return drawn % 2 == 0 ? drawn >> 8 & 0x0000'0007'0000'0007
-                          : layout.address[0] + (drawn >> 8) % kMappingBytes / 8 * 8;
+  if (layout.kind == Contents::own) return drawn & 0x0000'0007'0000'01FF;
   if (drawn % 4 == 0) return drawn_address(layout, random) & ~std::uint64_t{7};
   return drawn % 4 == 1 ? drawn >> 8 & 0x0F0F'0F0F'0000'000F : drawn;
 }
@@ -55,8 +53,7 @@ std::uint64_t drawn_word(const Layout& layout, SplitMix64& random) {
 Layout drawn_layout(Contents kind, SplitMix64& random) {
   Layout layout = drawn_places(random);
   layout.kind = kind;
-  // The upper half of an address is then a number that is 0.
-  if (kind == Contents::own) layout.address[0] &= 0xFFFF'FFFF;
+  if (kind == Contents::own) layout.address[0] = 0;
   layout.contents.resize(Arena::kMemoryBytes);
   for (std::size_t at = 0; at < layout.contents.size(); at += 8) {
     const std::uint64_t word = drawn_word(layout, random);
@@ -128,8 +125,14 @@ class RunDraw {
       const region::Outcome outcome = interpret();
       if (!outcome.exit) return outcome.steps;
       const bool is_early = *outcome.exit == region::Exit::miss && !took_way_back();
-      if (!is_early || keeps_misses || attempt == kAttempts) return finish(outcome);
-      move_after_miss();
+      const bool may_try_again = attempt < kAttempts && !(is_early && keeps_misses);
+      if (may_try_again && is_early) {
+        move_after_miss();
+      } else if (may_try_again && *outcome.exit != region::Exit::left && !aims_at_end_ && random_.one_in(2)) {
+        aim_at_end();
+      } else {
+        return finish(outcome);
+      }
     }
   }
   [[nodiscard]] bool ended() const { return ended_; }
@@ -234,6 +237,20 @@ class RunDraw {
     run_.windows[w].lo -= distance;
   }
 
+  /// Gives a word that has stayed the value that another one has now: the loop ends here if it compares the two.
+  void aim_at_end() {
+    aims_at_end_ = true;
+    std::vector<std::uint32_t> moved, stayed;
+    for (const region::Variable& v : subject_.region.variables) {
+      const bool is_compared = v.type == region::Type::i64 && !v.scratch && v.slot >= region::kFrameHeadBytes;
+      if (!is_compared || (subject_.origin && subject_.origin->slot == v.slot)) continue;
+      (word_at(run_.frame, v.slot) == word_at(arena_.frame(), v.slot) ? stayed : moved).push_back(v.slot);
+    }
+    if (moved.empty() || stayed.empty()) return;
+    const std::uint32_t from = moved[random_.below(moved.size())], to = stayed[random_.below(stayed.size())];
+    put_word(run_.frame, to, word_at(arena_.frame(), from));
+  }
+
   void move(const Home& home, std::uint64_t distance) {
     put_word(run_.frame, home.slot, word_at(run_.frame, home.slot) + distance / home.step * home.step);
   }
@@ -245,7 +262,7 @@ class RunDraw {
   std::uint64_t missed_address_ = 0;
   std::uint32_t missed_window_ = UINT32_MAX;
   std::uint32_t stuck_ = 0;  ///< windows whose addresses do not follow the word that they come from
-  bool moved_origin_ = false;
+  bool moved_origin_ = false, aims_at_end_ = false;
   bool ended_ = false;
 };
 

@@ -13,9 +13,9 @@
 
 namespace trident::trials {
 
-/// Says what memory holds. Searches and comparisons go on for long in memory that is the same everywhere. `own` is
-/// numbers, and addresses in the first mapping, to which all windows lead then: for code that keeps its variables in
-/// memory, and comes to all of it by one register.
+/// Says what memory holds. Searches and comparisons go on for long in memory that is the same everywhere. `own` is for
+/// code that keeps its variables in memory and comes to all of it by one register: all windows lead to a mapping at
+/// address 0, so that small numbers are addresses too.
 enum class Contents : std::uint8_t { mixed, small, same, own };
 
 /// The region's addresses of the mappings, and their contents at the start of a run.

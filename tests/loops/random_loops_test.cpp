@@ -61,7 +61,7 @@ GuestFrame with_others_changed(GuestFrame frame, std::uint64_t kept) {
   return frame;
 }
 
-// What the description calls read is all that is read; what it does not call written stays.
+// The code reads no register that the description does not call read, and keeps those that it does not call written.
 TEST(RandomLoops, NeedOnlyTheRegistersThatTheyName) {
   testing::Random random(5);
   for (std::size_t i = 0; i < cases(20'000) && !::testing::Test::HasFatalFailure(); ++i) {
