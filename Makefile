@@ -37,8 +37,9 @@ test: configure ## build all but benches, and run the test-suite
 
 demo: ## the main job: kernels through a private daemon, live table, HTML report
 	@$(MAKE) --no-print-directory configure PACKAGES="$(PROGRAM_PACKAGES)"
-	@ninja -C $(BUILD) -j$(JOBS) trident_demo tridentd
-	@$(BUILD)/bin/trident-demo --report $(BUILD)/demo.html
+	@ninja -C $(BUILD) -j$(JOBS) trident_demo tridentd trident_emu
+	@busybox=$$(clients/emu/fetch_busybox.py $(BUILD)/guests) || true; \
+	$(BUILD)/bin/trident-demo --report $(BUILD)/demo.html $${busybox:+--busybox $$busybox}
 
 bench: ## run benches: NAME=kernels,slot; without NAME list them
 	@$(PYTHON) bench/run.py bench $(NAME) $(ARGS)

@@ -19,7 +19,9 @@ constexpr int kExitUsage = 2;
 constexpr int kExitNotStarted = 127;
 
 struct Flags {
-  bool stats = false, json = false, manual = false;
+  bool stats = false, json = false, manual = false, no_swap = false;
+  SwapOptions swap;
+  std::string mode = "auto";
   std::vector<std::string> program;
 };
 
@@ -27,6 +29,11 @@ const manual::Title kTitle{"trident-emu", 1, "trident " TRIDENT_VERSION};
 
 void add_options(CLI::App& app, Flags& flags) {
   app.add_option("PROGRAM", flags.program, "Program, and what it is called with")->expected(-1);
+  app.add_flag("--no-swap", flags.no_swap, "Run on Unicorn alone");
+  app.add_flag("--verify", flags.swap.verify, "Let the guest run every loop too, and compare; slow");
+  app.add_option("--mode", flags.mode, "Compiler of loops: auto, daemon or embedded (in this process)")
+      ->check(CLI::IsMember({"auto", "daemon", "embedded"}))
+      ->capture_default_str();
   app.add_flag("--stats", flags.stats, "Print figures of the run to standard error at its end");
   app.add_flag("--json", flags.json, "Print these figures as one line of JSON");
   app.add_flag("--manual", flags.manual, "Print the man page in roff, then exit");
@@ -45,27 +52,40 @@ void print_figures(const Flags& flags, const RunReport& report) {
     std::fputs(report_text(report).c_str(), stderr);
 }
 
+std::optional<SwapOptions> swap_options(Flags flags) {
+  if (flags.no_swap) return std::nullopt;
+  flags.swap.mode = flags.mode == "daemon" ? Mode::daemon : flags.mode == "embedded" ? Mode::embedded : Mode::automatic;
+  return flags.swap;
+}
+
 int run(const Flags& flags) {
-  const auto report = run_program({flags.program, environment()});
+  const auto report = run_program({flags.program, environment(), swap_options(flags)});
   if (!report.ok()) {
     std::fprintf(stderr, "trident-emu: %s\n", report.error().message.c_str());
     return kExitNotStarted;
   }
   if (!report->crash.empty()) std::fprintf(stderr, "trident-emu: %s\n", report->crash.c_str());
   print_figures(flags, *report);
+  if (report->swap && report->swap->mismatches > 0)
+    std::fputs("trident-emu: native code differed from the guest in a shadow run; the guest's result was kept\n",
+               stderr);
   return report->status;
 }
 
-/// Puts "--" before the program's name: from there on words are the program's own, whatever they look like.
+/// Puts "--" before the program's name: from there on words are the program's own, whatever they look like. CLI11 gets
+/// the words from the back.
 std::vector<std::string> with_border(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   auto word = words.begin();
-  while (word != words.end() && word->starts_with('-') && *word != "--") {
-    const CLI::Option* const option = app.get_option_no_throw(*word);
-    word += option != nullptr && option->get_expected_max() > 0 && word + 1 != words.end() ? 2 : 1;
+  bool known = true;
+  while (known && word != words.end() && word->starts_with('-') && *word != "--") {
+    const CLI::Option* const option = app.get_option_no_throw(word->substr(0, word->find('=')));
+    known = option != nullptr;
+    const bool value_follows = known && option->get_expected_max() > 0 && word->find('=') == std::string::npos;
+    word += value_follows && word + 1 != words.end() ? 2 : 1;
   }
-  if (word == words.end() || *word != "--") words.insert(word, "--");
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  if (known && (word == words.end() || *word != "--")) words.insert(word, "--");
+  std::reverse(words.begin(), words.end());
   return words;
 }
 

@@ -52,13 +52,23 @@ struct Guest {
   std::unique_ptr<Cpu> cpu;
   GuestMemory memory;
   Kernel kernel;
+  std::unique_ptr<Swap> swap;  ///< ends before the memory goes
 
   Guest(std::unique_ptr<Cpu> made, const std::string& program)
       : cpu(std::move(made)),
-        memory({[this](const Area& area) { return cpu->map(area); },
-                [this](std::uint64_t base, std::uint64_t bytes) { cpu->unmap(base, bytes); }}),
+        memory({[this](const Area& area) { return map(area); },
+                [this](std::uint64_t base, std::uint64_t bytes) { unmap(base, bytes); }}),
         kernel(memory, absolute(program)) {}
 
+  bool map(const Area& area) {
+    if (!cpu->map(area)) return false;
+    if (swap) swap->map(area);
+    return true;
+  }
+  void unmap(std::uint64_t base, std::uint64_t bytes) {
+    cpu->unmap(base, bytes);
+    if (swap) swap->unmap(base, bytes);
+  }
   std::uint64_t call(const SystemCall& call) {
     const std::int64_t result = answer(kernel, call);
     if (kernel.ending) cpu->stop();
@@ -74,6 +84,7 @@ RunReport run(Guest& guest, const ProgramStart& start) {
   report.cpu_ns = os::thread_cpu_ns() - cpu;
   take_end(report, stop, guest.kernel);
   report.unknown_calls = guest.kernel.unknown;
+  if (guest.swap) report.swap = guest.swap->report();
   return report;
 }
 
@@ -85,6 +96,9 @@ Result<RunReport> run_program(const RunOptions& options) {
   TRY(const ElfProgram program, read_elf(file.bytes(), path));
   TRY(std::unique_ptr<Cpu> cpu, Cpu::make());
   Guest guest(std::move(cpu), path);
+  if (options.swap) {
+    TRY(guest.swap, Swap::attach(*guest.cpu, *options.swap));
+  }
   TRY(const ProgramStart start,
       load_program(guest.memory, program, file.bytes(), options.arguments, options.environment));
   return run(guest, start);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "clients/emu/swap.h"
 #include "runtime/base/result.h"
 
 namespace trident::emu {
@@ -16,11 +18,13 @@ struct RunReport {
   std::uint64_t wall_ns = 0;
   std::uint64_t cpu_ns = 0;                              ///< of the guest's thread
   std::map<std::uint64_t, std::uint64_t> unknown_calls;  ///< answered with ENOSYS: number, how often
+  std::optional<SwapReport> swap;
 };
 
 struct RunOptions {
   std::vector<std::string> arguments;  ///< the program's path, and what it is called with
   std::vector<std::string> environment;
+  std::optional<SwapOptions> swap;  ///< nothing: Unicorn alone
 };
 
 /// An error means that the program did not start: what its file lacks, or what the host lacks.

@@ -23,6 +23,50 @@ std::string figure(double value) {
   return text;
 }
 
+std::string count(std::uint64_t number, const char* what) {
+  return std::to_string(number) + " " + what;
+}
+
+std::string loop_text(const LoopReport& loop) {
+  char head[32], times[64] = "";
+  std::snprintf(head, sizeof head, "loop 0x%llx", static_cast<unsigned long long>(loop.head));
+  if (loop.guest_ns > 0 && loop.native_ns > 0)
+    std::snprintf(times, sizeof times, ", %.2f ns a round before, %.2f after", loop.guest_ns, loop.native_ns);
+  return line(head, loop.state + (loop.note.empty() ? "" : ": " + loop.note) +
+                        (loop.entries + loop.shadows == 0
+                             ? ""
+                             : ", " + count(loop.entries, "entries, ") + count(loop.iterations, "iterations, ") +
+                                   count(loop.shadows, "shadow runs")) +
+                        times);
+}
+
+std::string swap_text(const SwapReport& swap) {
+  std::string text = line("loops", count(swap.submitted, "submitted, ") + count(swap.installed, "installed, ") +
+                                       count(swap.refused, "refused, ") + count(swap.unhooked, "given up")) +
+                     line("native runs", count(swap.entries, "entries, ") + count(swap.iterations, "iterations, ") +
+                                             count(swap.misses, "misses, ") + count(swap.shadows, "shadow runs, ") +
+                                             count(swap.mismatches, "mismatches"));
+  for (const LoopReport& loop : swap.loops) text += loop_text(loop);
+  return text;
+}
+
+Json loop_json(const LoopReport& loop) {
+  return {{"head", loop.head},          {"state", loop.state},           {"note", loop.note},
+          {"entries", loop.entries},    {"iterations", loop.iterations}, {"misses", loop.misses},
+          {"shadows", loop.shadows},    {"mismatches", loop.mismatches}, {"guest_ns", loop.guest_ns},
+          {"native_ns", loop.native_ns}};
+}
+
+Json swap_json(const SwapReport& swap) {
+  Json loops = Json::array();
+  for (const LoopReport& loop : swap.loops) loops.push_back(loop_json(loop));
+  return {{"submitted", swap.submitted},   {"installed", swap.installed},
+          {"refused", swap.refused},       {"unhooked", swap.unhooked},
+          {"entries", swap.entries},       {"iterations", swap.iterations},
+          {"misses", swap.misses},         {"shadows", swap.shadows},
+          {"mismatches", swap.mismatches}, {"loops", loops}};
+}
+
 }  // namespace
 
 std::string report_text(const RunReport& report) {
@@ -31,7 +75,7 @@ std::string report_text(const RunReport& report) {
   for (const auto& [number, times] : report.unknown_calls)
     text += line("unknown system call", std::to_string(number) + ", answered with ENOSYS " + std::to_string(times) +
                                             (times == 1 ? " time" : " times"));
-  return text;
+  return report.swap ? text + swap_text(*report.swap) : text;
 }
 
 std::string report_json(const RunReport& report) {
@@ -41,7 +85,8 @@ std::string report_json(const RunReport& report) {
                {"crash", report.crash},
                {"wall_s", seconds(report.wall_ns)},
                {"cpu_s", seconds(report.cpu_ns)},
-               {"unknown_calls", calls}})
+               {"unknown_calls", calls},
+               {"swap", report.swap ? swap_json(*report.swap) : Json()}})
       .dump();
 }
 

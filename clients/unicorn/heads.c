@@ -55,6 +55,7 @@ void trident_unicorn_give_up(struct head* head, uint32_t state, const char* note
 
 static trident_status submit(struct head* head) {
   trident_unicorn* const h = head->owner;
+  if (h->memory.is_stale) trident_unicorn_memory_refresh(h); /* regions may have been announced since */
   const struct piece* const piece = trident_unicorn_piece_of(h, head->address);
   if (piece == NULL || piece->host == NULL)
     return trident_unicorn_fail(TRIDENT_E_INVALID, "the loop's head lies in no memory that may be read");

@@ -18,7 +18,8 @@ import unittest
 
 EMU, MAKER, FETCH, FOLDER = (sys.argv[i] if len(sys.argv) > i else "" for i in range(1, 5))
 TIMEOUT_S = 120
-PLAIN = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+# Loops are compiled in the emulator's own process: no daemon of this machine has a part in it.
+PLAIN = {**os.environ, "LC_ALL": "C", "TZ": "UTC", "TRIDENT_MODE": "embedded"}
 
 
 def run(command, data=b"", folder=None, timeout_s=TIMEOUT_S):
@@ -55,9 +56,10 @@ class OwnProgram(unittest.TestCase):
         pathlib.Path(path).write_bytes(data)
         return path
 
-    def summed(self, data):
+    def summed(self, data, *options):
         with open(self.file_of(data), "rb") as file:
-            return subprocess.run([EMU, self.program], stdin=file, capture_output=True, timeout=TIMEOUT_S, check=False)
+            return subprocess.run([EMU, *options, self.program], stdin=file, env=PLAIN, capture_output=True,
+                                  timeout=TIMEOUT_S, check=False)
 
     @staticmethod
     def expected(data):
@@ -75,6 +77,18 @@ class OwnProgram(unittest.TestCase):
             data = random.Random(size).randbytes(size)
             done = self.summed(data)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, self.expected(data), b""), size)
+
+    def test_swaps(self):
+        """The loop gets code while it runs, and every shadow run of it agrees."""
+        data = random.Random(3).randbytes(12 << 20)
+        for options in (["--json"], ["--json", "--verify"]):
+            done = self.summed(data, *options)
+            swap = json.loads(done.stderr)["swap"]
+            self.assertEqual((done.returncode, done.stdout), (0, self.expected(data)), options)
+            self.assertEqual((swap["mismatches"], swap["refused"]), (0, 0), swap)
+            self.assertGreaterEqual(swap["installed"], 1, swap)
+            self.assertGreater(swap["shadows" if "--verify" in options else "iterations"], 0, swap)
+        self.assertIsNone(json.loads(self.summed(data, "--json", "--no-swap").stderr)["swap"])
 
     def test_figures(self):
         done = emulated(self.program, options=["--json"])
@@ -169,6 +183,14 @@ class Busybox(unittest.TestCase):
             self.equal(tool, data=self.noise)
         digest = hashlib.sha256(self.noise).hexdigest()
         self.assertEqual(self.guest("sha256sum", "noise").stdout.decode(), f"{digest}  noise\n")
+
+    def test_shadow_runs_agree(self):
+        for tool, source in (("sha256sum", "noise"), ("md5sum", "noise"), ("gzip", "text"), ("sort", "text"), ("wc", "text")):
+            data = {"noise": self.noise, "text": self.text}[source] * (8 if tool.endswith("sum") else 2)
+            done = emulated(self.busybox, tool, data=data, options=["--json", "--verify"])
+            swap = json.loads(done.stderr.splitlines()[-1])["swap"]
+            self.assertEqual((done.returncode, swap["mismatches"]), (0, 0), (tool, swap))
+            self.assertEqual(done.stdout, emulated(self.busybox, tool, data=data, options=["--no-swap"]).stdout, tool)
 
     def test_counts_and_order(self):
         self.equal("wc", "-l", "text")

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "clients/cli/demo/demo_answers.h"
+#include "clients/cli/demo/demo_guest.h"
 #include "clients/cli/demo/demo_program.h"
 #include "jit/corpus/corpus_reader.h"
 #include "runtime/base/result.h"
@@ -82,6 +83,7 @@ struct DemoPass {
 Result<DemoPass> run_demo(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, const DemoOptions& options,
                           const std::function<void(const DemoPass&)>& show);
 
-std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& program, const DemoOptions& options);
+std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& program, const DemoGuest& guest,
+                      const DemoOptions& options);
 
 }  // namespace trident::cli

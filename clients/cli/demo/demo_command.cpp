@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct DemoVerb {
-  std::string corpus, report, type = "both", daemon;
+  std::string corpus, report, type = "both", daemon, busybox;
   DemoOptions options;
 };
 
@@ -101,12 +101,16 @@ class Display {
   std::vector<bool> reported_;
 };
 
+std::string beside_this(const char* name) {
+  std::error_code code;
+  return (fs::read_symlink("/proc/self/exe", code).parent_path() / name).string();
+}
+
 /// The program beside this one, else whatever PATH has.
 std::string find_daemon() {
   std::error_code code;
-  const fs::path self = fs::read_symlink("/proc/self/exe", code);
-  const fs::path beside = self.parent_path() / "tridentd";
-  return fs::exists(beside, code) ? beside.string() : "tridentd";
+  const std::string beside = beside_this("tridentd");
+  return fs::exists(beside, code) ? beside : "tridentd";
 }
 
 Result<std::string> find_corpus() {
@@ -143,9 +147,11 @@ Result<int> demo(DemoVerb verb) {
   }
   TRY(const DemoProgram program, run_demo_program(fibonacci_problem()));
   std::printf("\n%s", demo_program_text(program).c_str());
-  failed = failed || program.failed();
+  TRY(const DemoGuest guest, run_demo_guest({beside_this("trident-emu"), verb.busybox, verb.options.daemon_program}));
+  std::printf("\n%s", demo_guest_text(guest).c_str());
+  failed = failed || program.failed() || guest.failed();
   if (!verb.report.empty()) {
-    TRY_VOID(write_text(verb.report, demo_html(passes, program, verb.options)));
+    TRY_VOID(write_text(verb.report, demo_html(passes, program, guest, verb.options)));
     std::printf("report: %s\n", verb.report.c_str());
   }
   return failed ? kExitWrong : 0;
@@ -164,6 +170,8 @@ void add_demo_command(Verb app, int& status) {
       .check(negative_fault)
       .capture_default_str();
   verb.add_option("--daemon", state->daemon, "Program of the daemon; default: tridentd beside this program")
+      .check(file_name_fault);
+  verb.add_option("--busybox", state->busybox, "busybox for arm64, static; default: a guest program of our own")
       .check(file_name_fault);
   verb.callback([state, &status] {
     const auto code = demo(*state);

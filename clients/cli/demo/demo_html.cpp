@@ -73,7 +73,8 @@ std::string figures_table(const DemoPass& pass, std::uint64_t n) {
 
 }  // namespace
 
-std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& program, const DemoOptions& options) {
+std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& program, const DemoGuest& guest,
+                      const DemoOptions& options) {
   std::vector<html::Tile> tiles;
   std::string body;
   bool right = true;
@@ -105,8 +106,10 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& pr
   tiles.push_back(
       {std::to_string(program.before.heights.padded()) + " \u2192 " + std::to_string(program.after.heights.padded()),
        "Triton VM: padded height of " + program.name, !program.failed()});
-  body += demo_program_html(program);
-  const std::string lead = right && !program.failed()
+  if (guest.skipped.empty())
+    tiles.push_back({figure(guest.ratio(), "%.1fx"), "a guest program, its loops swapped", !guest.failed()});
+  body += demo_program_html(program) + demo_guest_html(guest);
+  const std::string lead = right && !program.failed() && !guest.failed()
                                ? "Every answer of every call was right: the first of each tier against MPFR, all "
                                  "later ones by their 128-bit "
                                  "digest against that one, and again after the daemon was killed."
@@ -116,7 +119,7 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& pr
       os::cpu_name() +
           ". Kernels of a corpus, submitted to a private daemon by a real client: answered by the "
           "interpreter at once, by baseline code next, by optimised code swapped in while calls go on. And a "
-          "program of Triton VM, made cheaper to prove.",
+          "program of Triton VM, made cheaper to prove; and a guest program in an emulator, its loops swapped.",
       html::lead(lead) + html::tiles(tiles) + body);
 }
 
