@@ -62,7 +62,7 @@ Result<std::unique_ptr<Swap>> Swap::attach(const Cpu& cpu, const SwapOptions& op
   return std::unique_ptr<Swap>(new Swap(std::move(handles)));
 }
 
-/// What the client cannot take, it leaves alone: the guest runs its own loops there.
+/// The client leaves memory alone that it cannot take: the guest runs its own loops there.
 void Swap::map(const Area& area) {
   const trident_unicorn_region region{area.base, area.bytes, area.host, TRIDENT_UNICORN_POINTER, 0};
   (void)trident_unicorn_map(handles_->offload, &region);

@@ -110,7 +110,8 @@ static int wait_for_code(toy_cpu* cpu, const toy_loop* loop, toy_swap* swap) {
   for (unsigned ms = 0; ms < WAIT_MS; ++ms) {
     trident_loop_facts facts = {.struct_size = sizeof facts};
     if (swap->loop == NULL) run(cpu, toy_begin(cpu, loop), swap);
-    if (swap->loop == NULL || trident_loop_info(swap->loop, &facts) != TRIDENT_OK) return 0;
+    if (swap->loop == NULL) continue; /* too few jumps yet */
+    if (trident_loop_info(swap->loop, &facts) != TRIDENT_OK) return 0;
     if (facts.state == TRIDENT_LOOP_READY) return 1;
     if (facts.state == TRIDENT_LOOP_GIVEN_UP) {
       printf("%-12s refused: %s\n", loop->name, facts.note != NULL ? facts.note : "no reason");
