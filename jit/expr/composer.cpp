@@ -144,7 +144,8 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
   if (n.value.id.valid()) {
     const Node& node = builder_.at(n.value.id);
     if (node.op != Op::Variable || node.imm >= declared_count_) {
-      return fail(offset, ErrorCode::kSyntaxError, "'%.*s' has a meaning already; declare variables before their use",
+      return fail(offset, ErrorCode::kSyntaxError,
+                  "'%.*s' is declared or used already; declare each name once, before its first use",
                   static_cast<int>(text.size()), text.data());
     }
     Variable& earlier = variables[node.imm];

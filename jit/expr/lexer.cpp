@@ -245,7 +245,7 @@ Token Lexer::next() {
       break;
     default:
       token.kind = K::bad;
-      problem_ = "this character means nothing here";
+      problem_ = "an expression cannot have this character here";
       break;
   }
   token.size = length;
