@@ -8,6 +8,7 @@
 #include <map>
 
 #include "jit/codegen/scheduler.h"
+#include "tests/support/draws.h"
 #include "tests/support/random_kernel.h"
 
 namespace trident::codegen {
@@ -222,7 +223,7 @@ class RandomBlock {
 };
 
 TEST(Allocator, RandomBlocksComputeTheSame) {
-  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(1000); ++seed) {
     std::pmr::monotonic_buffer_resource arena;
     Function function(&arena);
     Block block(&arena);
@@ -238,7 +239,7 @@ TEST(Allocator, RandomBlocksComputeTheSame) {
 }
 
 TEST(Allocator, GlobalsInRegistersComputeTheSame) {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(125); ++seed) {
     std::pmr::monotonic_buffer_resource arena;
     Function function(&arena);
     Block block(&arena);
@@ -295,7 +296,7 @@ TEST(Allocator, BlocksThatRunOftenDecideWhichGlobalsHaveRegisters) {
 }
 
 TEST(Scheduler, RandomBlocksComputeTheSame) {
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(750); ++seed) {
     std::pmr::monotonic_buffer_resource arena;
     Function function(&arena);
     Block block(&arena);

@@ -9,6 +9,7 @@
 
 #include "jit/kir/builder.h"
 #include "jit/kir/interpreter.h"
+#include "tests/support/draws.h"
 #include "tests/support/native_kernel.h"
 
 namespace trident::codegen {
@@ -49,10 +50,11 @@ TEST(Codegen, RandomKernels) {
                                {.vectors = 3, .newton = 4},       {.vectors = 4},
                                {.vectors = 1, .newton = 8},       {.vectors = 1, .vector_bits = 256},
                                {.vectors = 8, .schedule = false}, {.vectors = 1, .schedule = false, .newton = 8}};
+  const std::uint64_t any = testing::draws(60), narrow = testing::draws(15);
   std::uint64_t seed = 1;
-  for (; seed <= 240; ++seed)
+  for (; seed <= any; ++seed)
     expect_same(random_kernel(seed), kVariants[seed % std::size(kVariants)], {0, 1, 7, 16, 17, 67}, seed);
-  for (; seed <= 300; ++seed)
+  for (; seed <= any + narrow; ++seed)
     expect_same(random_kernel(seed, {.ops = 40, .narrow_only = true}), kVariants[seed % std::size(kVariants)],
                 {0, 3, 8, 31, 65}, seed);
 }
@@ -66,7 +68,7 @@ TEST(Codegen, RandomKernelsWithTables) {
                                {.vectors = 1, .vector_bits = 256},
                                {.vectors = 3, .newton = 2},
                                {.vectors = 8, .schedule = false}};
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(150); ++seed) {
     const bool many = seed % 50 == 0;  // registers for pointers run out
     const auto kernel = random_kernel(seed, {.ops = many ? 300u : 60u,
                                              .inputs_max = many ? 14u : 3u,
@@ -175,7 +177,7 @@ TEST(Codegen, ManyValuesSpill) {
 // Many vectors at once, outputs over inputs. An array element that lost its register may be read again, but not after
 // its copy was stored over it.
 TEST(Codegen, CrowdedAndInPlace) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(15); ++seed) {
     const auto kernel =
         random_kernel(seed, {.ops = 60, .inputs_max = 6, .outputs_max = 6, .narrow_only = seed % 3 == 0});
     const auto vectors = static_cast<std::uint8_t>(5 + seed % 4);
@@ -443,7 +445,7 @@ TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
         if (kind == 2) significand &= ~std::uint64_t{0} << shift;
         return (one + (std::uint64_t{random.below(6)} << mantissa)) | significand;
       };
-      for (int i = 0; i < 60000; ++i) {
+      for (std::uint64_t i = 0; i < testing::draws(15'000); ++i) {
         inputs[0].push_back(flags != kir::kNormal && random.one_in(300) ? 0 : lane());
         inputs[1].push_back(lane());
       }

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "tests/support/draws.h"
+
 namespace trident::rulecheck {
 namespace {
 
@@ -59,7 +61,7 @@ TEST(RuleCheck, TrueRulesAreRight) {
            "(sin (neg (exp (exp ?a)))) => (neg (sin (exp (exp ?a)))) ;; ieee=round real=ok",
            "(floor (add (mul (sin ?a) (sin ?a)) (mul (cos ?a) (cos ?a)))) => (floor 1) ;; ieee=round real=ok",
        }) {
-    const RuleVerdict v = verdict_on(text);
+    const RuleVerdict v = verdict_on(text, {.points = testing::draws(1'000)});
     // Where rounding decides a step nothing can be said: such a rule may be unchecked, never wrong.
     const bool undecidable = std::string(text).find("(floor (add (mul (sin") != std::string::npos;
     EXPECT_EQ(v.kind, undecidable ? Kind::unchecked : Kind::right) << text << "\n" << described(v);
@@ -278,8 +280,9 @@ TEST(RuleCheck, ExamplesAreNumbersThatFit) {
 // The built-in rules are known to be true by tests/rules, which has evaluators of its own.
 TEST(RuleCheck, TheBuiltinRulesAreRight) {
   const RuleSet& all = expr::rewrite::builtin_rules();
+  const RuleCheckOptions options{.points = 300, .slope_points = testing::draws(200), .hints = false};
   for (std::size_t i = 0; i < all.rules.size(); ++i) {
-    const RuleVerdict v = check_rule(all.rules[i], all.tags[i], {.points = 300, .hints = false});
+    const RuleVerdict v = check_rule(all.rules[i], all.tags[i], options);
     EXPECT_EQ(v.kind, Kind::right) << all.rules[i].name << ": " << described(v);
     EXPECT_TRUE(example_of(all.rules[i]).has_value()) << all.rules[i].name;
   }

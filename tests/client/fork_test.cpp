@@ -20,6 +20,7 @@
 #include "runtime/os/process.h"
 #include "tests/client/guest_loops.h"
 #include "tests/daemon/private_daemon.h"
+#include "tests/support/draws.h"
 
 namespace trident::tests {
 namespace {
@@ -37,23 +38,30 @@ void expect_survives(const std::string& mode, int tier, int children, unsigned d
   EXPECT_EQ("exit status 0", result->exit.describe()) << mode << ", " << delay_us << " us\n" << result->output;
 }
 
+/// A child forked after each of some delays up to 30 ms.
+void expect_survives_after_delays(const std::string& mode, std::uint64_t delays, const std::string& socket = {}) {
+  constexpr std::uint64_t kDelayMaxUs = 30'000;
+  for (std::uint64_t i = 0; i <= delays; ++i)
+    expect_survives(mode, 2, 1, static_cast<unsigned>(kDelayMaxUs * i / delays), socket);
+}
+
 // A process of its own for each delay: what is made once is made in its first optimisation.
 TEST(Fork, DuringTheFirstOptimisationInThisProcess) {
-  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 5000) expect_survives("embedded", 2, 1, delay_us);
+  expect_survives_after_delays("embedded", testing::draws(2));
 }
 TEST(Fork, WhileTheEngineIsLoadedForModeAuto) {
-  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 10000) expect_survives("auto", 2, 1, delay_us);
+  expect_survives_after_delays("auto", testing::draws(1));
 }
 TEST(Fork, WithADaemon) {
   const PrivateDaemon daemon;
-  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 10000)
-    expect_survives("daemon", 2, 1, delay_us, daemon.socket());
+  expect_survives_after_delays("daemon", testing::draws(1), daemon.socket());
 }
 
 TEST(Fork, ManyChildren) {
-  expect_survives("embedded", 1, 200, 3000);
+  const auto children = static_cast<int>(testing::draws(50));
+  expect_survives("embedded", 1, children, 3000);
   const PrivateDaemon daemon;
-  expect_survives("daemon", 1, 200, 3000, daemon.socket());
+  expect_survives("daemon", 1, children, 3000, daemon.socket());
 }
 
 /// A loaded file's statics that are made on first use.

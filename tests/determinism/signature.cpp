@@ -20,6 +20,7 @@ struct Settings {
   std::vector<std::string> corpora;
   std::uint64_t seed = 1;
   std::uint32_t nodes = expr::rewrite::kSearchBudget.nodes;
+  std::size_t every = 1;
   bool backwards = false, swapped = false;
 };
 
@@ -80,6 +81,13 @@ struct Signature {
   Stage found, kernels, code;
 };
 
+/// Keeps the first of every `every` sources.
+void keep_some(std::vector<Source>& sources, std::size_t every) {
+  std::vector<Source> kept;
+  for (std::size_t i = 0; i < sources.size(); i += every) kept.push_back(std::move(sources[i]));
+  sources = std::move(kept);
+}
+
 void swap_operands(expr::Expr& e) {
   for (expr::Node& n : e.nodes)
     if (n.op == expr::Op::Sub && n.a != n.b) return std::swap(n.a, n.b);
@@ -128,6 +136,7 @@ Result<void> add_code(const Source& source, const Settings& settings, Signature&
 
 Result<Signature> signature_of(const std::string& corpus, const Settings& settings) {
   TRY(std::vector<Source> sources, corpus.ends_with(".fpcore") ? read_fpcores(corpus) : read_sources(corpus));
+  if (settings.every > 1) keep_some(sources, settings.every);
   if (settings.backwards) std::reverse(sources.begin(), sources.end());
   if (settings.swapped) swap_operands(sources.front().expr);
   Signature signature;
@@ -170,6 +179,9 @@ int main(int argc, char** argv) {
   app.add_option("corpora", settings.corpora, "files like kernels.tsv, rewrite.txt, or of FPCore")->required();
   app.add_option("--seed", settings.seed, "of the search")->capture_default_str();
   app.add_option("--nodes", settings.nodes, "of one graph of the search")->capture_default_str();
+  app.add_option("--every", settings.every, "only each N-th expression of a corpus, from the first")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--backwards", settings.backwards, "the last expression first: it must not matter");
   app.add_flag("--swapped", settings.swapped, "with the operands of one subtraction swapped: it must matter");
   CLI11_PARSE(app, argc, argv);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "jit/kir/interpreter.h"
+#include "tests/support/draws.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/random_expr.h"
 
@@ -229,7 +230,7 @@ TEST(ExprDerivative, NothingRemainsOfRandomDiffs) {
   testing::RandomExprOptions options;
   options.derivatives = true;
   options.reductions = false;
-  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::draws(1250); ++seed) {
     const expr::Expr e = testing::random_expr(seed, options);
     const Result<expr::Expr> d = expr::eliminate_derivatives(e);
     ASSERT_TRUE(d.ok()) << d.error().message;

@@ -10,6 +10,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
+#include "tests/support/draws.h"
 #include "tests/support/random_expr.h"
 #include "tests/support/strict_evaluator.h"
 
@@ -190,7 +191,7 @@ void check(std::uint64_t seed, const testing::RandomExprOptions& shape, const ex
 }
 
 TEST(ExprLower, EveryOpIsWhatLibmSays) {
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::draws(1000); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
     check(seed, shape, {.policy = {}, .simplify = false, .accuracy = kir::math::Accuracy::ulp1});
@@ -199,7 +200,7 @@ TEST(ExprLower, EveryOpIsWhatLibmSays) {
 }
 
 TEST(ExprLower, ExactPolicyToo) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::draws(500); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
     check(seed, shape, {.policy = {.kind = expr::PolicyKind::exact}, .simplify = false});
@@ -209,7 +210,7 @@ TEST(ExprLower, ExactPolicyToo) {
 
 // The exact policy promises the bits of the unrewritten kernel: identities may not change one.
 TEST(ExprLower, ExactSimplificationKeepsEveryBit) {
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::draws(1500); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
     const expr::Expr e = testing::random_expr(seed, shape);

@@ -6,6 +6,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
+#include "tests/support/draws.h"
 #include "tests/support/random_expr.h"
 #include "tests/support/strict_evaluator.h"
 
@@ -28,7 +29,7 @@ std::string fault(const expr::Node& node, const expr::Fact& fact, std::uint64_t 
 }
 
 TEST(ExprRanges, HoldEveryNodesValue) {
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::draws(5000); ++seed) {
     testing::RandomExprOptions options;
     options.ranged = 0.9;
     const expr::Expr e = testing::random_expr(seed, options);

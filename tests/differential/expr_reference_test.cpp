@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "jit/equiv/reference.h"
+#include "tests/support/draws.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/random_expr.h"
 #include "tests/support/strict_evaluator.h"
@@ -54,8 +55,8 @@ std::int64_t integer_of(expr::Type type, std::uint64_t bits) {
 }
 
 TEST(ExprReference, StrictValuesAgreeWithThePlainEvaluator) {
-  int compared = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  std::uint64_t compared = 0;
+  for (std::uint64_t seed = 0; seed < testing::draws(1000); ++seed) {
     testing::RandomExprOptions options;
     options.functions = false;
     const expr::Expr e = testing::random_expr(seed, options);
@@ -86,7 +87,7 @@ TEST(ExprReference, StrictValuesAgreeWithThePlainEvaluator) {
       }
     }
   }
-  EXPECT_GT(compared, 150'000);
+  EXPECT_GT(compared, testing::draws(37'500));
 }
 
 // MPFR's own erf ends the process there. Oracle: its value of a thousand bits less.
@@ -100,8 +101,8 @@ TEST(ExprReference, TheMpfrEvaluatorKnowsErrorFunctionsAtTheRootOfThree) {
 }
 
 TEST(ExprReference, RealValuesAgreeWithTheMpfrEvaluator) {
-  int compared = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  std::uint64_t compared = 0;
+  for (std::uint64_t seed = 0; seed < testing::draws(150); ++seed) {
     testing::RandomExprOptions options;
     options.integers = false;
     options.reductions = false;
@@ -136,7 +137,7 @@ TEST(ExprReference, RealValuesAgreeWithTheMpfrEvaluator) {
       }
     }
   }
-  EXPECT_GT(compared, 3'000);
+  EXPECT_GT(compared, testing::draws(750));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/interpreter.h"
+#include "tests/support/draws.h"
 #include "tests/support/random_expr.h"
 
 namespace trident {
@@ -95,7 +96,7 @@ TEST(ExprSimplify, AcceptedFormsOfTheCorpusObeyBounded) {
       continue;
     }
     ++accepted;
-    const auto fresh = equiv::Checker::make(k.source, {}, {.samples = {.points = 16384, .seed = 5}});
+    const auto fresh = equiv::Checker::make(k.source, {}, {.samples = {.points = testing::draws(4096), .seed = 5}});
     const auto prepared = (*fresh)->check_meaning(*kernel, equiv::Demand::policy);
     EXPECT_TRUE(prepared->meaning.same()) << equiv::print(prepared->meaning);
   }
@@ -150,10 +151,10 @@ void check_random(const expr::LowerOptions& options, std::uint64_t first, std::u
 }
 
 TEST(ExprSimplify, RandomExpressionsStayWithinBounded) {
-  check_random({}, 0, 300);
+  check_random({}, 0, testing::draws(75));
 }
 TEST(ExprSimplify, RandomExpressionsStayWithinFast) {
-  check_random({.policy = {.kind = expr::PolicyKind::fast}}, 1000, 1200);
+  check_random({.policy = {.kind = expr::PolicyKind::fast}}, 1000, 1000 + testing::draws(50));
 }
 
 // Evaluates `e` in the interpreter: array outputs one after the other, as doubles.
@@ -206,7 +207,7 @@ std::vector<std::uint64_t> coarse_values(const expr::Variable& variable, std::si
 TEST(ExprSimplify, DroppingIdleOperationsKeepsEveryValue) {
   constexpr std::size_t kElements = 64;
   std::size_t shorter = 0;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::draws(500); ++seed) {
     testing::RandomExprOptions shape;
     shape.ranged = 1;
     shape.functions = shape.integers = shape.reductions = false;
@@ -227,7 +228,7 @@ TEST(ExprSimplify, DroppingIdleOperationsKeepsEveryValue) {
                                  << expr::print_infix(dropped);
     }
   }
-  EXPECT_GT(shorter, 200u);
+  EXPECT_GT(shorter, testing::draws(50));
 }
 
 TEST(ExprSimplify, IdleOperationsGo) {

@@ -11,6 +11,7 @@
 #include "runtime/base/check.h"
 #include "tests/rules/elements.h"
 #include "tests/rules/rule_points.h"
+#include "tests/support/draws.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/strict_evaluator.h"
 
@@ -29,7 +30,10 @@ using egraph::Pattern;
 using egraph::PatternTerm;
 using egraph::Rule;
 
-constexpr int kPoints = 10'000;
+/// Points at which a rule is compared.
+int points_of_a_rule() {
+  return static_cast<int>(testing::draws(2'000));
+}
 constexpr int kBits = 200;
 // Most that are drawn for one at which the left side is a number: a rule that needs more wants a sampler of its own.
 constexpr int kDrawsPerPoint = 4;
@@ -90,9 +94,10 @@ TEST_P(EveryRule, HoldsOverTheReals) {
   if (rule().mixed) return;                   // memory_rules_test.cpp
   if (has_op(rule().left, Op::Diff)) return;  // DerivativeRules
   const bool reduces = testing::reduces(rule());
+  const int points = points_of_a_rule();
   for (std::size_t elements = 1; elements <= (reduces ? 4 : 1); ++elements)
     expect_to_hold(reduces ? testing::of_elements(rule(), elements) : rule(), tags(), GetParam() + elements,
-                   reduces ? kPoints / 4 : kPoints);
+                   reduces ? points / 4 : points);
 }
 
 // Each reduction of no elements has one value; a rule that is not tagged partial must keep it.
@@ -203,16 +208,17 @@ TEST_P(EveryRule, DerivativesAreDifferenceQuotients) {
   ASSERT_EQ(static_cast<Op>(rule().left.root().op), Op::Diff) << "only derivatives at the root are understood here";
   std::mt19937_64 random(GetParam() + 1);
   Sampler sampler(GetParam() + 1);
+  const int points = points_of_a_rule();
   int compared = 0, far = 0;
-  for (int tries = 0; compared < kPoints; ++tries) {
-    ASSERT_LT(tries, 40 * kPoints / kPointsOfOneChoice) << rule().name << " is hardly ever defined: " << compared;
+  for (int tries = 0; compared < points; ++tries) {
+    ASSERT_LT(tries, 40 * points / kPointsOfOneChoice) << rule().name << " is hardly ever defined: " << compared;
     std::vector<std::uint64_t> choices(rule().variables.size());
     for (std::uint64_t& choice : choices) choice = random();
     const Quotients quotients(rule(), choices);
     Expr functions = quotients.expr;  // the variables' values alone
     functions.outputs.erase(functions.outputs.begin(), functions.outputs.begin() + 2);
     drop_unused(functions);
-    for (int i = 0; i < kPointsOfOneChoice && compared < kPoints; ++i) {
+    for (int i = 0; i < kPointsOfOneChoice && compared < points; ++i) {
       const bool wide = random() % 2 == 0;
       double x = sampler.value() + 0.01 * sampler.unit();
       if (wide) x = std::copysign(std::exp2(40 * sampler.unit() - 20), random() % 2 == 0 ? 1.0 : -1.0);
@@ -244,7 +250,7 @@ TEST_P(EveryRule, DerivativesAreDifferenceQuotients) {
       far += std::fabs(x) < 0.01 || std::fabs(x) > 10 ? 1 : 0;
     }
   }
-  EXPECT_GT(far, kPoints / 50) << rule().name << " is hardly ever defined for x far from one";
+  EXPECT_GT(far, points / 50) << rule().name << " is hardly ever defined for x far from one";
 }
 
 std::vector<std::size_t> numbers() {
