@@ -11,7 +11,7 @@ export BUILD JOBS
 NAME :=
 ARGS :=
 
-.PHONY: help packages configure build test demo bench campaign weights asan tsan format tidy install clean
+.PHONY: help packages configure build test demo bench campaign check-loops weights asan tsan format tidy install clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ bench: ## run benches: NAME=kernels,slot; without NAME list them
 
 campaign: ## run tests too long for `make test`: NAME=fuzz,soak; without NAME list them
 	@$(PYTHON) bench/run.py campaign $(NAME) $(ARGS)
+
+check-loops: ## guest loops against Unicorn: 10^7 single instructions and 10^7 random loops, some minutes
+	@$(PYTHON) bench/run.py campaign loops $(ARGS)
 
 weights: ## train what is shipped: NAME=guide; without NAME list it
 	@$(PYTHON) bench/run.py weights $(NAME) $(ARGS)

@@ -68,6 +68,7 @@ Result<CompiledLoop> compiled(const LoopSource& source, loop::Loop loop, region:
                               const LoopOptions& options) {
   CompiledLoop made{std::move(loop), std::move(region), {}, {}, {}};
   TRY(made.code, codegen::emit(made.region));
+  if (options.spoil) options.spoil(made.code);
   const auto description = loop::bytes_of(loop::describe(made.loop, made.region));
   made.image = image::build_loop(made.code, description, codegen::Isa::avx2, TRIDENT_TIER_BASELINE,
                                  options.key ? *options.key : loop_key(source));

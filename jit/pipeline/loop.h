@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -29,7 +30,9 @@ struct LoopSource {
 struct LoopOptions {
   std::uint64_t seed = 1;           ///< of the trials
   std::optional<image::Key> key{};  ///< loop_key() of the source, if the caller has made it
-  bool runs_trials = true;          ///< false: for tests of code that is not published
+  bool runs_trials = true;          ///< false: for code that is not published
+  /// For tests: changes the code before it is laid out and tried.
+  std::function<void(codegen::MachineCode&)> spoil{};
 };
 
 struct LoopRefusal {

@@ -104,6 +104,15 @@ std::vector<std::uint32_t> loop_with_bases(std::uint32_t bases) {
   return words;
 }
 
+TEST(CompileLoop, CodeThatDiffersIsNoImage) {
+  REQUIRE_LOOP_CODE();
+  const auto returns_at_once = [](codegen::MachineCode& code) { code.bytes[4] = std::byte{0xC3}; };
+  const auto outcome = compile_loop(source_of(kCopy), {.key = {}, .spoil = returns_at_once});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, ErrorCode::kNotEquivalent);
+  EXPECT_EQ(outcome.error().message.substr(0, 45), "the code is not the same as the loop: run 0: ");
+}
+
 TEST(CompileLoop, SixteenWindowsAreTheMost) {
   REQUIRE_LOOP_CODE();
   EXPECT_EQ(refusal_of(loop_with_bases(16)), "compiled");
