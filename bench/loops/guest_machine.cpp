@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "bench/loops/cpu_clock.h"
 #include "runtime/base/check.h"
 
 namespace trident::bench {
@@ -109,6 +110,12 @@ std::uint64_t GuestMachine::run(const Work& work, std::uint64_t calls) {
   std::uint64_t result = 0;
   uc_reg_read(engine_, UC_ARM64_REG_X0, &result);
   return result;
+}
+
+double GuestMachine::cpu_ns(const Work& work, std::uint64_t calls) {
+  const double begin = thread_cpu_ns();
+  run(work, calls);
+  return thread_cpu_ns() - begin;
 }
 
 void GuestMachine::fill(const Work& work) {

@@ -20,12 +20,14 @@ class GuestMachine {
 
   /// Runs so many calls of the kernel. Returns the last one's result.
   std::uint64_t run(const Work& work, std::uint64_t calls);
+  /// Runs them, and returns the CPU time that they took.
+  double cpu_ns(const Work& work, std::uint64_t calls);
   /// Fills the arena for the work, or hashes it.
   void fill(const Work& work);
   [[nodiscard]] std::uint64_t hash() const;
 
   [[nodiscard]] uc_engine* engine() const { return engine_; }
-  /// Memory of the guest in this process, which begins at guest_base().
+  /// Memory of the guest in this process, which begins at memory_base().
   [[nodiscard]] std::uint8_t* memory() { return memory_; }
   [[nodiscard]] std::uint64_t memory_base() const { return base_; }
   [[nodiscard]] std::uint64_t memory_bytes() const { return bytes_; }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "bench/loops/column.h"
+#include "bench/loops/costs.h"
 #include "bench/loops/unicorn_column.h"
 #include "bench/ratio.h"
 
@@ -108,6 +109,24 @@ class Geomean {
   int count_ = 0;
 };
 
+/// The loop that swapping slows down most.
+class Worst {
+ public:
+  void add(const char* name, const Row& row) {
+    if (row.ns[kSwapped] == 0 || row.ns[kSwapped] / row.ns[kUnicorn] <= ratio_) return;
+    ratio_ = row.ns[kSwapped] / row.ns[kUnicorn];
+    name_ = name;
+  }
+  void print(const std::string& size) const {
+    print_figure("slowest swapped / Unicorn, " + size, ratio_);
+    std::printf("  which is %s\n", name_);
+  }
+
+ private:
+  double ratio_ = 0;
+  const char* name_ = "none";
+};
+
 void print_row(const char* name, const Row& row) {
   std::printf("%-14s", name);
   for (const double ns : row.ns) ns == 0 ? std::printf(" %9s", "-") : std::printf(" %9.3f", ns);
@@ -126,25 +145,33 @@ void run_size(std::size_t s, const char* only) {
   for (const char* title : kTitles) std::printf(" %9s", title);
   std::printf(" %8s %8s %8s\n", "Unicorn/", "qemu/", "native");
   std::vector<Geomean> means = {{kUnicorn, kSwapped}, {kQemu, kSwapped}, {kUnicorn, kAlone}, {kAlone, kNative}};
+  Worst worst;
   for (std::uint32_t k = 0; k < kernel_count; ++k) {
     if (kernels[k].is_quadratic != 0 && kSizes[s] > 4096) continue;
     if (only != nullptr && std::strcmp(only, kernels[k].name) != 0) continue;
     const Row row = measured({k, kSizes[s]});
     print_row(kernels[k].name, row);
     for (Geomean& mean : means) mean.add(row);
+    worst.add(kernels[k].name, row);
   }
   for (const Geomean& mean : means) mean.print(kSizeNames[s]);
+  worst.print(kSizeNames[s]);
 }
 
 int run(const char* only) {
-  for (std::size_t s = 0; s < std::size(kSizes); ++s) run_size(s, only);
+  const bool costs_only = only != nullptr && std::strcmp(only, "costs") == 0;
+  for (std::size_t s = 0; s < std::size(kSizes) && !costs_only; ++s) run_size(s, only);
+  if (only == nullptr || costs_only) {
+    print_entry_cost();
+    print_detection_cost();
+  }
   return wrong_answers() == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace trident::bench
 
-/// `bench_loops [KERNEL]`
+/// `bench_loops [KERNEL]`, or `bench_loops costs`.
 int main(int argc, char** argv) {
   return trident::bench::run(argc > 1 ? argv[1] : nullptr);
 }

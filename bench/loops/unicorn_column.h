@@ -7,15 +7,14 @@ namespace trident::bench {
 
 std::unique_ptr<Column> unicorn_column(Work work);
 
-/// Loops are found and compiled while the column runs, in this process's engine.
+/// Loops are found and compiled while the column runs.
 class SwapColumn : public Column {
  public:
-  /// Runs until nothing more is installed, or for some seconds.
+  /// Runs until nothing more is installed or given up for some seconds.
   virtual void warm() = 0;
-  /// Rounds that native code has made, of all since the last call of this function.
+  /// Rounds that native code has made since the last call of this function.
   virtual std::uint64_t native_rounds() = 0;
 };
-/// Null where this build has no clients/unicorn.
 std::unique_ptr<SwapColumn> swap_column(Work work);
 
 }  // namespace trident::bench

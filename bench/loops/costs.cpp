@@ -1,0 +1,89 @@
+#include "bench/loops/costs.h"
+
+#include <bit>
+#include <cstring>
+
+#include "bench/loops/attached_machine.h"
+#include "bench/loops/unicorn_column.h"
+#include "bench/ratio.h"
+#include "jit/loop/describe.h"
+#include "jit/pipeline/loop.h"
+#include "runtime/base/check.h"
+
+namespace trident::bench {
+namespace {
+
+constexpr std::uint64_t kShort = 64, kLong = 128;
+constexpr std::uint64_t kCalls = 20'000;
+constexpr int kRounds = 15;
+
+std::uint32_t kernel_named(const char* name) {
+  for (std::uint32_t k = 0; k < kernel_count; ++k)
+    if (std::strcmp(kernels[k].name, name) == 0) return k;
+  CHECK(false);
+}
+
+/// Time of a call beyond the rounds of its loop, by calls of two lengths: its rounds cost the same in both.
+struct Fixed {
+  std::vector<double> ns{};
+  void add(Column& shorter, Column& longer) {
+    const double a = shorter.cpu_ns(kCalls), b = longer.cpu_ns(kCalls);
+    ns.push_back((2 * a - b) / static_cast<double>(kCalls));
+  }
+};
+
+/// Registers that an entry copies into the frame and out of it, of the loop that memcpy_u8 consists of.
+int registers_copied() {
+  // ldrb w6, [x1, x2]; strb w6, [x0, x2]; add x2, x2, #1; cmp x3, x2; b.ne: as gcc makes it
+  constexpr std::uint32_t kWords[] = {0x38626826, 0x38226806, 0x91000442, 0xEB02007F, 0x54FFFF81};
+  pipeline::LoopSource source{.head = 0x1000, .code_base = 0x1000, .code = {}};
+  const auto bytes = std::as_bytes(std::span(kWords));
+  source.code.assign(bytes.begin(), bytes.end());
+  const auto outcome = pipeline::compile_loop(source, {});
+  CHECK(outcome.ok() && std::holds_alternative<pipeline::CompiledLoop>(*outcome));
+  const auto& made = std::get<pipeline::CompiledLoop>(*outcome);
+  const auto counts = loop::describe(made.loop, made.region).counts;
+  return std::popcount(counts.registers_read) + std::popcount(counts.registers_written);
+}
+
+}  // namespace
+
+void print_entry_cost() {
+  const std::uint32_t kernel = kernel_named("memcpy_u8");
+  const auto alone_short = unicorn_column({kernel, kShort}), alone_long = unicorn_column({kernel, kLong});
+  const auto swap_short = swap_column({kernel, kShort}), swap_long = swap_column({kernel, kLong});
+  for (SwapColumn* column : {swap_short.get(), swap_long.get()}) column->warm();
+  Fixed alone, swapped;
+  for (int round = 0; round < kRounds; ++round) {
+    alone.add(*alone_short, *alone_long);
+    swapped.add(*swap_short, *swap_long);
+  }
+  const double ns = stats::median(swapped.ns) - stats::median(alone.ns);
+  const double allowed = 25 + 2.5 * registers_copied() + 55;
+  print_figure("entry: ns, with pc and flags", ns);
+  print_figure("entry / (25 + 2.5 a register copied + 55 ns)", ns / allowed);
+}
+
+/// Nothing may be swapped here, so that all that is left is the watch. The loop is the worst case: two instructions and
+/// no store.
+void print_detection_cost() {
+  constexpr double kFirstNs = 10e9, kAfterNs = 4e9, kSliceCalls = 400;
+  const Work work{kernel_named("strlen"), 4096};
+  GuestMachine plain;
+  AttachedMachine watched;
+  watched.exclude_all();
+  for (GuestMachine* machine : {&plain, &watched.machine()}) machine->fill(work);
+  double plain_ns = 0, watched_ns = 0;
+  const auto run_for = [&](double ns) {
+    plain_ns = watched_ns = 0;
+    while (watched_ns < ns) {
+      plain_ns += plain.cpu_ns(work, static_cast<std::uint64_t>(kSliceCalls));
+      watched_ns += watched.machine().cpu_ns(work, static_cast<std::uint64_t>(kSliceCalls));
+    }
+    return 100 * (watched_ns / plain_ns - 1);
+  };
+  print_figure("detection: % of the first 10 s", run_for(kFirstNs));
+  print_figure("detection: % of the time after", run_for(kAfterNs));
+}
+
+}  // namespace trident::bench
