@@ -1,4 +1,4 @@
-// What swapping costs where it gains nothing: entries into loops, and the watch for hot ones. Prints figures.
+// Measures what swapping costs where it gains nothing: entries into loops, and the watch for hot ones. Prints figures.
 #pragma once
 
 namespace trident::bench {
