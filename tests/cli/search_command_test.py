@@ -351,7 +351,7 @@ class SearchCommand(CommandCase):
         plain = subprocess.run([TRIDENT, "rewrite", cases, "--points", "10"], capture_output=True, text=True)
         self.assertEqual(0, plain.returncode)
         ends = set()
-        for mib in range(40, 401, 24):
+        for mib in range(40, 401, 48):
             done = subprocess.run(["sh", "-c", f"ulimit -v {mib << 10}; exec \"$@\"", "sh", TRIDENT, "rewrite", cases,
                                    "--points", "10", "--ms", "0", "--nodes", "2000000", "--strategy", "saturate",
                                    "--applications", "300000", "--bytes", "16G", "--json"], capture_output=True, text=True)
