@@ -227,18 +227,6 @@ class LearningCommand(CommandCase):
                       message)
 
     @alone
-    def test_calibrate_leaves_what_is_not_stale(self):
-        """Which tables are stale is calibrate_test's to say; here the costs that were shipped are."""
-        table = self.at("costs")
-        with open(os.path.join(ROOT, "jit", "cost", "default", "avx2.costs"), encoding="utf-8") as file:
-            self.write("costs", file.read())
-        calibrate = ("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", table, "--stale", "6")
-        self.assertIn("written", self.trident(*calibrate).stderr)
-        before = os.stat(table).st_mtime_ns
-        self.assertIn("kept", self.trident(*calibrate).stderr)
-        self.assertEqual(before, os.stat(table).st_mtime_ns)
-
-    @alone
     def test_calibrate_renews_kernels_that_are_stale(self):
         cache = self.at("weekly.kernels")
         corpus = self.at("corpus.tsv")
