@@ -197,7 +197,10 @@ class RegionEmitter {
     for (std::uint32_t b = 0; b < blocks_.size(); ++b)
       weighted.push_back({&blocks_[b].block, region_.blocks[b].end.flow == region::Flow::exit ? 1 : kInsideWeight});
     const RegSet locals = assign_globals(function_, weighted, {0, 0, x86_allocated::kRegisters});
-    for (Stage& stage : blocks_) code_.spills += codegen::allocate(function_, stage.block, locals, stage.placed).spills;
+    for (Stage& stage : blocks_) {
+      code_.spills += codegen::allocate(function_, stage.block, locals, stage.placed).spills;
+      selector_.forget_spills();
+    }
     code_.frame_bytes = (function_.frame_bytes + 15) / 16 * 16 + 8;  // the return address and six registers: 56 bytes
   }
 

@@ -46,6 +46,7 @@ RegionSelector::RegionSelector(const region::Region& region, Function& function,
 Block RegionSelector::select(std::uint32_t number, std::uint32_t next) {
   Block block(f_.arena);
   block_ = &block;
+  used_locals_ = {};
   const region::Block& from = region_.blocks[number];
   last_ = from.last;
   for (std::uint32_t i = from.first; i < from.last; ++i)
@@ -71,7 +72,15 @@ MInst& RegionSelector::pseudo(X86RegionPseudo op, std::initializer_list<VReg> us
 }
 
 VReg RegionSelector::local(std::uint8_t width) {
-  return f_.add({.reg_class = RegClass::general, .width = width});
+  std::vector<VReg>& locals = locals_[width == 8 ? 1 : 0];
+  std::size_t& used = used_locals_[width == 8 ? 1 : 0];
+  if (used == locals.size()) locals.push_back(f_.add({.reg_class = RegClass::general, .width = width}));
+  return locals[used++];
+}
+
+void RegionSelector::forget_spills() {
+  for (const std::vector<VReg>& locals : locals_)
+    for (const VReg local : locals) f_[local].home = {};
 }
 
 VReg RegionSelector::define(Value v, MInst& inst) {

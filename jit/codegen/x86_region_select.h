@@ -5,6 +5,7 @@
 
 #include <asmjit/x86.h>
 
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -47,6 +48,10 @@ class RegionSelector {
   [[nodiscard]] Target miss_target(std::size_t number) const {
     return Target(static_cast<std::uint32_t>(region_.blocks.size() + number));
   }
+
+  /// Forgets where locals were spilled to. Blocks share their locals, or allocation would take the number of blocks
+  /// times that of all locals: call it between the allocations of two blocks.
+  void forget_spills();
 
   /// The registers of variables, by their numbers.
   [[nodiscard]] const std::vector<VReg>& variables() const { return variables_; }
@@ -113,6 +118,8 @@ class RegionSelector {
   Function& f_;
   ConstantPool& pool_;
   std::vector<VReg> variables_, values_;
+  std::array<std::vector<VReg>, 2> locals_;   ///< of 4 and of 8 bytes
+  std::array<std::size_t, 2> used_locals_{};  ///< by the block at hand
   std::map<std::uint64_t, VReg> pool_constants_;
   std::map<WindowWord, VReg> window_words_;
   std::vector<Miss> misses_;
