@@ -12,6 +12,7 @@
 
 #include "clients/c/image_map.h"
 #include "jit/image/image.h"
+#include "schemas/loop_image.h"
 
 namespace trident {
 namespace {
@@ -58,8 +59,7 @@ constexpr Field kFields[] = {FIELD(magic, shared),
 
 constexpr image::Counts kCounts{.inputs = 2, .outputs = 1, .params = 3};
 
-/// A sound image in a file of kFileBytes. The landing pad stands at two places of the code.
-Bytes sound_file() {
+codegen::MachineCode some_code() {
   codegen::MachineCode code;
   code.bytes.assign(192, std::byte{0xCC});
   for (const std::size_t at : {0, 32}) std::memcpy(code.bytes.data() + at, kPad, sizeof kPad);
@@ -67,9 +67,31 @@ Bytes sound_file() {
   code.pool_offset = 128;
   code.eh_frame.assign(32, std::byte{1});
   code.eh_frame_distance = 200;
+  return code;
+}
+
+/// A sound image in a file of kFileBytes. The landing pad stands at two places of the code.
+Bytes sound_file() {
+  const codegen::MachineCode code = some_code();
   const auto isa = image::isa_of(client::greatest_isa());
   CHECK(isa.ok());
   Bytes bytes = image::build(code, kCounts, *isa, TRIDENT_TIER_BASELINE, {}).bytes;
+  bytes.resize(kFileBytes, std::byte{0xCC});
+  return bytes;
+}
+
+/// A sound image of a loop, with two ranges and one window.
+Bytes sound_loop_file() {
+  struct {
+    trident_loop_description counts{72, TRIDENT_GUEST_AARCH64, 1, 2, 5, 3, 1};
+    trident_loop_range ranges[2] = {{-16, 8, 0}, {0, 12, 0}};
+    trident_loop_window_use window{4, TRIDENT_LOOP_LOADS, 8, 0};
+  } const description;
+  static_assert(sizeof description == 72);
+  const auto isa = image::isa_of(client::greatest_isa());
+  CHECK(isa.ok());
+  Bytes bytes =
+      image::build_loop(some_code(), std::as_bytes(std::span(&description, 1)), *isa, TRIDENT_TIER_BASELINE, {}).bytes;
   bytes.resize(kFileBytes, std::byte{0xCC});
   return bytes;
 }
@@ -99,15 +121,21 @@ bool sender_accepts(const Bytes& file) {
   return image::validate(image_in(file)).ok();
 }
 
-bool receiver_accepts(const Bytes& file) {
+/// Takes the image for that of a kernel with kCounts, or of a loop.
+bool receiver_accepts(const Bytes& file, bool is_loop = false) {
   const Header h = header_of(file);
+  const image::Counts counts = is_loop ? image::Counts{} : kCounts;
   return client::validate_image(file, {.size = h.total_size,
                                        .digest_low = h.digest[0],
                                        .digest_high = h.digest[1],
                                        .tier = h.tier,
-                                       .inputs = kCounts.inputs,
-                                       .outputs = kCounts.outputs,
-                                       .params = kCounts.params})
+                                       .inputs = counts.inputs,
+                                       .outputs = counts.outputs,
+                                       .params = counts.params,
+                                       .version = is_loop ? std::uint16_t{TRIDENT_LOOP_IMAGE_VERSION}
+                                                          : std::uint16_t{TRIDENT_IMAGE_VERSION},
+                                       .code_before = TRIDENT_LOOP_CODE_BYTES_MAX,
+                                       .code_after = TRIDENT_LOOP_CODE_BYTES_MAX})
       .ok();
 }
 
@@ -175,6 +203,31 @@ TEST_F(ImageLayout, BothEndsAgreeOnEveryChangeOfEveryField) {
       }
     }
   }
+}
+
+// Header and description of a loop, every bit. Bits that no check sees: masks of registers, and numbers that other
+// sound loops have; but both ends must say the same, and no change makes a kernel of it.
+TEST_F(ImageLayout, BothEndsAgreeOnLoops) {
+  const Bytes file = sound_loop_file();
+  ASSERT_TRUE(image::validate(image_in(file)).ok()) << image::validate(image_in(file)).error().message;
+  ASSERT_TRUE(receiver_accepts(file, true));
+  EXPECT_FALSE(receiver_accepts(file));
+  EXPECT_FALSE(receiver_accepts(file_, true));
+  const Header h = header_of(file);
+  std::size_t refused = 0, bits = 0;
+  for (std::size_t at = 0; at < h.total_size; ++at) {
+    if (at >= sizeof(Header) && at < h.description_offset) continue;
+    for (int bit = 0; bit < 8; ++bit, ++bits) {
+      Bytes changed = file;
+      changed[at] ^= static_cast<std::byte>(1u << bit);
+      fit_digest(changed);
+      const bool sender = sender_accepts(changed);
+      const bool is_own = at == offsetof(Header, isa);
+      ASSERT_TRUE(is_own || receiver_accepts(changed, true) == sender) << "byte " << at << " bit " << bit;
+      refused += sender ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, bits / 2);
 }
 
 TEST_F(ImageLayout, BothEndsAgreeOnRandomPlaces) {
