@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bench/ratio.h"
 #include "clients/c/trident.h"
 #include "clients/c/trident_loop.h"
+#include "jit/pipeline/loop.h"
 #include "runtime/base/check.h"
 #include "runtime/os/child.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::bench {
 namespace {
@@ -122,6 +125,11 @@ class Cpu {
   trident_loops* loops_ = nullptr;
 };
 
+pipeline::LoopSource source_of(const Sample& sample) {
+  const auto bytes = std::as_bytes(std::span(sample.words));
+  return {.head = kHead, .code_base = kHead, .code = {bytes.begin(), bytes.end()}};
+}
+
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
@@ -146,6 +154,33 @@ void measure(benchmark::State& state, trident_mode mode, const std::string& sock
   print_figure("loop to native code, " + name + ", us P50", quantile(times, 0.5));
   print_figure("loop to native code, " + name + ", us P95", quantile(times, 0.95));
 }
+
+/// Processor time of the parts, in this process: a sandboxed child that does nothing, and the compiler with and without
+/// its trials.
+void loop_parts(benchmark::State& state) {
+  std::vector<double> child, plain, tried;
+  int number = 20'000;
+  const auto work_us = [](auto body) {
+    const std::uint64_t begin = os::thread_work_ns();
+    body();
+    return static_cast<double>(os::thread_work_ns() - begin) * 1e-3;
+  };
+  for (auto _ : state) {
+    const auto source = source_of({++number, 4 + static_cast<std::uint32_t>(number) % (kInstructionsMax - 3)});
+    child.push_back(work_us([] {
+      CHECK(os::run_sandboxed(
+                {}, [](void*) {}, nullptr)
+                .ok());
+    }));
+    plain.push_back(work_us([&] { CHECK(pipeline::compile_loop(source, {.runs_trials = false}).ok()); }));
+    tried.push_back(work_us([&] { CHECK(pipeline::compile_loop(source, {}).ok()); }));
+    state.SetIterationTime(tried.back() * 1e-6);
+  }
+  print_figure("a sandboxed child, CPU us P50", quantile(child, 0.5));
+  print_figure("a loop compiled, CPU us P50", quantile(plain, 0.5));
+  print_figure("a loop compiled and tried, CPU us P50", quantile(tried, 0.5));
+}
+BENCHMARK(loop_parts)->UseManualTime()->Iterations(kLoops)->Unit(benchmark::kMicrosecond);
 
 void loop_latency_daemon(benchmark::State& state) {
   const Daemon daemon;

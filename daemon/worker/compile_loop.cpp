@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "jit/pipeline/loop.h"
-#include "runtime/os/clock.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::worker {
 namespace {
@@ -39,10 +39,10 @@ bool compile_loop(RequestSocket& front, const RequestHeader& request, const inge
     return send_failure(front, request.ticket,
                         make_error(ErrorCode::kInternal, "the daemon's front passed on a malformed loop"));
   const ingest::LoopWork& work = *submit.work;
-  const std::uint64_t begun_ns = os::thread_cpu_ns();
+  const std::uint64_t begun_ns = os::thread_work_ns();  // with the child of the trials
   const pipeline::LoopSource source{work.guest, work.head, work.code_base, work.code};
   const auto outcome = pipeline::compile_loop(source, {.seed = request.seed, .key = request.key});
-  const std::uint64_t cpu_ns = os::thread_cpu_ns() - begun_ns;
+  const std::uint64_t cpu_ns = os::thread_work_ns() - begun_ns;
   if (!outcome.ok()) return send_failure(front, request.ticket, outcome.error(), cpu_ns);
   return std::visit(Reply{front, {.ticket = request.ticket, .cpu_ns = cpu_ns}, work.head}, *outcome);
 }
