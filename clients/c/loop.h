@@ -53,6 +53,8 @@ struct Loop final : trident_loop, Submitted {
   /// No instruction in [begin, end) may be replaced.
   void exclude(std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] bool is_ready() const { return shape_ && entry != &refuse; }
+  /// Never entered again.
+  [[nodiscard]] bool is_retired() const { return retired_ != nullptr; }
   /// Bits of the registers that entries read and write; they never grow once they have been told.
   void registers(std::uint64_t& read, std::uint64_t& written);
   trident_loop_facts facts();

@@ -82,6 +82,7 @@ Result<Loop*> Loops::submit(const trident_loop_request& request) {
     by_head_.erase(at);
     throw;
   }
+  if (fresh->is_retired()) context.finish(fresh->submission.job, Context::End::refused, {});
   return fresh.release();
 }
 

@@ -19,16 +19,11 @@ std::string value_text(const Json& value) {
   return text.empty() ? "-" : text;
 }
 
-/// A line each, and a part of the daemon by its name.
-std::string as_text(const Json& stats) {
+/// A line for each counter, with the names of the parts of the daemon that it belongs to in front.
+std::string as_text(const Json& stats, const std::string& parts = "") {
   std::string text;
-  for (const auto& [name, value] : stats.items()) {
-    if (!value.is_object()) {
-      text += name + " " + value_text(value) + "\n";
-      continue;
-    }
-    for (const auto& [counter, count] : value.items()) text += name + "." + counter + " " + value_text(count) + "\n";
-  }
+  for (const auto& [name, value] : stats.items())
+    text += value.is_object() ? as_text(value, parts + name + ".") : parts + name + " " + value_text(value) + "\n";
   return text;
 }
 
