@@ -48,6 +48,11 @@ struct Sample {
   }
 };
 
+/// Sample number `number`: of 4 to kInstructionsMax instructions.
+Sample sample_of(int number) {
+  return {number, 4 + static_cast<std::uint32_t>(number) % (kInstructionsMax - 3)};
+}
+
 /// tridentd in a folder of its own.
 class Daemon {
  public:
@@ -138,11 +143,10 @@ double quantile(std::vector<double> values, double q) {
 void measure(benchmark::State& state, trident_mode mode, const std::string& socket, const std::string& name) {
   Cpu cpu(mode, socket);
   int number = mode == TRIDENT_MODE_DAEMON ? 0 : 10'000;
-  for (int i = 0; i < kWarmUp; ++i) cpu.installed_us({++number, 4 + static_cast<std::uint32_t>(i) % 8});
+  for (int i = 0; i < kWarmUp; ++i) cpu.installed_us(sample_of(++number));
   std::vector<double> times;
   for (auto _ : state) {
-    const auto instructions = 4 + static_cast<std::uint32_t>(number) % (kInstructionsMax - 3);
-    const double us = cpu.installed_us({++number, instructions});
+    const double us = cpu.installed_us(sample_of(++number));
     if (us < 0) {
       state.SkipWithError("a loop was not installed, or its answer is wrong");
       ++wrong_answers();
@@ -166,7 +170,7 @@ void loop_parts(benchmark::State& state) {
     return static_cast<double>(os::thread_work_ns() - begin) * 1e-3;
   };
   for (auto _ : state) {
-    const auto source = source_of({++number, 4 + static_cast<std::uint32_t>(number) % (kInstructionsMax - 3)});
+    const auto source = source_of(sample_of(++number));
     child.push_back(work_us([] {
       CHECK(os::run_sandboxed(
                 {}, [](void*) {}, nullptr)

@@ -39,8 +39,7 @@ constexpr std::size_t kIoStackBytes = 512 * 1024;
 constexpr std::string_view kLostTooOften = "it was sent 100 times, and each time the connection to the daemon broke";
 static_assert(kSendsMax == 100);
 constexpr std::string_view kOldDaemon = "the daemon is older than this library and knows no loops";
-constexpr std::string_view kNoAnswer = "the daemon answers, but said nothing of this job for 10 s";
-static_assert(AnswerWatch::kFirstWordNs == 10'000'000'000);
+constexpr std::string_view kNoAnswer = "the daemon answers, but said nothing of this job in time";
 
 }  // namespace
 
@@ -251,7 +250,8 @@ void IoThread::send_job(std::uint64_t job) {
   if (hopeless) return context_.finish(job, Context::End::failed, kLostTooOften);
   linger_.begin();
   allowance_.grant();
-  watch_.sent(job, os::monotonic_ns());
+  const bool is_accepted_at_once = submission->owner.feature() != 0;
+  watch_.sent(job, os::monotonic_ns(), is_accepted_at_once ? AnswerWatch::kAcceptedNs : AnswerWatch::kFirstWordNs);
   submission->owner.append_request(connection_->outgoing(), job, inline_images_);
 }
 

@@ -86,7 +86,10 @@ struct Loop final : trident_loop, Submitted {
   };
 
   void set_checks(std::uint32_t bits) { __atomic_fetch_or(&checks, bits, __ATOMIC_RELEASE); }
-  std::uint32_t take_checks(std::uint32_t bits) { return __atomic_fetch_and(&checks, ~bits, __ATOMIC_ACQUIRE) & bits; }
+  std::uint32_t take_checks(std::uint32_t bits) {
+    if ((__atomic_load_n(&checks, __ATOMIC_RELAXED) & bits) == 0) return 0;  // as nearly always
+    return __atomic_fetch_and(&checks, ~bits, __ATOMIC_ACQUIRE) & bits;
+  }
   void adopt(const ImageMap& image);
   /// Ends the use of the loop, for good.
   bool retire(const char* why);

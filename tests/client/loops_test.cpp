@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -308,6 +309,23 @@ TEST_F(LoopsTest, AnOldDaemonLeavesThemToTheEngineOrToTheGuest) {
   Client client(TRIDENT_MODE_AUTO, old.daemon.path());
   ASSERT_NO_FATAL_FAILURE(expect_right(client, guest_loops()[0], 10));
   EXPECT_EQ(0, old.loops);
+}
+
+/// A daemon that says that it knows loops, and never answers one.
+TEST_F(LoopsTest, ADaemonThatDoesNotAcceptThemIsGivenUpForThem) {
+  const ScriptedDaemon daemon([](ScriptedConnection& connection, int) {
+    if (!connection.read()) return;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto features = static_cast<std::uint64_t>(wire::Feature::loops);
+    connection.send_frame(builder, wire::Body::Welcome, wire::CreateWelcome(builder, 1, 1, features).Union());
+    while (const auto request = connection.read(60'000)) connection.answer_stats(*request);
+  });
+  Client client(TRIDENT_MODE_DAEMON, daemon.path());
+  const auto begin = std::chrono::steady_clock::now();
+  trident_loop* loop = client.submit(guest_loops()[0].words());
+  EXPECT_EQ(TRIDENT_LOOP_GIVEN_UP, settled(loop));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_NE(std::string::npos, note_of(loop).find("said nothing of this job")) << note_of(loop);
 }
 
 TEST_F(LoopsTest, WithoutACompilerTheyAreTheGuests) {
