@@ -160,7 +160,7 @@ TEST(Trials, CodeOfAnotherRegionIsFound) {
 }
 
 Verdict verdict_of_bytes(const std::vector<std::uint8_t>& bytes) {
-  return verdict_of(copy_loop(), mapped(std::as_bytes(std::span(bytes))), {.cpu_ns = 20'000'000});
+  return verdict_of(copy_loop(), mapped(std::as_bytes(std::span(bytes))), {.cpu_ns = 100'000'000});
 }
 
 TEST(Trials, AnyBehaviourOfTheCodeIsAVerdict) {
