@@ -24,8 +24,9 @@ import warnings
 import numpy as np
 
 from . import _graph as g
+from . import _native as native
 from ._cache import Cache
-from ._kernel import address
+from ._kernel import address, check_context
 from ._native import TridentError
 from ._promise import EXACT, Promise
 from ._proof import Proof
@@ -110,6 +111,8 @@ class _Compiled:
                                          {f"x{i}": name_of[d] for i, d in self.dtypes.items()},
                                          [f"x{i}" for i in numbers], max(v.size for _, v in used), context)
         except TridentError as error:
+            if error.status != native.E_LIMIT:
+                raise
             raise TraceError(f"the function is more than one kernel can hold ({error}); divide it into several") from error
         self.arrays = [int(name[1:]) for name in self.kernel.arrays]
         self.numbers = [int(name[1:]) for name in self.kernel.scalars]
@@ -301,6 +304,7 @@ def jit(function=None, *, policy="exact", k=None, ranges=None, fallback=False, c
     Not seen by the recording: questions about the identity of an argument (type(x), id(x), x is y). The compiled kernels
     are in the attribute `kernels` (argument kinds -> trident.Kernel, the last one compiled for them).
     """
+    check_context(context)
     if function is None:
         return functools.partial(jit, policy=policy, k=k, ranges=ranges, fallback=fallback, context=context)
     promise = EXACT if policy == "exact" and k is None and ranges is None else Promise(policy, k, ranges)

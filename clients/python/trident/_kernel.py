@@ -1,7 +1,9 @@
 """Contexts and kernels: thin objects over the handles of trident.h."""
 import ctypes
 import json
+import os
 import weakref
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -9,7 +11,9 @@ from . import _cache
 from . import _native as native
 from . import _program
 from ._native import lib
+from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
 
+_TIER_MAX = 2
 _FLOAT_RANGE = (float("-inf"), float("inf"))
 
 
@@ -32,10 +36,9 @@ class Context:
     "embedded" or "interp". Kernels work at once and for ever, whatever happens to the daemon."""
 
     def __init__(self, mode="auto", socket_path=None, connect_timeout_ms=0):
-        if mode not in native.MODES:
-            raise ValueError(f"mode must be one of {', '.join(native.MODES)}")
-        options = native.Options(ctypes.sizeof(native.Options), native.MODES[mode],
-                                 None if socket_path is None else str(socket_path).encode(), connect_timeout_ms, 0)
+        options = native.Options(ctypes.sizeof(native.Options), one_of(native.MODES, mode, "mode"),
+                                 _path_bytes(socket_path),
+                                 integer(connect_timeout_ms, "connect_timeout_ms"), 0)
         self._handle = None
         pointer = ctypes.c_void_p()
         native.check(lib.trident_open(ctypes.byref(options), ctypes.byref(pointer)))
@@ -50,7 +53,7 @@ class Context:
 
     def daemon_stats(self, timeout_ms=2000):
         """The daemon's own counters."""
-        buffer = ctypes.create_string_buffer(1 << 20)
+        timeout_ms, buffer = integer(timeout_ms, "timeout_ms"), ctypes.create_string_buffer(1 << 20)
         native.check(lib.trident_daemon_stats(self._open(), buffer, len(buffer), timeout_ms))
         return json.loads(buffer.value.decode())
 
@@ -84,6 +87,11 @@ class Context:
 
     def __exit__(self, *exc):
         self.close()
+
+
+def check_context(context):
+    if context is not None and not isinstance(context, Context):
+        raise TypeError(f"context must be a trident.Context, here {shown(context)}")
 
 
 _default = {}  # None -> the context
@@ -120,14 +128,19 @@ class Kernel:
     text and options; it is compiled anew, in the default context, where it is unpickled.
     """
 
-    def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=2.0, elements=0,
+    def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=None, elements=0,
                  syntax="auto", context=None, _hint=0):
+        is_default = policy != "bounded" and isinstance(k, (int, float)) and k == K_DEFAULT
+        promise = Promise(policy, None if is_default else k, ranges)
         self.text = text
-        self._options = {"type": type, "types": dict(types or {}), "scalars": tuple(scalars), "tables": tuple(tables),
-                         "ranges": dict(ranges or {}), "policy": policy, "k": k, "elements": elements, "syntax": syntax}
+        self._options = {"type": type, "types": _checked_types(types), "scalars": names(scalars, "scalars", "a"),
+                         "tables": names(tables, "tables", "t"), "ranges": promise.ranges, "policy": policy,
+                         "k": promise.k,
+                         "elements": integer(elements, "elements"), "syntax": syntax}
+        check_context(context)
         self._context = context if context is not None else default_context()
         owner, declared = self._context._open(), self._declared()
-        key = (text, type, policy, float(k) if policy == "bounded" else None, syntax, elements, declared)
+        key = (text, type, policy, promise.k if policy == "bounded" else None, syntax, elements, declared)
         kernels = self._context._kernels
         self._handle = kernels.get(key) or _cache.keep_first(kernels, key, self._submit(owner, declared, elements or _hint))
         self._read_signature()
@@ -138,17 +151,17 @@ class Kernel:
         kind_of = {**dict.fromkeys(o["scalars"], 1), **dict.fromkeys(o["tables"], 2)}
         names = dict.fromkeys([*o["types"], *o["ranges"], *o["scalars"], *o["tables"]])
         return tuple((name, o["types"].get(name, o["type"]), kind_of.get(name, 0),
-                      *map(float, o["ranges"].get(name, _FLOAT_RANGE))) for name in names)
+                      *o["ranges"].get(name, _FLOAT_RANGE)) for name in names)
 
     def _submit(self, owner, declared, elements):
         o = self._options
         variables = (native.Variable * max(1, len(declared)))()
         for variable, (name, type, kind, lo, hi) in zip(variables, declared):
-            variable.name, variable.type = native.text_bytes(name), _one_of(native.TYPES, type, "type")
+            variable.name, variable.type = native.text_bytes(name), one_of(native.TYPES, type, f"the type of '{name}'")
             variable.scalar, variable.lo, variable.hi = kind, lo, hi
         options = native.SubmitOptions(
-            ctypes.sizeof(native.SubmitOptions), _one_of(native.TYPES, o["type"], "type"),
-            _one_of(native.POLICIES, o["policy"], "policy"), _one_of(native.SYNTAXES, o["syntax"], "syntax"), float(o["k"]),
+            ctypes.sizeof(native.SubmitOptions), one_of(native.TYPES, o["type"], "type"),
+            one_of(native.POLICIES, o["policy"], "policy"), one_of(native.SYNTAXES, o["syntax"], "syntax"), o["k"],
             ctypes.cast(variables, ctypes.POINTER(native.Variable)), len(declared), elements)
         pointer = ctypes.c_void_p()
         native.check(lib.trident_submit(owner, native.text_bytes(self.text), ctypes.byref(options), ctypes.byref(pointer)))
@@ -258,7 +271,8 @@ class Kernel:
     def wait(self, tier=2, timeout_ms=10_000):
         """Waits until tier 1 (baseline) or 2 (optimised) is reached or nothing more will come; TimeoutError if neither.
         Returns the tier reached."""
-        native.check(lib.trident_wait(self._handle, tier, timeout_ms))
+        native.check(lib.trident_wait(self._handle, integer(tier, "tier", _TIER_MAX),
+                                      integer(timeout_ms, "timeout_ms")))
         return self._info().tier
 
     def _info(self):
@@ -293,10 +307,16 @@ def _unpickled(kind, text, options):
 _DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
 
 
-def _one_of(table, name, what):
-    if name not in table:
-        raise ValueError(f"{what} must be one of {', '.join(table)}, here {name!r}")
-    return table[name]
+def _path_bytes(path):
+    if path is not None and not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"socket_path must be a path, here {shown(path)}")
+    return None if path is None else os.fsencode(path)
+
+
+def _checked_types(types):
+    if types is not None and not isinstance(types, Mapping):
+        raise TypeError(f"types must be a dictionary such as {{'n': 'i64'}}, here {shown(types)}")
+    return dict(types or {})
 
 
 def _as_dtype(value, dtype, name):

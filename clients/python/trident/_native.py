@@ -50,6 +50,7 @@ class Stats(ctypes.Structure):
 
 
 TABLES = ("program", "processor", "op_stack", "ram", "jump_stack", "hash", "cascade", "lookup", "u32")
+FORMS = {"tasm": 0, "tir": 1}
 STAGES_OF_PROGRAMS = {"peepholes": 1, "subroutines": 2, "superoptimiser": 4, "network": 8}
 _WORDS = ctypes.POINTER(ctypes.c_uint64)
 
@@ -158,6 +159,8 @@ lib = _bind()
 
 def text_bytes(text):
     """Encodes `text` for the library, which would stop reading at a NUL."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text must be a str, here {type(text).__name__}")
     if "\0" in text:
         raise ValueError("the text has a NUL")
     return text.encode()

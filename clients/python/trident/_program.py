@@ -2,10 +2,14 @@
 import ctypes
 import json
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from . import _native as native
 from ._native import lib
+from ._promise import integer, names, one_of, shown
+
+_FIELDS = ("public_input", "secret_input", "secret_digests", "ram")
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,11 @@ class Program:
 
 
 def _words(rows, each, what):
-    flat = [operator.index(word) for row in rows for word in (row if each > 1 else (row,))]
+    try:
+        flat = [operator.index(word) for row in rows for word in (row if each > 1 else (row,))]
+    except TypeError as error:
+        rule = "a list of integers" if each == 1 else f"a list of rows of {each} integers"
+        raise TypeError(f"{what} must be {rule}: {error}") from None
     if len(flat) != each * len(rows):
         raise ValueError(f"{what}: each row has {each} words")
     if any(not 0 <= word < 1 << 64 for word in flat):
@@ -41,18 +49,24 @@ def _run(public_input=(), secret_input=(), secret_digests=(), ram=()):
             len(public_input), len(secret_input), len(secret_digests), len(pairs))
 
 
+def _check_runs(runs):
+    for run in runs:
+        if not isinstance(run, Mapping) or not set(run) <= set(_FIELDS):
+            raise TypeError(f"runs must be a list of dictionaries with keys of {', '.join(_FIELDS)}, here {shown(run)}")
+
+
 def build(handle, text, form, public_input, secret_input, secret_digests, ram, cycles, milliseconds, programs, disable,
           progress, runs=()):
     """trident_build_program() on an open context's handle; Context.build() says what the arguments are."""
-    if form not in ("tasm", "tir"):
-        raise ValueError("form must be tasm or tir")
-    unknown = set(disable) - set(native.STAGES_OF_PROGRAMS)
-    if unknown:
-        raise ValueError(f"disable: no stage {', '.join(sorted(unknown))}")
+    form = one_of(native.FORMS, form, "form")
+    stages = [one_of(native.STAGES_OF_PROGRAMS, name, "disable") for name in set(names(disable, "disable", "network"))]
+    cycles, programs = integer(cycles, "cycles", 2**64 - 1), integer(programs, "programs")
+    milliseconds = integer(milliseconds, "milliseconds")
+    _check_runs(runs)
     more = (native.ProgramRun * len(runs))(*[native.ProgramRun(*_run(**run)) for run in runs])
-    options = native.ProgramOptions(ctypes.sizeof(native.ProgramOptions), int(form == "tir"),
+    options = native.ProgramOptions(ctypes.sizeof(native.ProgramOptions), form,
                                     *_run(public_input, secret_input, secret_digests, ram), cycles, milliseconds,
-                                    programs, sum(native.STAGES_OF_PROGRAMS[d] for d in set(disable)), 0, more,
+                                    programs, sum(stages), 0, more,
                                     len(runs))
     raised = []
 
