@@ -394,10 +394,28 @@ class NumexprsRules(unittest.TestCase):
         for text in """f8 and i4;not b;f8 < i4 < 2;f8 +;foo(f8);sin(f8, f8);sin();f8[0];f8.foo;f8.sum();where(f8, f8, f8);
                 where(b, f8);sum(f8) * 2;sum(sum(f8));sum(f8, axis=-1);sum(f8, foo=1);f8 + None;None;'x';...;sin;sin + 1;
                 f8 @ f8;f8 in f8;[f8];{};f8 if b else f8;f8 := 1;sin(x=f8);sin(*f8);f8 // 2;i4 // 2;w + w;w + 1;round(f8);
-                max(b);min(z);b + c;b - c;-b;f8 & 1;f8 << 1;z < z;z % 2;none + 1;1 / 0;5 % 0;f8 is None;
+                min(z);b + c;b - c;-b;f8 & 1;f8 << 1;z < z;z % 2;none + 1;1 / 0;5 % 0;f8 is None;
                 2**99999 * f8""".replace("\n", "").split(";"):
             with self.subTest(text.strip()):
                 self.same(text.strip())
+
+    def test_least_and_greatest_of_booleans(self):
+        """numexpr has none; NumPy is the oracle."""
+        rows = RANDOM.integers(0, 3, (4, 5))
+        for b in (rows > 0, rows < 9, rows < 0, rows.T > 1, (rows > 1)[::2, ::-2], np.array([[True]])):
+            for name, oracle in (("min", np.min), ("max", np.max)):
+                for axis in (None, 0, 1):
+                    for text in ("b", "~b", "b == True"):
+                        wanted = oracle(b if text != "~b" else ~b, axis=axis)
+                        got = trident.evaluate(f"{name}({text}, axis={axis})")
+                        self.assertEqual(got.dtype, bool)
+                        np.testing.assert_array_equal(wanted, got)
+        out, none = np.array(False), np.zeros(0)
+        self.assertIs(out, trident.evaluate("max(rows >= 0)", out=out))
+        self.assertTrue(out)
+        with self.assertRaisesRegex(ValueError, "zero-size"):
+            trident.evaluate("max(none > 0)")
+        np.testing.assert_array_equal(True, trident.evaluate("max(1 > 0)"))
 
     def test_long_texts(self):
         """As deep as Python reads them; the oracle is NumPy where numexpr gives up."""
@@ -454,13 +472,6 @@ assert trident.evaluate("a * 2 + a.real + imag(a)").tolist() == [3.0, 3.0]
             trident.evaluate(5)
         with self.assertRaises(ValueError):
             trident.evaluate("a", foo=1)
-
-    def test_deep_texts_end_in_an_error(self):
-        x = np.ones(3)
-        np.testing.assert_array_equal(x * 151, trident.evaluate("+".join(["x"] * 151)))
-        for text in ("(" * 5000 + "x" + ")" * 5000, "+".join(["x"] * 50000), "-" * 50000 + "x"):
-            with self.assertRaises((ValueError, SyntaxError, RecursionError, MemoryError)):
-                trident.evaluate(text)
 
 
 class Integers(unittest.TestCase):

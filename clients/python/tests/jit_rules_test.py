@@ -1,5 +1,6 @@
 """NumPy's rules under @trident.jit, op by op: every ufunc that can be recorded on every combination of argument kinds and
 on corner values either gives NumPy's type and NumPy's values or is refused by a TraceError. The oracle is NumPy."""
+import functools
 import os
 import sys
 import unittest
@@ -204,6 +205,17 @@ class AgainstNumpy(unittest.TestCase):
             self.assertEqual((np.shape(w), np.asarray(w).dtype), (np.shape(o), np.asarray(o).dtype))
             np.testing.assert_allclose(o, w, rtol=1e-14)
         return True
+
+    def test_a_branch_on_a_number_is_named_as_one(self):
+        x = np.arange(3.0)
+        for function, says in ((lambda k, x: x + (not k), "a number that is an argument.*k == 0"),
+                               (lambda k, x: x if k else -x, "a number that is an argument.*np.where"),
+                               (lambda k, x: x * sum(range(k)), "a conversion of a number that is an argument"),
+                               (lambda k, x: x + (not x), "a Python branch on an array's value")):
+            with self.assertRaisesRegex(trident.TraceError, says):
+                trident.jit(function)(7, x)
+        np.testing.assert_array_equal(x + False, trident.jit(lambda k, x: x + (k == 0))(7, x))
+        np.testing.assert_array_equal(-x, trident.jit(functools.partial(lambda k, x: x if k else -x, 0))(x))
 
 
 if __name__ == "__main__":

@@ -149,8 +149,19 @@ class Types(unittest.TestCase):
             for casting in ("no", "equiv"):
                 with self.subTest(text, casting=casting), self.assertRaisesRegex(TypeError, "'i2' is int16.*int32"):
                     trident.evaluate(text, casting=casting)
+        wide = f8.astype(np.longdouble)
+        for text in ("wide + 1", "sum(wide)", "wide > f8"):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, "'wide' is float128.*astype"):
+                trident.evaluate(text)
+        np.testing.assert_array_equal(f8 + 1, trident.evaluate("wide + 1", casting="same_kind"))
         np.testing.assert_array_equal(u8 + 1.0, trident.evaluate("u8 + 1", casting="same_kind"))
         np.testing.assert_array_equal(u8.astype(float), trident.evaluate("w * 1.0", {"w": u8.astype(float)}))
+
+    def test_types_that_numexpr_lacks_too(self):
+        for dtype in ("clongdouble", object, "M8[s]", "m8[s]", "U1", "V8"):
+            odd = np.zeros(3, dtype)
+            with self.subTest(dtype), self.assertRaisesRegex(TypeError, "'odd' is .*astype"):
+                trident.evaluate("odd + 1")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ _BLOCK = 16384  # elements of one block where operands must be copied
 _ITERATED_MAX = 31  # operands of one numpy.nditer, beside the result
 _REDUCE_OP = {"sum": "sum", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
+_NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "V": "np.float64", "U": "'S'", "c": "np.complex128"}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 
 
@@ -52,7 +53,8 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     comparisons; where, sqrt, sin, cos, tan, arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, arcsinh, arccosh, arctanh,
     exp, expm1, log, log10, log1p, abs, floor, ceil, fmod, copy, ones_like, and at the root sum, prod, min, max with an
     optional axis. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
-    float is float64; a shift by its width or more shifts all out; sum and prod of booleans count in int64. The whole of an
+    float is float64; a shift by its width or more shifts all out; sum and prod of booleans
+    count in int64, min and max of them are bool. The whole of an
     expression with anything else in it (complex numbers, strings, an operation that these types do not have, more
     variables or operations than one kernel holds, optimization and truediv) is evaluated by numexpr, if it is installed,
     on its own terms; if not, the error says so.
@@ -166,8 +168,9 @@ def _make_program(ex, tree, names, arguments, options, promise):
             raise NotImplementedError(f"{options[0][0]}={options[0][1]!r} is not supported")
         return _Program(tree, names, arguments, promise)
     except (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError) as error:
-        if not _text.is_harmless(tree):
+        if not _text.is_harmless(tree) or getattr(error, "status", native.E_LIMIT) != native.E_LIMIT:
             raise
+        _check_known(names, arguments)
         limit = _too_large(error) if getattr(error, "status", None) == native.E_LIMIT else None
         try:
             import numexpr
@@ -175,6 +178,14 @@ def _make_program(ex, tree, names, arguments, options, promise):
             raise limit or type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
         return _Numexpr(numexpr, ex, names, options, limit)
+
+
+def _check_known(names, arguments):
+    """Refuses arrays of types that numexpr does not have either, and would not name."""
+    for name, a in zip(names, arguments):
+        if a.dtype.kind in "OMmVU" or a.dtype.kind == "c" and a.dtype.itemsize > 16:
+            raise TypeError(f"'{name}' is {a.dtype}, which neither kernels nor numexpr have: convert it with "
+                            f"{name}.astype({_NEAREST[a.dtype.kind]})")
 
 
 def _too_large(error):
@@ -192,6 +203,9 @@ class _Numexpr:
         try:
             return self.numexpr.evaluate(self.ex, local_dict=dict(zip(self.names, arguments)), global_dict={}, out=out,
                                          order=order, casting=casting, **self.options)
+        except (RecursionError, MemoryError) as error:
+            raise ValueError("numexpr, which evaluates this expression because kernels do not have all that it needs, cannot "
+                             f"hold it ({type(error).__name__}): divide it into parts") from None
         except Exception as error:
             if self.limit is None:
                 raise
@@ -224,7 +238,7 @@ class _Program:
         self.kernel = None
         self.fused = self.reduction is not None and self.reduction.axis is None and self.reduction.op in _REDUCE_OP
         if self.fused:
-            node = g.reduce(_REDUCE_OP[self.reduction.op], node, nan="ignore")
+            node = _fused(_REDUCE_OP[self.reduction.op], node)
         self.result_dtype = g.DTYPE[node.kind]
         self.is_bool = node.kind == g.BOOL
         self.literal = None
@@ -365,12 +379,20 @@ class _Program:
         for a, dtype in zip(arrays, dtypes):
             whole = np.broadcast_to(a, shape)
             operands.append(np.require(whole, dtype, ["F" if fortran else "C", "A"]))
-        result = np.empty((), self.result_dtype)
+        result = np.empty((), np.int32 if self.is_bool else self.result_dtype)
         n = 1
         for extent in shape:
             n *= extent
         self.kernel._run(n, [address(o) for o in operands], [address(result)], params)
+        result = np.asarray(result != 0) if self.is_bool else result
         return result if out is None else _store(out, result, casting)
+
+
+def _fused(op, node):
+    """A reduction inside the kernel; the least and the greatest of booleans are found as integers, and booleans."""
+    if node.kind != g.BOOL:
+        return g.reduce(op, node, nan="ignore")
+    return g.cast(g.reduce(op, g.cast(node, g.I32), nan="ignore"), g.BOOL)
 
 
 def _check_operand(name, have, want, casting):
@@ -379,6 +401,9 @@ def _check_operand(name, have, want, casting):
     if have.kind == "u" and have.itemsize == 8:
         raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it: convert it "
                         f"({name}.astype(np.int64) wraps from 2**63 on, np.float64 rounds), or give casting='same_kind'")
+    if have.kind == "f" and have.itemsize > 8:
+        raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it: convert it "
+                        f"({name}.astype(np.float64) rounds), or give casting='same_kind'")
     raise TypeError(f"'{name}' is {have} and would be cast to {want}, which casting='{casting}' forbids: convert it, or give "
                     "another casting")
 

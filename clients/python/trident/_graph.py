@@ -49,14 +49,15 @@ def numpy_common(kinds):
 
 
 def kind_of_dtype(dtype):
-    """The kind that holds every value of `dtype`; uint64 is taken as i64 and left to the casting rule."""
+    """The kind that holds every value of `dtype`; uint64 is taken as i64, and a float of more than 64 bits as f64, and left
+    to the casting rule."""
     if dtype.kind == "b":
         return BOOL
     if dtype.kind == "i":
         return I32 if dtype.itemsize <= 4 else I64
     if dtype.kind == "u":
         return I32 if dtype.itemsize < 4 else I64
-    if dtype.kind == "f" and dtype.itemsize <= 8:
+    if dtype.kind == "f":
         return F32 if dtype.itemsize <= 4 else F64
     raise NotImplementedError(f"arrays of {dtype} are not supported (bool, integers and floats up to 64 bits are)")
 

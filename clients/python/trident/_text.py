@@ -8,6 +8,7 @@ import unicodedata
 
 import numpy as np
 
+from . import _deep
 from . import _graph as g
 
 COMMON = g.numexpr_common
@@ -61,13 +62,30 @@ def parse(text):
         raise ValueError(f"an expression has at most {_TEXT_MAX} characters, this one has {len(text)}: divide it into parts")
     if not text.isascii():
         _check_disguise(text)
-    tree = ast.parse(text.strip(), "<expr>", "eval").body
+    tree = _parsed(text.strip())
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
     for name in names & _RESERVED:
         raise TypeError(f"unsupported expression: '{name}' is a function, here a variable")
     _check_growth(tree)
     return tree, sorted(names)
+
+
+def _parsed(text):
+    """Python's parser recurses for each term of a chain and each parenthesis; texts too deep for it are read without."""
+    try:
+        return ast.parse(text, "<expr>", "eval").body
+    except (RecursionError, MemoryError):
+        pass
+    except SyntaxError as error:
+        if "too many nested parentheses" not in str(error):
+            raise
+    try:
+        return _deep.parse(text)
+    except _deep.Unread as unread:
+        raise ValueError("an expression of more than some 3,000 operations in a row or 100 in each other consists of numbers, "
+                         f"names, operators and calls only; this one has something else, {unread}: correct that, or divide "
+                         "the text into parts") from None
 
 
 def _check_disguise(text):
@@ -172,9 +190,7 @@ class _Walker:
         if axis is not None and axis < 0:
             raise ValueError("negative axis are not supported")
         operand = _node(self.visit(arguments[0]))
-        if operand.kind == g.BOOL and name in ("min", "max"):
-            raise NotImplementedError(f"{name} of booleans is not supported")
-        if operand.kind == g.BOOL:  # counted, as NumPy and numexpr 2.12 do
+        if operand.kind == g.BOOL and name in ("sum", "prod"):  # counted, as NumPy and numexpr 2.12 do
             operand = g.cast(operand, g.I64)
         return Reduction(name, operand, axis)
 
@@ -231,7 +247,7 @@ class _Walker:
             if tree.attr not in ("real", "imag"):
                 raise AttributeError(f"expressions have no attribute '{tree.attr}'")
             return operands
-        raise TypeError(f"'{ast.unparse(tree)}' is not supported in expressions")
+        raise TypeError(f"'{_shown(tree)}' is not supported in expressions")
 
     @staticmethod
     def visit_Constant(tree):
@@ -333,6 +349,13 @@ class _Walker:
             raise NotImplementedError("ones_like() of booleans is not supported")
         kind = a.kind if a.kind in g.FLOATS or a.kind == g.BOOL else g.F64
         return g.cast(a, kind) if name == "copy" else _filled(a, 1, kind)
+
+
+def _shown(tree):
+    try:
+        return ast.unparse(tree)
+    except RecursionError:
+        return type(tree).__name__
 
 
 def _filled(a, value, kind):

@@ -247,14 +247,26 @@ for _name in "lt le eq ne gt ge neg pos abs invert".split():
 
 def _refusal(what, instead):
     def method(self, *args, **kwargs):
+        if self._number is not None and what in _OF_NUMBERS:
+            self._trace.refuse(f"{_OF_NUMBERS[what]}, or bind the number with functools.partial, which records the function "
+                               "for its value")
         self._trace.refuse(f"{what} cannot be recorded: the function is compiled for all elements at once. {instead}")
     return method
 
 
+_BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"
+_CONVERSION = "a conversion to a Python number (math.sin(x), float(x))"
+_OF_NUMBERS = {  # where an argument is a Python number
+    _BRANCH: "a Python branch on a number that is an argument ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison) "
+             "cannot be recorded: the function is compiled for all values of its arguments. Use np.where(k > 0, a, b), and "
+             "k == 0 for 'not k'",
+    _CONVERSION: "a conversion of a number that is an argument (math.sin(k), float(k), range(k)) cannot be recorded: the function "
+                 "is compiled for all values of its arguments. Use np.sin(k) and the like",
+}
 for _names, _what, _instead in (
-        ("bool", "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)",
+        ("bool", _BRANCH,
          "Use np.where(condition, a, b), and & | ~ instead of and, or, not."),
-        ("float int complex index floor ceil trunc round", "a conversion to a Python number (math.sin(x), float(x))",
+        ("float int complex index floor ceil trunc round", _CONVERSION,
          "Use np.sin(x) and the like."),
         ("getitem", "indexing", "A compiled function sees one element of each array at a time."),
         ("setitem delitem", "a change of an array in place", "Use np.where(condition, a, b)."),
