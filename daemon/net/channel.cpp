@@ -87,12 +87,43 @@ void Channel::on_ready(int events) {
     flush();
     if (failed_) return close(*failed_);
   }
-  if ((events & Poller::kReadable) != 0) read();
+  if ((events & Poller::kReadable) != 0 && !shut_) read();
 }
 
 void Channel::read() {
+  const std::shared_ptr<Gate> gate = gate_;  // a callback may destroy this
+  if (gate) gate->begin();
+  take_turns();
+  if (gate) gate->tell();
+}
+
+void Channel::resume() {
+  if (failed_ || !shut_) return;
+  shut_ = false;
+  watch();
+  watch_frame_time();
+  read();
+}
+
+bool Channel::goes_on() {
+  if (!gate_ || shut_) return !shut_;
+  gate_->tell();
+  shut_ = !gate_->open();
+  if (shut_) watch();
+  return !shut_;
+}
+
+void Channel::take_turns() {
   bool destroyed = false;
-  for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+  if (!partial_.empty() && gate_) {  // whole frames may have been kept back
+    destroyed_ = &destroyed;
+    const bool sound = take_bytes({});
+    if (destroyed) return;
+    destroyed_ = nullptr;
+    if (!sound) return close(CloseReason::frame_too_large);
+    if (failed_) return close(*failed_);
+  }
+  for (int turn = 0; turn < kReadsPerTurn && goes_on(); ++turn) {
     os::ReceivedFds fds;
     const std::size_t offset = partial_.empty() ? kPrefixBytes : 0;
     const auto into = std::span(scratch.bytes).subspan(offset);
@@ -111,7 +142,7 @@ void Channel::read() {
   }
 }
 
-/// Hands on every whole frame and keeps the rest. False: a frame announced too great a length.
+/// Hands on every whole frame, while the gate is open, and keeps the rest. False: a frame announced too great a length.
 bool Channel::take_bytes(std::span<const std::byte> bytes) {
   bool* const destroyed = destroyed_;
   std::vector<std::byte> joined;
@@ -129,14 +160,20 @@ bool Channel::take_bytes(std::span<const std::byte> bytes) {
   if (!consumed) return false;
   const auto rest = bytes.subspan(*consumed);
   partial_.assign(rest.begin(), rest.end());
-  if (partial_.empty()) {
+  if (partial_.empty() && partial_.capacity() > kScratchBytes) partial_.shrink_to_fit();
+  watch_frame_time();
+  return true;
+}
+
+/// The peer has its time for a frame that it has begun; it is not to blame while nothing is read.
+void Channel::watch_frame_time() {
+  if (failed_) return;
+  if (partial_.empty() || shut_) {
     if (frame_timer_) frame_timer_->stop();
-    if (partial_.capacity() > kScratchBytes) partial_.shrink_to_fit();
   } else if (limits_.frame_timeout_ms != 0) {
     if (!frame_timer_) frame_timer_ = std::make_unique<Timer>(loop_);
     frame_timer_->start(limits_.frame_timeout_ms, [this] { close(CloseReason::frame_timeout); });
   }
-  return true;
 }
 
 /// Bytes consumed, or nothing when a length is above the limit.
@@ -146,7 +183,7 @@ std::optional<std::size_t> Channel::deliver_frames(std::span<const std::byte> by
   while (bytes.size() - at >= kPrefixBytes) {
     const std::size_t length = length_of(bytes.subspan(at));
     if (length > limits_.frame_bytes_max) return std::nullopt;
-    if (bytes.size() - at - kPrefixBytes < length) break;
+    if (bytes.size() - at - kPrefixBytes < length || !goes_on()) break;
     on_frame_(aligned(bytes.subspan(at + kPrefixBytes, length)));
     if (*destroyed) return at;
     at += kPrefixBytes + length;
@@ -232,10 +269,10 @@ bool Channel::write_queue() {
 }
 
 void Channel::watch() {
-  const int events = Poller::kReadable | (blocked_ ? Poller::kWritable : 0);
+  const int events = (shut_ ? 0 : Poller::kReadable) | (blocked_ ? Poller::kWritable : 0);
   if (events == watched_) return;
   watched_ = events;
-  poller_.watch(events);
+  events == 0 ? poller_.stop() : poller_.watch(events);
 }
 
 /// The owner is in the middle of something when it sends: it hears of a failure from the loop, not from under send().

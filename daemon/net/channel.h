@@ -6,7 +6,7 @@
 //
 // An idle channel therefore owns no buffers and no timers. The peer is not trusted: an announced length above the
 // limit, a frame that does not complete in time, a descriptor, or a queue that the peer does not drain end the
-// channel.
+// channel. While its gate is shut, what the peer sends stays in the socket, except at most one read that has begun.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "daemon/net/gate.h"
 #include "daemon/net/loop.h"
 #include "runtime/os/fd.h"
 #include "runtime/os/socket.h"
@@ -51,6 +52,10 @@ class Channel {
   using OnClose = std::function<void(CloseReason)>;
   static Result<std::unique_ptr<Channel>> make(Loop& loop, os::Fd socket, const ChannelLimits& limits, OnFrame on_frame,
                                                OnClose on_close);
+  /// Without a gate the channel always reads.
+  void set_gate(std::shared_ptr<Gate> gate) { gate_ = std::move(gate); }
+  /// Reads on after the gate was shut. May destroy the channel.
+  void resume();
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -76,6 +81,9 @@ class Channel {
   Channel(Loop& loop, os::Fd socket, const ChannelLimits& limits, OnFrame on_frame, OnClose on_close);
   void on_ready(int events);
   void read();
+  void take_turns();
+  [[nodiscard]] bool goes_on();
+  void watch_frame_time();
   bool take_bytes(std::span<const std::byte> bytes);
   std::optional<std::size_t> deliver_frames(std::span<const std::byte> bytes);
   void enqueue(std::span<const std::byte> payload, std::size_t already_sent, SharedFd fd);
@@ -95,6 +103,8 @@ class Channel {
   std::unique_ptr<Timer> frame_timer_;
   std::deque<Outgoing> queue_;
   std::size_t queued_bytes_ = 0;
+  std::shared_ptr<Gate> gate_;
+  bool shut_ = false;     ///< by the gate, until resume()
   bool blocked_ = false;  ///< the socket takes no more for now
   int watched_ = 0;
   std::optional<CloseReason> failed_;

@@ -69,6 +69,18 @@ class ChannelTest : public ::testing::Test {
   std::optional<CloseReason> closed_;
 };
 
+/// Opens for a number of reads and frames.
+class CountingGate : public Gate {
+ public:
+  explicit CountingGate(int left) : left(left) {}
+  bool open() override { return left > 0 && left-- > 0; }
+  int left;
+  std::uint64_t told = 0;
+
+ protected:
+  void took(std::uint64_t) override { ++told; }
+};
+
 constexpr ChannelLimits kLimits{.frame_bytes_max = 1 << 20, .queue_bytes_max = 1 << 20};
 
 TEST_F(ChannelTest, FramesArriveWholeHoweverTheyAreCut) {
@@ -195,6 +207,89 @@ TEST_F(ChannelTest, MayBeDestroyedInsideItsOwnFrame) {
   os::send_bytes(peer_, two);
   turn_for(2);
   EXPECT_EQ(frames_.size(), 1u);
+}
+
+TEST_F(ChannelTest, NothingIsReadWhileTheGateIsShutAndNothingIsLost) {
+  open(kLimits);
+  const auto gate = std::make_shared<CountingGate>(0);
+  channel_->set_gate(gate);
+  std::mt19937_64 random(3);
+  std::vector<Bytes> sent;
+  Bytes stream;
+  for (int i = 0; i < 100; ++i) {
+    sent.push_back(random_bytes(random, random() % (i % 30 == 0 ? 100'000 : 300)));
+    const Bytes frame = framed(sent.back());
+    stream.insert(stream.end(), frame.begin(), frame.end());
+  }
+  for (std::size_t at = 0; frames_.size() < sent.size();) {
+    if (at < stream.size()) at += os::send_bytes(peer_, std::span(stream).subspan(at)).bytes;
+    turn_for(2);
+    ASSERT_EQ(gate->left, 0);
+    const std::size_t before = frames_.size();
+    gate->left = 7;
+    channel_->resume();
+    while (gate->left > 0) turn();
+    ASSERT_LE(frames_.size(), before + 7);
+  }
+  EXPECT_EQ(frames_, sent);
+  EXPECT_GT(gate->told, 0u);
+  EXPECT_FALSE(closed_.has_value());
+}
+
+TEST_F(ChannelTest, AFramesTimeRunsOnlyWhileTheGateIsOpen) {
+  open({.frame_bytes_max = 100, .queue_bytes_max = 100, .frame_timeout_ms = 20});
+  const auto gate = std::make_shared<CountingGate>(1);  // one read, and none of its frames
+  channel_->set_gate(gate);
+  Bytes stream = framed(Bytes(90));
+  stream.insert(stream.end(), stream.begin(), stream.begin() + 50);
+  os::send_bytes(peer_, stream);
+  turn_for(200);
+  EXPECT_TRUE(frames_.empty());
+  EXPECT_FALSE(closed_.has_value());
+  gate->left = 100;
+  channel_->resume();
+  EXPECT_EQ(frames_.size(), 1u);
+  for (int i = 0; i < 10'000 && !closed_; ++i) turn_for(1);
+  EXPECT_EQ(closed_, CloseReason::frame_timeout);
+}
+
+TEST_F(ChannelTest, TheGateIsToldOfTheFrameThatDestroysTheChannel) {
+  open(kLimits);
+  const auto gate = std::make_shared<CountingGate>(100);
+  channel_->set_gate(gate);
+  std::uint64_t told_before = 0;
+  on_frame_ = [&] {
+    told_before = gate->told;
+    channel_.reset();
+  };
+  os::send_bytes(peer_, framed(Bytes(8)));
+  turn_for(2);
+  EXPECT_EQ(gate->told, told_before + 1);
+}
+
+TEST_F(ChannelTest, AnswersAreWrittenAndAClosedPeerIsNoticedAfterTheGateWasShut) {
+  open({.frame_bytes_max = 1 << 20, .queue_bytes_max = 16u << 20});
+  const auto gate = std::make_shared<CountingGate>(1);
+  channel_->set_gate(gate);
+  os::send_bytes(peer_, framed(Bytes(8)));
+  turn_for(2);
+  ASSERT_TRUE(frames_.empty());
+  Bytes answer(4'000'000, std::byte{7}), got, chunk(1 << 16);
+  channel_->send(answer);
+  os::ReceivedFds fds;
+  for (int i = 0; i < 10'000 && got.size() < answer.size() + 4; ++i, turn()) {
+    const os::Io io = os::receive(peer_, chunk, fds);
+    got.insert(got.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(io.bytes));
+  }
+  EXPECT_EQ(got, framed(answer));
+  peer_.reset();
+  turn_for(2);
+  EXPECT_FALSE(closed_.has_value());
+  gate->left = 100;
+  channel_->resume();
+  turn_for(3);
+  EXPECT_EQ(frames_.size(), 1u);
+  EXPECT_EQ(closed_, CloseReason::peer_closed);
 }
 
 TEST_F(ChannelTest, PeerClosingIsReportedAfterItsLastFrame) {

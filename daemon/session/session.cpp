@@ -5,6 +5,7 @@
 
 #include "daemon/publish/publish.h"
 #include "runtime/log/log.h"
+#include "runtime/os/clock.h"
 #include "runtime/os/memfd.h"
 #include "runtime/os/self.h"
 #include "schemas/control_generated.h"
@@ -33,6 +34,7 @@ class Sessions::Session {
   ~Session();
   Result<void> open(os::Fd socket);
   void on_event(std::uint64_t job, const jobs::Event& event);
+  void read_again() { channel_->resume(); }
   [[nodiscard]] std::size_t unwritten() const { return channel_->queued_bytes(); }
 
  private:
@@ -85,6 +87,21 @@ class Sessions::Session {
   std::unordered_map<std::uint64_t, Job> jobs_;
 };
 
+/// Gives a connection its user's turns.
+class Sessions::Gate : public net::Gate {
+ public:
+  Gate(Sessions& all, std::uint32_t uid, std::uint64_t id) : all_(all), uid_(uid), id_(id) {}
+  bool open() override { return all_.may_read(uid_, id_); }
+
+ protected:
+  void took(std::uint64_t ns) override { all_.turns_.charge(uid_, ns, os::monotonic_ns()); }
+
+ private:
+  Sessions& all_;
+  std::uint32_t uid_;
+  std::uint64_t id_;
+};
+
 Sessions::Session::Session(Sessions& all, std::uint64_t id, std::uint32_t uid)
     : all_(all), id_(id), uid_(uid), hello_(all.loop_) {
   ++all_.users_[uid_].connections;
@@ -106,6 +123,7 @@ Result<void> Sessions::Session::open(os::Fd socket) {
                      .queue_bytes_max = limits.write_queue_bytes_max + limits.frame_bytes_max,
                      .frame_timeout_ms = limits.frame_timeout_ms},
                     [this](auto frame) { on_frame(frame); }, [this](net::CloseReason reason) { on_close(reason); }));
+  channel_->set_gate(std::make_shared<Gate>(all_, uid_, id_));
   if (limits.hello_timeout_ms != 0)
     hello_.start(limits.hello_timeout_ms, [this] {
       ++all_.stats_.hello_timeouts;
@@ -161,7 +179,7 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
 
 void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
   admit(submit.job, submit.work, {.inline_images = submit.inline_images}, "kernels", [&](ingest::Work& work) {
-    all_.loop_.linger();  // for the worker's answer and for the next submission
+    all_.linger_for(uid_);  // for the worker's answer and for the next submission
     return jobs::kernel_order(std::move(work), isa_, frame);
   });
 }
@@ -175,7 +193,7 @@ void Sessions::Session::on_submit(const ingest::SubmitProgram& submit, std::span
 void Sessions::Session::on_submit(ingest::SubmitLoop& submit, std::span<const std::byte> frame) {
   const std::uint64_t head = submit.work.ok() ? submit.work->head : 0;
   admit(submit.job, submit.work, {submit.inline_images, head}, "loops", [&](ingest::LoopWork& work) {
-    all_.loop_.linger();
+    all_.linger_for(uid_);
     return jobs::loop_order(std::move(work), isa_, frame);
   });
 }
@@ -357,6 +375,41 @@ void Sessions::refuse(os::Fd socket, std::uint32_t uid, const Error& error, std:
   auto channel = net::Channel::make(
       loop_, std::move(socket), {.frame_bytes_max = 0, .queue_bytes_max = 4096}, [](auto) {}, [](auto) {});
   if (channel.ok()) publish::failure(**channel, 0, error, retry_after_ms);
+}
+
+void Sessions::linger_for(std::uint32_t uid) {
+  if (!turns_.owes(uid, os::monotonic_ns())) loop_.linger();
+}
+
+/// A session whose user rests, or before which others of the user wait, is read when its turn comes.
+bool Sessions::may_read(std::uint32_t uid, std::uint64_t id) {
+  auto at = resting_.find(uid);
+  const bool first = at == resting_.end() || id == first_in_line_;
+  if (first && turns_.rests_until_ns(uid) <= os::monotonic_ns()) return true;
+  if (at == resting_.end()) at = resting_.try_emplace(uid, loop_).first;
+  at->second.sessions.push_back(id);
+  if (!at->second.over.running()) wake_after_rest(uid, at->second);
+  return false;
+}
+
+void Sessions::wake_after_rest(std::uint32_t uid, Resting& resting) {
+  constexpr std::uint64_t kNsPerMs = 1'000'000;
+  const std::uint64_t now = os::monotonic_ns(), until = std::max(now, turns_.rests_until_ns(uid));
+  resting.over.start((until - now + kNsPerMs - 1) / kNsPerMs, [this, uid] { read_again(uid); });
+}
+
+void Sessions::read_again(std::uint32_t uid) {
+  Resting& resting = resting_.at(uid);
+  while (!resting.sessions.empty() && turns_.rests_until_ns(uid) <= os::monotonic_ns()) {
+    first_in_line_ = resting.sessions.front();
+    resting.sessions.pop_front();
+    if (const auto at = sessions_.find(first_in_line_); at != sessions_.end()) at->second->read_again();
+  }
+  first_in_line_ = 0;
+  if (resting.sessions.empty())
+    resting_.erase(uid);
+  else
+    wake_after_rest(uid, resting);
 }
 
 void Sessions::remove(std::uint64_t id) {

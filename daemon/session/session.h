@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
+#include "daemon/session/turns.h"
 #include "runtime/log/ration.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/socket.h"
@@ -76,6 +78,19 @@ class Sessions {
     std::uint32_t connections = 0;
   };
 
+  class Gate;
+  /// Sessions of a user that rests, in the order in which they are read again.
+  struct Resting {
+    explicit Resting(net::Loop& loop) : over(loop) {}
+    std::deque<std::uint64_t> sessions;
+    net::Timer over;
+  };
+
+  /// More will follow a submission of the user: the loop stays awake for it, unless it serves the user slowly.
+  void linger_for(std::uint32_t uid);
+  bool may_read(std::uint32_t uid, std::uint64_t id);
+  void wake_after_rest(std::uint32_t uid, Resting& resting);
+  void read_again(std::uint32_t uid);
   [[nodiscard]] bool full(std::uint32_t uid) const;
   void refuse(os::Fd socket, std::uint32_t uid, const Error& error, std::uint32_t retry_after_ms);
   void tell_of_refusal(std::uint32_t uid, const Error& error);
@@ -93,6 +108,9 @@ class Sessions {
   std::unordered_map<std::uint32_t, User> users_;
   std::unordered_set<std::uint32_t> users_seen_;  ///< whose first connection the log has told of
   log::Ration refusals_, told_to_wait_;
+  Turns turns_;
+  std::unordered_map<std::uint32_t, Resting> resting_;
+  std::uint64_t first_in_line_ = 0;  ///< the session that is read again just now
   std::unordered_map<std::uint64_t, std::unique_ptr<Session>> sessions_;
 };
 

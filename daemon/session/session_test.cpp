@@ -1,4 +1,5 @@
-// Oracles: the table of peers below, from the documentation of SO_PEERCRED; the table of processors.
+// Oracles: the table of peers below, from the documentation of SO_PEERCRED; the table of processors; sums over time for
+// the turns of users.
 #include "daemon/session/session.h"
 
 #include <gtest/gtest.h>
@@ -48,6 +49,71 @@ TEST(CommonIsa, IsTheGreatestThatBothHave) {
   for (const Row& row : rows)
     EXPECT_EQ(row.common, common_isa(row.clients, row.cpu))
         << int{row.clients} << " " << row.cpu.avx2_fma << row.cpu.avx512 << row.cpu.neon;
+}
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint32_t kFlooder = 1000, kOther = 1001;
+
+/// Reads messages of `message_ns` each from a user that always has more; returns the part of the time that this took.
+double share_of_flood(Turns& turns, std::uint64_t message_ns, std::uint64_t from_ns) {
+  constexpr std::uint64_t kForNs = 5'000 * kMs;
+  std::uint64_t now = from_ns, read_ns = 0;
+  while (now < from_ns + kForNs) {
+    now = std::max(now, turns.rests_until_ns(kFlooder)) + message_ns;
+    turns.charge(kFlooder, message_ns, now);
+    read_ns += message_ns;
+  }
+  return static_cast<double>(read_ns) / static_cast<double>(std::max(now, turns.rests_until_ns(kFlooder)) - from_ns);
+}
+
+TEST(Turns, AFloodGetsItsShareHoweverLongItsMessagesTake) {
+  for (const std::uint64_t message_ns : {10'000ull, 100'000ull, 3'000'000ull, 100'000'000ull}) {
+    Turns turns;
+    turns.charge(kOther, 1000, 7 * kMs);
+    EXPECT_NEAR(share_of_flood(turns, message_ns, 8 * kMs), 1.0 / (1 + Turns::kRestPerTime), 0.02) << message_ns;
+  }
+}
+
+TEST(Turns, AUserAloneNeverRests) {
+  Turns turns;
+  EXPECT_EQ(share_of_flood(turns, 100'000, kMs), 1);
+  // Another has been here, but not for long.
+  Turns later;
+  later.charge(kOther, 1000, kMs);
+  EXPECT_EQ(share_of_flood(later, 100'000, 2 * kMs + Turns::kPresentNs), 1);
+}
+
+TEST(Turns, SliceAndRestAreBounded) {
+  Turns turns;
+  turns.charge(kOther, 1000, kMs);
+  std::uint64_t now = 2 * kMs, read_ns = 0;
+  while (turns.rests_until_ns(kFlooder) <= now) {
+    turns.charge(kFlooder, 10'000, now += 10'000);
+    read_ns += 10'000;
+  }
+  EXPECT_LE(read_ns, 2 * Turns::kSliceNs);
+  EXPECT_EQ(turns.rests_until_ns(kOther), 0u);
+  turns.charge(kFlooder, 60'000 * kMs, now += 60'000 * kMs);  // the other has gone: no rest
+  turns.charge(kOther, 1000, now);
+  turns.charge(kFlooder, 60'000 * kMs, now);
+  EXPECT_EQ(turns.rests_until_ns(kFlooder), now + Turns::kRestMaxNs);
+}
+
+TEST(Turns, OneThatAsksNowAndThenNeverRests) {
+  Turns turns;
+  for (std::uint64_t now = kMs; now < 10'000 * kMs; now += 2 * kMs) {
+    turns.charge(kFlooder, 2 * kMs, now);
+    turns.charge(kOther, 300'000, now);
+    ASSERT_LE(turns.rests_until_ns(kOther), now);
+  }
+}
+
+TEST(Turns, ManyUsersDoNotMakeAFloodForgotten) {
+  Turns turns;
+  turns.charge(kOther, 1000, kMs);
+  turns.charge(kFlooder, Turns::kRestMaxNs, 2 * kMs);
+  for (std::uint32_t user = 0; user < 900; ++user) turns.charge(user, 1000, 3 * kMs + user * 10'000ull);
+  EXPECT_GT(turns.rests_until_ns(kFlooder), 900 * kMs);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "tests/daemon/private_daemon.h"
@@ -137,6 +138,27 @@ TEST_F(Fairness, SlowCompilationsOfAUserDoNotDelayAnother) {
 
 TEST_F(Fairness, CompilationsThatFailLateDoNotDelayAnother) {
   expect_little_delay(900);
+}
+
+TEST_F(Fairness, RefusedFloodsOverManyConnectionsDoNotDelayAnother) {
+  PrivateDaemon daemon({"--baseline-workers", "2", "--baseline-queue-per-user", "1", "--log-level", "error"});
+  opened(daemon);
+  RawClient client = RawClient::ready(daemon.socket());
+  std::uint64_t job = 0;
+  double alone = 0, flooded = 0;
+  ASSERT_NO_FATAL_FAILURE(measure_first_kernel(client, job, alone));
+  const std::string socket = daemon.socket();
+  std::vector<std::unique_ptr<OtherUser>> flooders;
+  for (int i = 0; i < 6; ++i)
+    flooders.push_back(std::make_unique<OtherUser>([&] { flood(socket, i % 2 == 0 ? 900 : 20, 512); }));
+  ASSERT_TRUE(eventually([&] { return jobs_of(client)["busy"].get<std::uint64_t>() > 100; }));
+  constexpr int kRounds = 5;
+  for (int round = 0; round < kRounds && (round == 0 || flooded >= bound_us(alone)); ++round)
+    ASSERT_NO_FATAL_FAILURE(measure_first_kernel(client, job, flooded));
+  EXPECT_LT(flooded, bound_us(alone)) << "alone: " << alone;
+  // The flood is served too, by turns.
+  const auto busy = jobs_of(client)["busy"].get<std::uint64_t>();
+  EXPECT_TRUE(eventually([&] { return jobs_of(client)["busy"].get<std::uint64_t>() > busy + 20; }));
 }
 
 TEST_F(Fairness, AUserNeverHasAllBaselineWorkers) {
