@@ -40,34 +40,31 @@ void trident_unicorn_leave_block(uc_engine* uc, uint64_t address) {
   uc_reg_write(uc, UC_ARM64_REG_PC, &address);
 }
 
-/* Sets the guest's state from the frame. Writing pc makes Unicorn leave the block and go on there, so it comes last. */
+/* Sets the guest's state from the frame. Writing pc makes Unicorn leave the block and go on there: it stands last. */
 static void write_back(struct head* head) {
-  uc_engine* const uc = head->owner->uc;
-  uc_reg_write_batch(uc, head->write_ids, head->write_places, head->write_count);
-  if (head->frame.pc == head->address) return;
-  uc_reg_write(uc, UC_ARM64_REG_PC, &head->frame.pc);
-  head->is_moved = 1;
+  head->is_moved = head->frame.pc != head->address;
+  uc_reg_write_batch(head->owner->uc, head->write_ids, head->write_places, head->write_count + head->is_moved);
 }
 
 static void count(struct head* head, uint32_t exit) {
   ++head->entries;
   head->iterations += head->frame.iterations;
   head->misses_in_a_row = exit == TRIDENT_LOOP_MISS && head->frame.iterations == 0 ? head->misses_in_a_row + 1 : 0;
-  if (exit != TRIDENT_LOOP_MISS) return;
-  ++head->misses;
-  head->probe_generation = 0; /* a window was filled */
+  if (exit == TRIDENT_LOOP_MISS) ++head->misses;
 }
 
+/* trident_loop_enter() without its look: may_enter() has looked. */
 static void enter(struct head* head) {
-  head->frame.pc = head->address;
-  head->frame.region.budget = head->owner->budget;
-  const uint32_t exit = trident_loop_enter(head->loop, &head->frame);
-  if (exit == TRIDENT_LOOP_REFUSED) {
+  const uint64_t budget = head->owner->budget;
+  trident_loop_frame* const frame = &head->frame;
+  frame->region.budget = budget;
+  head->loop->entry(frame, head->loop->windows);
+  if (frame->region.exit == TRIDENT_LOOP_REFUSED) {
     ++head->not_entered;
-    trident_unicorn_look_at_refusal(head);
     return;
   }
-  count(head, exit);
+  trident_loop_left(head->loop, frame, budget);
+  count(head, frame->region.exit);
   write_back(head);
   if (head->misses_in_a_row > MISSES_MAX)
     trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "its accesses lie in no memory that may be touched");
@@ -91,16 +88,22 @@ static int has_timed_out(trident_unicorn* h) {
   return it_has != 0;
 }
 
+/* Looking fills windows by the registers, and memory is checked where windows lie: so in this order. */
 static int may_enter(struct head* head, uint32_t block_bytes) {
   trident_unicorn* const h = head->owner;
   if (h->is_paused || block_bytes < head->block_bytes || has_timed_out(h)) return 0;
-  if (!trident_unicorn_memory_holds(h, head)) return 0;
   uc_reg_read_batch(h->uc, head->read_ids, head->read_places, head->read_count);
-  return trident_unicorn_is_flat(head);
+  if (!trident_unicorn_is_flat(head)) return 0;
+  head->frame.pc = head->address;
+  if (__atomic_load_n(&head->loop->checks, __ATOMIC_RELAXED) != 0 && !trident_loop_look(head->loop, &head->frame)) {
+    trident_unicorn_look_at_refusal(head);
+    return 0;
+  }
+  return trident_unicorn_memory_holds(h, head);
 }
 
 static void visit(struct head* head, uint32_t block_bytes) {
-  if (!trident_unicorn_is_ready(head)) return;
+  if (!head->is_ready && !trident_unicorn_is_ready(head)) return;
   if (head->shadow != NULL) {
     trident_unicorn_shadow_arrival(head);
     return;

@@ -92,13 +92,14 @@ struct head {
   uint32_t submissions;
   char note[160];
   /* Copying registers: ids, and where in the frame they lie. */
-  int read_ids[STATE_REGISTERS + 2], write_ids[STATE_REGISTERS];
-  void *read_places[STATE_REGISTERS + 2], *write_places[STATE_REGISTERS];
+  int read_ids[STATE_REGISTERS + 2], write_ids[STATE_REGISTERS + 1];
+  void *read_places[STATE_REGISTERS + 2], *write_places[STATE_REGISTERS + 1]; /* pc behind the last that is counted */
   int read_count, write_count;
   trident_loop_frame frame;
   uint64_t translation[2]; /* TTBR0_EL1, TTBR1_EL1 */
   /* Pieces that the loop's windows lie in. */
   uint32_t probes[WINDOWS_MAX + 1], probe_count;
+  trident_region_window probed[WINDOWS_MAX]; /* windows at that time */
   uint64_t probe_generation;
   /* Statistics. */
   uint64_t entries, iterations, misses, not_entered, shadows, mismatches;
@@ -114,7 +115,8 @@ struct head {
 struct trident_unicorn {
   uc_engine* uc;
   trident_loops* loops;
-  uint32_t flags, budget, shadow_first, shadow_shift, sample_blocks;
+  uint32_t flags, budget, shadow_first, sample_blocks;
+  uint64_t shadow_mask; /* bits that are 0 in the number of an entry that may be a shadow run */
   uint64_t adopt_bytes_max;
   int is_paused;
   uint32_t page_bytes;

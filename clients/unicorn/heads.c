@@ -152,6 +152,8 @@ static void list_registers(struct head* head) {
       head->write_places[head->write_count++] = place;
     }
   }
+  head->write_ids[head->write_count] = UC_ARM64_REG_PC;
+  head->write_places[head->write_count] = &head->frame.pc;
   for (unsigned i = 0; i < 2; ++i) {
     head->read_ids[head->read_count] = i == 0 ? UC_ARM64_REG_TTBR0_EL1 : UC_ARM64_REG_TTBR1_EL1;
     head->read_places[head->read_count++] = &head->translation[i];
@@ -175,7 +177,7 @@ static void install(struct head* head, const trident_loop_facts* facts) {
   head->window_count = facts->windows < WINDOWS_MAX ? facts->windows : WINDOWS_MAX;
   head->stores = facts->stores;
   head->block_bytes = block_bytes(head->owner, head->address);
-  head->probe_generation = 0;
+  head->probe_generation = 0; /* of no memory */
   head->state = TRIDENT_UNICORN_INSTALLED;
   head->is_ready = 1;
   ++head->owner->installed;

@@ -343,16 +343,26 @@ static void add_probe(trident_unicorn* h, struct head* head, uint64_t address) {
   if (head->probe_count < WINDOWS_MAX + 1) head->probes[head->probe_count++] = number;
 }
 
+static int probes_are_listed(const trident_unicorn* h, const struct head* head) {
+  if (head->probe_generation != h->memory.generation) return 0;
+  for (uint32_t i = 0; i < head->window_count; ++i)
+    if (head->loop->windows[i].lo != head->probed[i].lo || head->loop->windows[i].span != head->probed[i].span)
+      return 0;
+  return 1;
+}
+
 static void list_probes(trident_unicorn* h, struct head* head) {
   head->probe_count = 0;
   add_probe(h, head, head->address);
-  for (uint32_t i = 0; i < head->window_count && head->loop->windows != NULL; ++i)
-    if (head->loop->windows[i].span != 0) add_probe(h, head, head->loop->windows[i].lo);
+  for (uint32_t i = 0; i < head->window_count; ++i) {
+    head->probed[i] = head->loop->windows[i];
+    if (head->probed[i].span != 0) add_probe(h, head, head->probed[i].lo);
+  }
   head->probe_generation = h->memory.generation;
 }
 
 static int probes_hold(trident_unicorn* h, struct head* head) {
-  if (head->probe_generation != h->memory.generation) list_probes(h, head);
+  if (!probes_are_listed(h, head)) list_probes(h, head);
   for (uint32_t i = 0; i < head->probe_count; ++i)
     if (!is_backed(h->uc, &h->memory.pieces[head->probes[i]])) return 0;
   return 1;

@@ -51,7 +51,7 @@ void trident_unicorn_unhook_exits(struct head* head) {
 int trident_unicorn_wants_shadow(struct head* head) {
   trident_unicorn* const h = head->owner;
   if ((h->flags & TRIDENT_UNICORN_VERIFY) != 0 || head->passed < h->shadow_first) return 1;
-  if ((head->entries + 1) % (UINT64_C(1) << h->shadow_shift) != 0) return 0;
+  if (((head->entries + 1) & h->shadow_mask) != 0) return 0;
   return trident_unicorn_now_ns() - h->last_shadow_ns > SHADOW_EVERY_NS;
 }
 
@@ -229,12 +229,6 @@ void trident_unicorn_shadow_begin(struct head* head) {
     return;
   }
   s->before.pc = head->address;
-  if (!trident_loop_look(head->loop, &s->before)) {
-    free(s);
-    ++head->not_entered;
-    trident_unicorn_look_at_refusal(head);
-    return;
-  }
   head->shadow = s;
   s->generation = h->memory.generation;
   if (!find_point(head, s)) return fruitless(head);

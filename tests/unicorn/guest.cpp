@@ -56,11 +56,11 @@ uc_err Guest::run(std::uint64_t begin, std::uint64_t until, std::uint64_t timeou
   return uc_emu_start(uc, begin, until, timeout_us, count);
 }
 
-void Guest::attach(trident_unicorn_options options) {
+void Guest::attach(trident_unicorn_options options, trident_ctx* context) {
   options.struct_size = sizeof options;
-  int context = 0;  // the double does not look at it
-  ASSERT_EQ(trident_unicorn_attach(uc, reinterpret_cast<trident_ctx*>(&context), &options, &handle), TRIDENT_OK)
-      << trident_unicorn_error();
+  int none = 0;
+  if (context == nullptr) context = reinterpret_cast<trident_ctx*>(&none);
+  ASSERT_EQ(trident_unicorn_attach(uc, context, &options, &handle), TRIDENT_OK) << trident_unicorn_error();
 }
 
 void Guest::detach() {

@@ -35,7 +35,8 @@ class Guest {
   GuestState state();
   uc_err run(std::uint64_t begin, std::uint64_t until = 0, std::uint64_t timeout_us = 0, std::size_t count = 0);
 
-  void attach(trident_unicorn_options options = {});
+  /// The double of libtrident does not look at the context.
+  void attach(trident_unicorn_options options = {}, trident_ctx* context = nullptr);
   void detach();
   trident_unicorn_stats stats();
   trident_unicorn_loop_facts loop(std::uint32_t number = 0);

@@ -318,6 +318,24 @@ TEST_F(Offload, TimeoutsStopAtAnInstructionFromWhichTheGuestGoesOn) {
   EXPECT_GT(guest_.stats().entries, 100u);
 }
 
+TEST_F(Offload, AGuestWithAnMmuOrAlignmentChecksIsNotEntered) {
+  load(kFill);
+  guest_.attach(early());
+  std::uint64_t table = 0x1000;
+  uc_arm64_cp_reg sctlr{1, 0, 3, 0, 0, 0};
+  for (Guest* guest : {&plain_, &guest_}) uc_reg_write(guest->uc, UC_ARM64_REG_TTBR0_EL1, &table);
+  run_both(repeated(kData, 100, 50));
+  const std::uint64_t entries = guest_.stats().entries;
+  EXPECT_GT(entries, 20u);
+  for (Guest* guest : {&plain_, &guest_}) {
+    uc_reg_read(guest->uc, UC_ARM64_REG_CP_REG, &sctlr);
+    sctlr.val |= 2;  // alignment is checked; of translation no guest of a few pages could run
+    uc_reg_write(guest->uc, UC_ARM64_REG_CP_REG, &sctlr);
+  }
+  run_both(repeated(kData, 100, 50));
+  EXPECT_EQ(guest_.stats().entries, entries);
+}
+
 TEST_F(Offload, NestsAreEnteredAtBothHeads) {
   load({mov(0, 10), mov(3, 13), mov(2, 11), strb_post(1, 0, 1), subs(2, 2, 1), b_ne(-2), subs(3, 3, 1), b_ne(-5), bl(4),
         subs(12, 12, 1), b_ne(-10), kStop, kRet});
