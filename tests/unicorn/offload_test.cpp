@@ -238,12 +238,13 @@ TEST_F(Offload, UntilRightBehindTheLoopIsNoHindrance) {
 
 TEST_F(Offload, WrongCodeIsCaughtByTheFirstShadowRun) {
   const std::vector<std::function<void(std::span<std::uint32_t>)>> faults = {
-      [](auto words) { words[2] = strb_post(1, 0, 2); },                   // another stride
-      [](auto words) { words[2] = add(0, 0, 1); },                         // the store is gone
-      [](auto words) { words[2] = strb_post(2, 0, 1); },                   // another value
-      [](auto words) { words[3] = subs(2, 2, 2); },                        // another count
-      [](auto words) { words[3] = sub(2, 2, 1), words[4] = cbz(2, -2); },  // it leaves at once
-      [](auto words) { words[4] = b_ne(-2) ^ 1; },                         // the other condition
+      [](auto words) { words[2] = strb_post(1, 0, 2); },                    // another stride
+      [](auto words) { words[2] = add(0, 0, 1); },                          // the store is gone
+      [](auto words) { words[2] = strb_post(2, 0, 1); },                    // another value
+      [](auto words) { words[3] = subs(2, 2, 2); },                         // another count
+      [](auto words) { words[3] = sub(2, 2, 1), words[4] = cbz(2, -2); },   // it leaves at once
+      [](auto words) { words[4] = b_ne(-2) ^ 1; },                          // the other condition
+      [](auto words) { words[3] = sub(2, 2, 1), words[4] = cbnz(2, -2); },  // other flags
   };
   for (const auto& fault : faults) {
     Guest plain, guest;
@@ -363,9 +364,10 @@ TEST_F(Offload, MemoryThatIsBothWritableAndExecutableIsServedWhereNoCodeIs) {
 TEST_F(Offload, CodeThatALoopStoresIsTranslatedAnew) {
   for (Guest* guest : {&plain_, &guest_})
     ASSERT_EQ(uc_mem_protect(guest->uc, kData, kDataBytes, UC_PROT_ALL), UC_ERR_OK);
-  // Copies [x14, x14 + x11) to x10, calls x10, x12 times; x15 counts.
-  const std::uint32_t blr_x10 = 0xD63F'0140;
-  load({mov(0, 10), mov(4, 14), mov(2, 11), ldrb_post(1, 4, 1), strb_post(1, 0, 1), subs(2, 2, 1), b_ne(-3), blr_x10,
+  // Copies [x14, x14 + x11) to x10, calls x17 in the middle of it, x12 times; x15 counts. The guest's own rounds, which
+  // drop translations, store before that.
+  const std::uint32_t blr_x17 = 0xD63F'0220;
+  load({mov(0, 10), mov(4, 14), mov(2, 11), ldrb_post(1, 4, 1), strb_post(1, 0, 1), subs(2, 2, 1), b_ne(-3), blr_x17,
         add_x(14, 14, 16), subs(12, 12, 1), b_ne(-10), kStop});
   for (Guest* guest : {&plain_, &guest_}) {
     for (unsigned i = 0; i < 64; ++i) {
@@ -379,8 +381,10 @@ TEST_F(Offload, CodeThatALoopStoresIsTranslatedAnew) {
   state.x[14] = kData + 0x4000;
   state.x[15] = 0;
   state.x[16] = 128;
+  state.x[17] = kData + 64;
   run_both(state);
-  EXPECT_EQ(guest_.state().x[15], 31u * 63 * 64 / 2);
+  EXPECT_EQ(guest_.state().x[15], 15u * 63 * 64 / 2);
+  EXPECT_GT(guest_.stats().shadows, 0u);
 }
 
 TEST_F(Offload, ARegionThatIsMadeAgainAtItsPlaceIsSeen) {
@@ -427,6 +431,8 @@ TEST_F(Offload, RegionsThatAreAnnouncedAreServed) {
   trident_unicorn_unmap(guest_.handle, kData, kDataBytes);
   for (Guest* guest : {&plain_, &guest_}) {
     ASSERT_EQ(uc_mem_unmap(guest->uc, kData, kDataBytes), UC_ERR_OK);
+    guest->set(repeated(kData, 500, 50));
+    EXPECT_EQ(guest->run(kCode), UC_ERR_WRITE_UNMAPPED);
     ASSERT_EQ(uc_mem_map(guest->uc, kData, kDataBytes, UC_PROT_READ | UC_PROT_WRITE), UC_ERR_OK);
   }
   const trident_unicorn_region region = {kData, kDataBytes, nullptr, 0, 0};

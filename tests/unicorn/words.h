@@ -53,6 +53,9 @@ constexpr std::uint32_t b_ne(int by) {
 constexpr std::uint32_t cbz(unsigned t, int by) {
   return 0xB400'0000 | (static_cast<std::uint32_t>(by) & 0x7'FFFF) << 5 | t;
 }
+constexpr std::uint32_t cbnz(unsigned t, int by) {
+  return cbz(t, by) | 0x100'0000;
+}
 inline constexpr std::uint32_t kRet = 0xD65F'03C0, kNop = 0xD503'201F;
 
 }  // namespace trident::tests
