@@ -80,18 +80,28 @@ static void enter_by_the_clock(struct head* head) {
   trident_unicorn_sampling_turn(head->owner, end);
 }
 
-/* A write of pc makes Unicorn forget a stop that comes at the same time. A timeout's can be seen afterwards. */
+/* A write of pc makes Unicorn forget a stop that comes at the same time, a timeout's too. */
+int trident_unicorn_is_timed(trident_unicorn* h) {
+  uint64_t timeout_ns = 0;
+  return (h->flags & TRIDENT_UNICORN_TIMED) == 0 && uc_ctl_get_timeout(h->uc, &timeout_ns) == UC_ERR_OK &&
+         timeout_ns != 0;
+}
+
+/* One that got lost can be seen afterwards. */
 static int has_timed_out(trident_unicorn* h) {
   size_t it_has = 0;
+  if ((h->flags & TRIDENT_UNICORN_TIMED) == 0) return 0;
   uc_query(h->uc, UC_QUERY_TIMEOUT, &it_has);
   if (it_has != 0) uc_emu_stop(h->uc);
   return it_has != 0;
 }
 
-/* Looking fills windows by the registers, and memory is checked where windows lie: so in this order. */
+/* Looking reads the guest's code, so regions are checked before; it fills windows by the registers, and memory is
+ * checked where these lie, so that comes last. */
 static int may_enter(struct head* head, uint32_t block_bytes) {
   trident_unicorn* const h = head->owner;
   if (h->is_paused || block_bytes < head->block_bytes || has_timed_out(h)) return 0;
+  if (!trident_unicorn_regions_hold(h)) return 0;
   uc_reg_read_batch(h->uc, head->read_ids, head->read_places, head->read_count);
   if (!trident_unicorn_is_flat(head)) return 0;
   head->frame.pc = head->address;
@@ -99,7 +109,7 @@ static int may_enter(struct head* head, uint32_t block_bytes) {
     trident_unicorn_look_at_refusal(head);
     return 0;
   }
-  return trident_unicorn_memory_holds(h, head);
+  return trident_unicorn_windows_hold(h, head);
 }
 
 static void visit(struct head* head, uint32_t block_bytes) {
@@ -122,6 +132,7 @@ static void visit(struct head* head, uint32_t block_bytes) {
 
 void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data) {
   struct head* const head = data;
+  if (trident_unicorn_is_timed(head->owner)) return;
   ++head->arrivals;
   head->is_moved = 0;
   visit(head, size);

@@ -142,8 +142,10 @@ void trident_unicorn_set_free(struct address_set* set);
 trident_status trident_unicorn_memory_open(trident_unicorn* h, const trident_unicorn_options* options);
 void trident_unicorn_memory_close(trident_unicorn* h);
 trident_status trident_unicorn_memory_refresh(trident_unicorn* h);
-/* Returns whether memory that the loop touches is still where the handle thinks. */
-int trident_unicorn_memory_holds(trident_unicorn* h, struct head* head);
+/* Returns whether Unicorn's regions are still those that the handle knows. If not, it knows them afterwards. */
+int trident_unicorn_regions_hold(trident_unicorn* h);
+/* Likewise, whether the memory of a loop's windows and code is still where the handle thinks. */
+int trident_unicorn_windows_hold(trident_unicorn* h, struct head* head);
 const struct piece* trident_unicorn_piece_of(const trident_unicorn* h, uint64_t address);
 /* Tells that Unicorn has translated code at [address, address + size). */
 void trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size);
@@ -168,6 +170,8 @@ void trident_unicorn_look_at_refusal(struct head* head);
 int trident_unicorn_hook_block(trident_unicorn* h, uc_hook* hook, void* callback, void* data, uint64_t address);
 
 /* entry.c */
+/* Returns whether pc must not be written, because a timeout may come. */
+int trident_unicorn_is_timed(trident_unicorn* h);
 void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data);
 int trident_unicorn_register_id(unsigned number);
 void trident_unicorn_leave_block(uc_engine* uc, uint64_t address);

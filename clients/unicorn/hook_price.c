@@ -23,7 +23,9 @@ static uint64_t time_rounds(uc_engine* uc) {
 
 static double measure_in(uc_engine* uc) {
   const uint32_t code[] = {0xF1000400u, 0x54FFFFE1u}; /* subs x0, x0, #1; b.ne to it */
-  struct head head = {.address = CODE, .is_ready = 1, .is_hooked = 1, .shadow = trident_unicorn_shadow_endless()};
+  trident_unicorn owner = {.uc = uc};
+  struct head head = {
+      .owner = &owner, .address = CODE, .is_ready = 1, .is_hooked = 1, .shadow = trident_unicorn_shadow_endless()};
   uc_hook hook;
   if (head.shadow == NULL || uc_mem_map(uc, CODE, PAGE_BYTES * 4, UC_PROT_ALL) != UC_ERR_OK) return USUAL_NS;
   uc_mem_write(uc, CODE, code, sizeof code);

@@ -312,6 +312,7 @@ void trident_unicorn_unmap(trident_unicorn* h, uint64_t base, uint64_t size) {
   struct memory* const m = &h->memory;
   if (size == 0) return;
   m->is_stale = 1;
+  ++m->generation; /* shadow runs must not look there any more */
   trident_loops_unmap(h->loops, base, size);
   for (uint32_t i = 0; i < m->count; ++i)
     if (m->pieces[i].begin <= base + (size - 1) && base <= m->pieces[i].last) m->pieces[i].perms = ~0u;
@@ -368,9 +369,15 @@ static int probes_hold(trident_unicorn* h, struct head* head) {
   return 1;
 }
 
-int trident_unicorn_memory_holds(trident_unicorn* h, struct head* head) {
+int trident_unicorn_regions_hold(trident_unicorn* h) {
   const int is_watched = (h->flags & TRIDENT_UNICORN_ANNOUNCED) == 0;
-  if (!h->memory.is_stale && (!is_watched || (list_holds(h) && probes_hold(h, head)))) return 1;
+  if (!h->memory.is_stale && (!is_watched || list_holds(h))) return 1;
+  trident_unicorn_memory_refresh(h);
+  return 0;
+}
+
+int trident_unicorn_windows_hold(trident_unicorn* h, struct head* head) {
+  if ((h->flags & TRIDENT_UNICORN_ANNOUNCED) != 0 || probes_hold(h, head)) return 1;
   trident_unicorn_memory_refresh(h);
   return 0;
 }

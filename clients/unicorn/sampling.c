@@ -53,12 +53,12 @@ static void at_block(uc_engine* uc, uint64_t address, uint32_t size, void* data)
   struct sampling* const s = &h->sampling;
   const uint64_t from = s->last_end - 4;
   s->last_end = address + size;
-  if (trident_loops_back_edge(h->loops, from, address)) is_hot(h, from, address);
+  if (trident_loops_back_edge(h->loops, from, address) && !trident_unicorn_is_timed(h)) is_hot(h, from, address);
   if (++s->count <= FIRST_BLOCKS) at_first_blocks(h, address, size);
   if (s->count % LOOK_EVERY_BLOCKS == 0) trident_unicorn_look_at_parked(h);
   if (s->count < s->limit) return;
   end_turn(h);
-  trident_unicorn_leave_block(uc, address);
+  if (!trident_unicorn_is_timed(h)) trident_unicorn_leave_block(uc, address);
 }
 
 static int begin_turn(trident_unicorn* h, uint64_t blocks) {

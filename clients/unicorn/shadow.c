@@ -104,6 +104,12 @@ static int may_be_equal(struct head* head, const struct shadow* s) {
   return value == s->after.x[s->telling];
 }
 
+/* Memory that was copied is the guest's still. */
+static int is_comparable(struct head* head, const struct shadow* s) {
+  trident_unicorn* const h = head->owner;
+  return trident_unicorn_regions_hold(h) && s->generation == h->memory.generation;
+}
+
 /* The guest is at the block where native code left. */
 static void at_point(struct head* head) {
   struct shadow* const s = head->shadow;
@@ -112,7 +118,7 @@ static void at_point(struct head* head) {
   const int is_last = ++s->visits >= (s->is_left ? 1 : s->rounds + 1);
   if (!is_last && !may_be_equal(head, s)) return;
   const uint64_t now = trident_unicorn_now_ns();
-  if (s->generation != head->owner->memory.generation || !trident_unicorn_read_state(head->owner, &guest))
+  if (!is_comparable(head, s) || !trident_unicorn_read_state(head->owner, &guest))
     trident_unicorn_shadow_drop(head);
   else if (equals(s, &guest, what))
     passed(head, now);

@@ -13,7 +13,7 @@
  *   - with trident_unicorn_exclude(): code that it hooks, or that holds an `until` address inside of a loop;
  *   - with trident_unicorn_pause(): that it steps, or counts instructions.
  * A uc_emu_stop() of another thread may get lost while this library moves the guest's pc (some 50 ns an entry): that
- * thread repeats it until uc_emu_start() has returned. Timeouts of uc_emu_start() do not get lost.
+ * thread repeats it until uc_emu_start() has returned. So runs with a timeout are left alone (TRIDENT_UNICORN_TIMED).
  * All functions on a handle belong to the thread that runs its engine; hooks may call them, UC_HOOK_MEM_* excepted. */
 #ifndef TRIDENT_UNICORN_H
 #define TRIDENT_UNICORN_H
@@ -36,7 +36,11 @@ typedef enum trident_unicorn_flag {
    * trident_unicorn_unmap(). Saves a look at Unicorn's regions at each entry (some 40 ns). */
   TRIDENT_UNICORN_ANNOUNCED = 2,
   /* Nothing is sampled: loops are those that trident_unicorn_loop() names. */
-  TRIDENT_UNICORN_NO_SAMPLING = 4
+  TRIDENT_UNICORN_NO_SAMPLING = 4,
+  /* Loops are entered in runs with a timeout, too. Such a timeout gets lost when it comes while this library moves the
+   * guest's pc; the next entry sees it, but when there is none the guest runs on. Without this flag, nothing is sampled
+   * or entered once an engine has run with a timeout. */
+  TRIDENT_UNICORN_TIMED = 8
 } trident_unicorn_flag;
 
 typedef enum trident_unicorn_kind {

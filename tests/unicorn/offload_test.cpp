@@ -1,6 +1,7 @@
 // Loops of a guest, run with and without a handle. Oracle: the same guest in another engine, without one; or a value
 // that is written out.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <functional>
@@ -292,17 +293,19 @@ TEST_F(Offload, LoopsOfAFewRoundsAreLeftToTheGuest) {
 
 TEST_F(Offload, RefusedLoopsKeepTheirReason) {
   load({mov(2, 11), ldr(4, 10, 0), cbz(4, -1), kStop});
-  guest_.attach(early());
+  trident_unicorn_options options = early();
+  options.flags = TRIDENT_UNICORN_TIMED;
+  guest_.attach(options);
   ASSERT_EQ(trident_unicorn_loop(guest_.handle, kCode + 4), TRIDENT_OK);
   GuestState state = repeated(kData, 1, 1);
   guest_.set(state);
-  EXPECT_EQ(guest_.run(kCode, 0, 2000), UC_ERR_OK);  // the timeout: the loop waits for somebody
+  EXPECT_EQ(guest_.run(kCode, 0, 50'000), UC_ERR_OK);  // the timeout: the loop waits for somebody
   EXPECT_EQ(guest_.loop().state, TRIDENT_UNICORN_REFUSED);
   EXPECT_STREQ(guest_.loop().note, "it polls");
 }
 
 TEST_F(Offload, TimeoutsStopAtAnInstructionFromWhichTheGuestGoesOn) {
-  // One addition after another, each in a block of its own, and a loop that is entered natively.
+  // One addition after another, each in a block of its own, and a hot loop.
   load({add(0, 0, 1), b(1), add(1, 1, 1), mov(2, 11), subs(2, 2, 1), b_ne(-1), bl(2), b(-7), kRet});
   guest_.attach(early());
   GuestState state;
@@ -316,7 +319,7 @@ TEST_F(Offload, TimeoutsStopAtAnInstructionFromWhichTheGuestGoesOn) {
     const bool is_between = pc == kCode + 8;
     ASSERT_EQ(now.x[0], now.x[1] + (is_between ? 1 : 0)) << std::hex << pc;
   }
-  EXPECT_GT(guest_.stats().entries, 100u);
+  EXPECT_EQ(guest_.stats().entries, 0u);  // a timeout could get lost
 }
 
 TEST_F(Offload, AGuestWithAnMmuOrAlignmentChecksIsNotEntered) {
@@ -440,6 +443,37 @@ TEST_F(Offload, RegionsThatAreAnnouncedAreServed) {
   const std::uint64_t iterations = guest_.stats().iterations;
   run_both(repeated(kData + 100, 700, 50));
   EXPECT_GT(guest_.stats().iterations, iterations + 10'000);
+}
+
+TEST_F(Offload, MemoryThatGoesDuringAShadowRunIsNotReadAgain) {
+  static constexpr std::uint64_t kBase = 0x50'0000, kBytes = 0x1000;
+  struct Program {
+    void* memory = nullptr;
+    std::size_t loops_left = 30;
+  } program;
+  program.memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  load(kFill);
+  ASSERT_EQ(uc_mem_map_ptr(guest_.uc, kBase, kBytes, UC_PROT_READ | UC_PROT_WRITE, program.memory), UC_ERR_OK);
+  // At the call behind the loop, where a shadow run waits for the guest to come by, the memory goes.
+  const auto unmap = +[](uc_engine* uc, std::uint64_t, std::uint32_t, void* of) {
+    auto* const it = static_cast<Program*>(of);
+    if (--it->loops_left != 0) return;
+    uc_mem_unmap(uc, kBase, kBytes);
+    ::munmap(it->memory, kBytes);
+  };
+  uc_hook hook = 0;
+  uc_hook_add(guest_.uc, &hook, UC_HOOK_BLOCK, reinterpret_cast<void*>(unmap), &program, kFillHead + 12,
+              kFillHead + 12);
+  const trident_unicorn_region region = {kBase, kBytes, program.memory, TRIDENT_UNICORN_POINTER, 0};
+  trident_unicorn_options options = early();
+  options.flags = TRIDENT_UNICORN_VERIFY;
+  options.regions = &region;
+  options.region_count = 1;
+  guest_.attach(options);
+  guest_.set(repeated(kBase, 400, 50));
+  EXPECT_EQ(guest_.run(kCode), UC_ERR_WRITE_UNMAPPED);
+  EXPECT_GT(guest_.stats().shadows, 20u);
+  EXPECT_EQ(guest_.stats().mismatches, 0u);
 }
 
 TEST_F(Offload, ItIsDetachedInTheMiddleAndMemoryStays) {
