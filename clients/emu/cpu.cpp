@@ -63,6 +63,11 @@ void Cpu::stop() {
   uc_emu_stop(engine_);
 }
 
+void Cpu::go_round() {
+  goes_round_ = true;
+  stop();
+}
+
 void Cpu::answer_call() {
   SystemCall call{};
   uc_reg_read(engine_, UC_ARM64_REG_X8, &call.number);
@@ -104,7 +109,13 @@ Stop Cpu::run(std::uint64_t pc, std::uint64_t sp, const std::function<std::uint6
   trap_ = 0;
   bad_address_ = 0;
   uc_reg_write(engine_, UC_ARM64_REG_SP, &sp);
-  return reason(uc_emu_start(engine_, pc, kNever, 0, 0));
+  uc_err error = UC_ERR_OK;
+  do {
+    goes_round_ = false;
+    error = uc_emu_start(engine_, pc, kNever, 0, 0);
+    uc_reg_read(engine_, UC_ARM64_REG_PC, &pc);
+  } while (error == UC_ERR_OK && goes_round_);
+  return reason(error);
 }
 
 }  // namespace trident::emu

@@ -40,6 +40,9 @@ class Cpu {
   /// Runs from `pc` on. `call` answers system calls, and may call stop().
   Stop run(std::uint64_t pc, std::uint64_t sp, const std::function<std::uint64_t(const SystemCall&)>& call);
   void stop();
+  /// Leaves the emulation and goes on at once: Unicorn drops deleted hooks from its lists only then, and looks through
+  /// these lists at every hooked block. For use in `call`.
+  void go_round();
 
  private:
   Cpu() = default;
@@ -53,6 +56,7 @@ class Cpu {
   uc_engine* engine_ = nullptr;
   std::function<std::uint64_t(const SystemCall&)> call_;
   std::uint64_t bad_address_ = 0;
+  bool goes_round_ = false;
   int trap_ = 0;  ///< signal of an exception that is no system call
 };
 

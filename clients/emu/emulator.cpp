@@ -53,6 +53,7 @@ struct Guest {
   GuestMemory memory;
   Kernel kernel;
   std::unique_ptr<Swap> swap;  ///< ends before the memory goes
+  std::uint64_t went_round_ns = 0;
 
   Guest(std::unique_ptr<Cpu> made, const std::string& program)
       : cpu(std::move(made)),
@@ -60,6 +61,14 @@ struct Guest {
                 [this](std::uint64_t base, std::uint64_t bytes) { unmap(base, bytes); }}),
         kernel(memory, absolute(program)) {}
 
+  /// Sampling and refused loops delete hooks.
+  bool is_time_to_go_round() {
+    constexpr std::uint64_t kPauseNs = 20'000'000;
+    const std::uint64_t now = os::monotonic_ns();
+    if (now - went_round_ns < kPauseNs) return false;
+    went_round_ns = now;
+    return true;
+  }
   bool map(const Area& area) {
     if (!cpu->map(area)) return false;
     if (swap) swap->map(area);
@@ -71,7 +80,10 @@ struct Guest {
   }
   std::uint64_t call(const SystemCall& call) {
     const std::int64_t result = answer(kernel, call);
-    if (kernel.ending) cpu->stop();
+    if (kernel.ending)
+      cpu->stop();
+    else if (swap && is_time_to_go_round())
+      cpu->go_round();
     return static_cast<std::uint64_t>(result);
   }
 };

@@ -7,6 +7,17 @@
 namespace trident::emu {
 namespace {
 
+const char* call_name(std::uint64_t number) {
+  switch (number) {
+#define X(number, name) \
+  case number:          \
+    return #name;
+#include "clients/emu/unanswered_calls.def"
+#undef X
+  }
+  return "";
+}
+
 double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) * 1e-9;
 }
@@ -73,14 +84,15 @@ std::string report_text(const RunReport& report) {
   std::string text =
       line("wall time", figure(seconds(report.wall_ns))) + line("CPU time", figure(seconds(report.cpu_ns)));
   for (const auto& [number, times] : report.unknown_calls)
-    text += line("unknown system call", std::to_string(number) + ", answered with ENOSYS " + std::to_string(times) +
-                                            (times == 1 ? " time" : " times"));
+    text += line("unknown system call", std::to_string(number) + " " + call_name(number) + ", answered with ENOSYS " +
+                                            std::to_string(times) + (times == 1 ? " time" : " times"));
   return report.swap ? text + swap_text(*report.swap) : text;
 }
 
 std::string report_json(const RunReport& report) {
   Json calls = Json::array();
-  for (const auto& [number, times] : report.unknown_calls) calls.push_back({{"number", number}, {"times", times}});
+  for (const auto& [number, times] : report.unknown_calls)
+    calls.push_back({{"number", number}, {"name", call_name(number)}, {"times", times}});
   return Json({{"status", report.status},
                {"crash", report.crash},
                {"wall_s", seconds(report.wall_ns)},
