@@ -14,9 +14,9 @@
 #include "clients/cli/search/commands.h"
 #include "clients/cli/train/commands.h"
 #include "clients/cli/triton/commands.h"
-#include "clients/cli/verb/nearest.h"
 #include "clients/cli/verb/run_verbs.h"
 #include "clients/cli/verb/verb.h"
+#include "runtime/base/nearest.h"
 #include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
 

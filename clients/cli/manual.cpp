@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "clients/cli/manual_page_texts.h"
-#include "clients/cli/verb/nearest.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/egraph/search.h"
+#include "runtime/base/nearest.h"
 #include "runtime/manual/command_help.h"
 
 namespace trident::cli {

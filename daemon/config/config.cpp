@@ -3,12 +3,18 @@
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "daemon/config/manual_page_text.h"
+#include "runtime/base/nearest.h"
 #include "runtime/manual/command_help.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/self.h"
@@ -43,6 +49,32 @@ std::vector<std::string> standard_files() {
   add(from_environment("HOME"), "/.config/trident/tridentd.toml");
   files.emplace_back("/etc/trident/tridentd.toml");
   return files;
+}
+
+/// Says what a value of the setting must be; one overload per type of settings.def.
+const char* wanted(const text&) {
+  return "a text such as \"a\"";
+}
+const char* wanted(number) {
+  return "a whole number, not negative";
+}
+const char* wanted(flag) {
+  return "true or false";
+}
+const char* wanted(const list&) {
+  return "a text, or an array of texts such as [\"a\", \"b\"]";
+}
+
+/// Names the setting that was probably meant, or where all are listed.
+std::string unknown_setting(const std::string& name) {
+  const std::vector<std::string> names = {
+#define X(name, type, standard, min, max, meaning) #name,
+#include "daemon/config/settings.def"
+#undef X
+  };
+  const std::string meant = nearest(names, name, std::max<std::size_t>(2, name.size() / 2));
+  return "unknown setting '" + name + "'" +
+         (meant.empty() ? ": tridentd --help lists all settings" : ": did you mean " + meant + "?");
 }
 
 /// One overload per type of settings.def.
@@ -154,8 +186,8 @@ Result<Settings> settings_of_files(const std::string& named) {
     const auto text = read_file(file);
     if (text.ok()) return apply_file({}, *text, file);
     if (named.empty() && text.error().code == ErrorCode::kNotFound) continue;
-    return make_error(text.error().code, "%s: let user %u read it, or name another file (or none) with --config",
-                      text.error().message.c_str(), os::effective_uid());
+    return make_error(text.error().code, "%s: %s", text.error().message.c_str(),
+                      cure_of_reading(file, "--config (none: without a file)").c_str());
   }
   return Settings();
 }
@@ -167,21 +199,22 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
   try {
     const toml::table table = toml::parse(text, file);
     for (const auto& [key, node] : table) {
-      bool known = false, fits = false;
+      const char* must_be = nullptr;
+      bool fits = false;
 #define X(name, type, standard, min, max, meaning) \
   if (key == #name) {                              \
-    known = true;                                  \
+    must_be = wanted(settings.name);               \
     fits = assign(node, settings.name);            \
   }
 #include "daemon/config/settings.def"
 #undef X
       const std::string name(key.str());
-      if (!known)
-        return make_error(ErrorCode::kInvalidArgument, "%s:%u: unknown setting '%s'", file.c_str(),
-                          static_cast<unsigned>(node.source().begin.line), name.c_str());
+      const auto line = static_cast<unsigned>(node.source().begin.line);
+      if (must_be == nullptr)
+        return make_error(ErrorCode::kInvalidArgument, "%s:%u: %s", file.c_str(), line, unknown_setting(name).c_str());
       if (!fits)
-        return make_error(ErrorCode::kInvalidArgument, "%s:%u: setting '%s' has a value of the wrong type",
-                          file.c_str(), static_cast<unsigned>(node.source().begin.line), name.c_str());
+        return make_error(ErrorCode::kInvalidArgument, "%s:%u: setting '%s' must be %s", file.c_str(), line,
+                          name.c_str(), must_be);
     }
   } catch (const toml::parse_error& error) {
     return make_error(ErrorCode::kSyntaxError, "%s:%u: %s", file.c_str(),
@@ -193,6 +226,18 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
 Result<std::string> read_file(const std::string& path) {
   TRY(const std::vector<std::byte> bytes, os::read_file(path, kFileBytesMax));
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string cure_of_reading(const std::string& path, const std::string& flag) {
+  std::error_code code;
+  const std::filesystem::file_status status = std::filesystem::status(path, code);
+  const bool hidden = code == std::errc::permission_denied;
+  std::string cure;
+  if (hidden ||
+      (std::filesystem::is_regular_file(status) && ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0))
+    cure = "let user " + std::to_string(os::effective_uid()) + " read it, or ";
+  if (status.type() == std::filesystem::file_type::not_found) cure = "write it, or ";
+  return cure + "name another file with " + flag;
 }
 
 Result<void> check(const Settings& settings) {

@@ -58,6 +58,8 @@ Result<log::Level> log_level_of(const std::string& name);
 std::string socket_path(const Settings& settings);
 /// The cache file; empty for none.
 std::string cache_path(const Settings& settings);
+/// Returns the cure for a file that cannot be read: the right to read it, the file itself, or another one with `flag`.
+std::string cure_of_reading(const std::string& path, const std::string& flag);
 /// The state folder, where learning is kept; empty for none.
 std::string state_path(const Settings& settings);
 

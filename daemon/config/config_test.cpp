@@ -84,6 +84,30 @@ TEST(Config, AFileThatCannotBeReadIsNotPassedOver) {
   fs::remove_all(home);
 }
 
+// The right to read helps where it is missing, and nowhere else.
+TEST(Config, AFileThatCannotBeReadComesWithTheCureOfItsCause) {
+  namespace fs = std::filesystem;
+  char pattern[] = "/tmp/trident-config-XXXXXX";
+  const std::string folder = ::mkdtemp(pattern), file = folder + "/t.toml", none = folder + "/none.toml";
+  std::ofstream(file) << "workers = 3\n";
+  fs::permissions(folder, fs::perms(0755));
+  fs::permissions(file, fs::perms(0));
+  const auto says = [](const std::string& path, const std::string& cure, const std::string& not_cure) {
+    const auto loaded = load_flags({"--config", path.c_str()});
+    if (loaded.ok()) return false;
+    const std::string& text = loaded.error().message;
+    return text.find(cure) != text.npos && text.find(not_cure) == text.npos && text.find("--config") != text.npos;
+  };
+  EXPECT_EQ(as_nobody([&] { return says(file, "let user 65534 read it, or name another file", "write it"); }), 0);
+  EXPECT_TRUE(says(none, "write it, or name another file", "let user"));
+  EXPECT_TRUE(says(folder, "name another file", "let user"));
+  EXPECT_TRUE(says(folder, "name another file", "write it"));
+  fs::permissions(folder, fs::perms(0));
+  EXPECT_EQ(as_nobody([&] { return says(file, "let user 65534 read it", "write it"); }), 0);
+  fs::permissions(folder, fs::perms(0700));
+  fs::remove_all(folder);
+}
+
 TEST(Config, SettingsThatWaitForARestartAreNamed) {
   EXPECT_TRUE(waiting_for_restart({}, {}).empty());
   EXPECT_TRUE(
@@ -102,9 +126,12 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
     const auto settings = apply_file({}, text, "f.toml");
     return settings.ok() ? std::string("accepted") : settings.error().message;
   };
-  EXPECT_EQ(message("workers = 1\nworkesr = 2\n"), "f.toml:2: unknown setting 'workesr'");
-  EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: setting 'workers' has a value of the wrong type");
-  EXPECT_EQ(message("workers = -1\n"), "f.toml:1: setting 'workers' has a value of the wrong type");
+  EXPECT_EQ(message("workers = 1\nworkesr = 2\n"), "f.toml:2: unknown setting 'workesr': did you mean workers?");
+  EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: setting 'workers' must be a whole number, not negative");
+  EXPECT_EQ(message("workers = -1\n"), "f.toml:1: setting 'workers' must be a whole number, not negative");
+  EXPECT_EQ(message("log_json = 1\n"), "f.toml:1: setting 'log_json' must be true or false");
+  EXPECT_EQ(message("log_level = 1\n"), "f.toml:1: setting 'log_level' must be a text such as \"a\"");
+  EXPECT_EQ(message("zzzzzzzzz = 1\n"), "f.toml:1: unknown setting 'zzzzzzzzz': tridentd --help lists all settings");
   EXPECT_EQ(message("workers = 1\nwhat is this").substr(0, 9), "f.toml:2:");
   EXPECT_EQ(message("# nothing\n"), "accepted");
 }
@@ -115,7 +142,8 @@ TEST(Config, ListsAreArraysOrRepeatedFlags) {
   EXPECT_EQ(rules("rules = \"a\"\n"), list{"a"});
   EXPECT_EQ(rules("rules = []\n"), list{});
   for (const char* text : {"rules = 1\n", "rules = [\"a\", 2]\n"})
-    EXPECT_EQ(apply_file({}, text, "f.toml").error().message, "f.toml:1: setting 'rules' has a value of the wrong type");
+    EXPECT_EQ(apply_file({}, text, "f.toml").error().message,
+              "f.toml:1: setting 'rules' must be a text, or an array of texts such as [\"a\", \"b\"]");
   char pattern[] = "/tmp/trident-config-XXXXXX";
   const std::string file = std::string(::mkdtemp(pattern)) + "/t.toml";
   std::ofstream(file) << "rules = [\"a\", \"b\"]\n";

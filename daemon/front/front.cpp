@@ -78,11 +78,6 @@ Error with_mend(const Error& error, const std::string& mend) {
   return make_error(error.code, "%s: %s", error.message.c_str(), mend.c_str());
 }
 
-/// "let user 7 read it, or name another with --costs".
-std::string readable_or_another(const char* flag) {
-  return fmt::format("let user {} read it, or name another with {}", os::effective_uid(), flag);
-}
-
 /// The cache file with its directory made; without a directory the store says itself that it cannot have the file.
 std::string prepared_cache_path(const config::Settings& settings) {
   std::string path = config::cache_path(settings);
@@ -105,7 +100,7 @@ Result<void> check_named_state(const config::Settings& settings) {
 Result<std::unique_ptr<learning::CostsSource>> measured_costs(const config::Settings& settings) {
   if (!settings.costs.empty()) {
     auto named = learning::CostsSource::make(settings.costs, true);
-    return named.ok() ? std::move(named) : with_mend(named.error(), readable_or_another("--costs"));
+    return named.ok() ? std::move(named) : with_mend(named.error(), config::cure_of_reading(settings.costs, "--costs"));
   }
   const std::string state = config::state_path(settings);
   return learning::CostsSource::make(state.empty() ? "" : state + "/costs", false);
@@ -155,7 +150,7 @@ std::vector<std::string> rule_files(const config::Settings& settings) {
 Result<void> check_rule_files(const config::Settings& settings) {
   for (const std::string& file : rule_files(settings))
     if (const auto opened = os::open_regular_file(file); !opened.ok())
-      return with_mend(opened.error(), readable_or_another("--rules"));
+      return with_mend(opened.error(), config::cure_of_reading(file, "--rules"));
   return {};
 }
 

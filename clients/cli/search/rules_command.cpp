@@ -4,9 +4,9 @@
 
 #include "clients/cli/search/commands.h"
 #include "clients/cli/search/rules_report.h"
-#include "clients/cli/verb/nearest.h"
 #include "clients/cli/verb/user_rules.h"
 #include "clients/cli/verb/verb.h"
+#include "runtime/base/nearest.h"
 
 namespace trident::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "clients/cli/search/rules_report.h"
-#include "clients/cli/verb/nearest.h"
+#include "runtime/base/nearest.h"
 
 namespace trident::cli {
 namespace {

@@ -1,10 +1,10 @@
-#include "clients/cli/verb/nearest.h"
+#include "runtime/base/nearest.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-namespace trident::cli {
+namespace trident {
 namespace {
 
 // Levenshtein's distance.
@@ -34,4 +34,4 @@ std::string nearest(std::span<const std::string> words, std::string_view word, s
   return found;
 }
 
-}  // namespace trident::cli
+}  // namespace trident

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace trident::cli {
+namespace trident {
 
-/// The word that differs from `word` in the fewest letters, at most `most`; the first of several. Empty when none is so
-/// near.
+/// Returns the word that differs from `word` in the fewest letters, at most `most`; the first of several. Returns an
+/// empty text when all words differ more.
 std::string nearest(std::span<const std::string> words, std::string_view word, std::size_t most);
 
-}  // namespace trident::cli
+}  // namespace trident
