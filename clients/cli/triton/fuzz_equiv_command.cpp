@@ -6,6 +6,7 @@
 #include "clients/cli/triton/run_program.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/tir/equiv/programs.h"
+#include "jit/tir/equiv/shrink.h"
 #include "jit/tir/equiv/trials.h"
 #include "runtime/json/json.h"
 #include "runtime/report/progress_bar.h"
@@ -152,6 +153,12 @@ Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir:
     options.searched = static_cast<unsigned>(verb.samples);
     options.goes_on = goes_on;
     equiv::Decision decision = equiv::decide(first.program.instructions, second.instructions, options);
+    if (decision.answer == Answer::differs) {
+      equiv::Pair pair(first.program.instructions, second.instructions);
+      decision.witness =
+          equiv::shrunk(std::move(decision.witness), [&](const State& s) { return !pair.difference(s).empty(); });
+      decision.reason = pair.difference(decision.witness);
+    }
     return {decision.answer, decision.error_bound, decision.reason, std::move(decision.witness), 0, 0};
   }
   equiv::Samples samples;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "jit/tir/equiv/program_states.h"
+#include "jit/tir/equiv/shrink.h"
 
 namespace trident::tir::equiv {
 namespace {
@@ -126,6 +127,13 @@ Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::u
   return out;
 }
 
+/// Says what differs; empty if nothing does.
+std::string difference_of(Pair& pair, const State& state) {
+  const std::string difference = pair.difference(state);
+  if (pair.both_failed() && !pair.same_output()) return "both fail, but with different output before";
+  return difference;
+}
+
 }  // namespace
 
 Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples& samples) {
@@ -146,16 +154,15 @@ Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples
     State state = i == 0                     ? given
                   : has_inputs && i % 2 == 0 ? changed(given, source, random)
                                              : made(given, source, random);
-    std::string difference = pair.difference(state);
+    const bool differs = !difference_of(pair, state).empty();
     ++out.samples;
     out.failed += pair.both_failed() ? 1 : 0;
     out.undecided += pair.undecided() ? 1 : 0;
-    if (pair.both_failed() && !pair.same_output()) difference = "both fail, but with different output before";
-    if (difference.empty()) continue;
+    if (!differs) continue;
     out.answer = Answer::differs;
     out.error_bound = 0;
-    out.reason = difference;
-    out.witness = std::move(state);
+    out.witness = shrunk(std::move(state), [&](const State& s) { return !difference_of(pair, s).empty(); });
+    out.reason = difference_of(pair, out.witness);
     return out;
   }
   return out;

@@ -67,6 +67,29 @@ TEST(Programs, WhatIsGivenIsTriedFirst) {
 
 const std::string kLoop = "loop: addi 1 pick 5 addi 1 place 5 recurse_or_return";
 
+// The programs read two words; a difference needs both, and nothing else of what was drawn or given.
+TEST(Programs, AWitnessHoldsOnlyWhatTheDifferenceNeeds) {
+  State given;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    given.public_input.push_back(Element(i));
+    given.secret_input.push_back(Element(i));
+    given.secret_digests.push_back({});
+    given.ram.push_back({Element(i), Element(i)});
+  }
+  for (const State& inputs : {State{}, given}) {
+    const Comparison found = compared("read_io 2 lt write_io 1 halt", "read_io 2 swap 1 lt write_io 1 halt", inputs);
+    EXPECT_EQ(found.answer, Answer::differs);
+    EXPECT_NE(found.reason, "");
+    EXPECT_EQ(found.witness.public_input.size(), 2u);
+    EXPECT_TRUE(found.witness.secret_input.empty() && found.witness.secret_digests.empty() &&
+                found.witness.ram.empty());
+  }
+  const Comparison secret = compared("divine 3 pop 2 write_io 1 halt", "divine 3 write_io 1 halt", given);
+  EXPECT_EQ(secret.answer, Answer::differs);
+  EXPECT_EQ(secret.witness.secret_input.size(), 3u);
+  EXPECT_TRUE(secret.witness.public_input.empty() && secret.witness.ram.empty());
+}
+
 TEST(Programs, OneThatEndsDiffersFromOneThatDoesNot) {
   State three;
   three.public_input = {Element(3)};
