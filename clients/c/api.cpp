@@ -34,6 +34,29 @@ namespace expr = trident::expr;
 /// ones cannot reach limits::kKirInstsMax.
 constexpr std::size_t kLazyNodesMax = 256;
 
+Error unknown_word(const char* variable, std::string_view value, const char* expected) {
+  return trident::make_error(ErrorCode::kInvalidArgument, "%s is '%s': expected %s", variable,
+                             std::string(value).c_str(), expected);
+}
+
+/// Refuses words in the environment that would be passed over; a setuid program passes over all of them.
+Result<void> check_environment() {
+  const auto value_of = [](const char* variable) {
+    const char* text = ::secure_getenv(variable);
+    return std::string_view(text != nullptr ? text : "");
+  };
+  const std::string_view isa = value_of("TRIDENT_ISA"), required = value_of("TRIDENT_REQUIRE_DAEMON");
+  constexpr std::string_view kIsas[] = {"", "auto", "none", "avx2", "avx512", "neon"};
+  if (std::find(std::begin(kIsas), std::end(kIsas), isa) == std::end(kIsas))
+    return unknown_word("TRIDENT_ISA", isa, "auto, none, avx2, avx512 or neon");
+  if (!required.empty() && required != "0" && required != "1")
+    return unknown_word("TRIDENT_REQUIRE_DAEMON", required, "0 or 1");
+  const std::string_view user = value_of("TRIDENT_TRUSTED_UID");
+  const bool digits = std::all_of(user.begin(), user.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits || user.size() > 10) return unknown_word("TRIDENT_TRUSTED_UID", user, "the number of a user");
+  return {};
+}
+
 Result<trident_mode> mode_of(std::uint32_t option) {
   if (option > TRIDENT_MODE_INTERP) return invalid("unknown mode");
   if (trident::client::is_privileged_process()) return TRIDENT_MODE_INTERP;
@@ -43,8 +66,7 @@ Result<trident_mode> mode_of(std::uint32_t option) {
   if (name == "daemon") return TRIDENT_MODE_DAEMON;
   if (name == "embedded") return TRIDENT_MODE_EMBEDDED;
   if (name == "interp") return TRIDENT_MODE_INTERP;
-  if (!name.empty() && name != "auto")
-    return invalid("TRIDENT_MODE is unknown: expected auto, daemon, embedded or interp");
+  if (!name.empty() && name != "auto") return unknown_word("TRIDENT_MODE", name, "auto, daemon, embedded or interp");
   const char* required = ::secure_getenv("TRIDENT_REQUIRE_DAEMON");
   const bool require = required != nullptr && std::strcmp(required, "1") == 0;
   return require ? TRIDENT_MODE_DAEMON : TRIDENT_MODE_AUTO;
@@ -167,6 +189,7 @@ trident_status trident_open(const trident_options* options, trident_ctx** ctx) {
     *ctx = nullptr;
     TRY(const trident_options widened_options, widened(options, trident_options{}));
     Settings settings;
+    TRY_VOID(check_environment());
     TRY(settings.mode, mode_of(widened_options.mode));
     settings.socket_path = trident::client::daemon_socket_path(widened_options.socket_path);
     if (widened_options.connect_timeout_ms != 0) settings.connect_timeout_ms = widened_options.connect_timeout_ms;

@@ -84,8 +84,9 @@ Result<void> Context::start() {
   changed.wait_until(lock, after(settings_.connect_timeout_ms), [&] { return connected || unreachable; });
   connect_wanted = false;
   if (connected) return {};
-  return make_error(ErrorCode::kDisconnected, "no daemon: %s",
-                    last_failure.empty() ? "it does not answer" : last_failure.c_str());
+  return make_error(
+      ErrorCode::kDisconnected, "no daemon: %s",
+      last_failure.empty() ? (settings_.socket_path + ": it does not answer").c_str() : last_failure.c_str());
 }
 
 void Context::close() {

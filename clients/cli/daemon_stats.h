@@ -7,8 +7,11 @@
 
 namespace trident::cli {
 
-/// The daemon's counters as JSON text. Errors: NotFound where none can be reached, Disconnected where it does not
-/// answer.
+/// Returns the daemon's counters as JSON text. Errors: NotFound where none can be reached, Disconnected where it does
+/// not answer.
 Result<std::string> daemon_stats();
+
+/// Returns an error about a daemon that cannot be reached, with the cure.
+Error no_daemon(ErrorCode code, const char* why);
 
 }  // namespace trident::cli

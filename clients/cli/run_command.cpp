@@ -13,6 +13,7 @@
 #include "clients/c/peer.h"
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/daemon_stats.h"
 #include "clients/cli/run_inputs.h"
 #include "clients/cli/triton/run_program.h"
 #include "clients/cli/verb/kernel_options.h"
@@ -106,6 +107,7 @@ Error client_error(trident_status status) {
                          : status == TRIDENT_E_UNSUPPORTED ? ErrorCode::kUnsupported
                          : status == TRIDENT_E_TIMEOUT     ? ErrorCode::kTimeout
                                                            : ErrorCode::kDisconnected;
+  if (status == TRIDENT_E_DAEMON) return no_daemon(code, trident_last_error());
   return make_error(code, "%s", trident_last_error());
 }
 
@@ -245,9 +247,10 @@ Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const expr::E
   }
   if (n == 0) n = 8;
   for (const InputValues& input : inputs)
-    if (input.values.size() > 1 && input.values.size() < n && !is_table(input.name))
-      return make_error(ErrorCode::kInvalidArgument, "--input %s: found %zu values, expected one or %llu",
-                        input.name.c_str(), input.values.size(), static_cast<unsigned long long>(n));
+    if (input.values.size() > 1 && input.values.size() != n && !is_table(input.name))
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: found %zu values, expected one or %llu%s",
+                        input.name.c_str(), input.values.size(), static_cast<unsigned long long>(n),
+                        verb.n != 0 ? ", which --n says: leave --n out" : "");
   return inputs;
 }
 

@@ -478,6 +478,9 @@ class Command(CommandCase):
             self.assertRegex(self.trident("run", "x", *words, status=2).stderr, hint)
         self.assertIn("found 2 values, expected one or 3",
                       self.trident("run", "x+y", "-i", "x=1,2", "-i", "y=1,2,3", status=2).stderr)
+        for words in (("x=1,2", "-n", "1"), ("x=1,2,3", "-n", "2"), ("x=1,2", "-n", "3"), ("x=1,2,3", "-i", "y=1,2", "-n", "2")):
+            self.assertRegex(self.trident("run", "x+y", "-i", *words, status=2).stderr,
+                             "--input x: found [23] values, expected one or [123], which --n says")
         self.assertIn("all NaN", self.trident("run", "log(x)", "-i", "x=-2:-1").stdout)
 
     def test_files_are_named_where_they_are_missing_or_wrong(self):
@@ -643,7 +646,25 @@ class Command(CommandCase):
         self.assertRegex(self.trident("bench", "x+1", "--quick", status=1, env=poor).stderr,
                          "clang-19 is missing.*apt-get install clang-19")
 
+    def test_words_of_the_environment_are_not_passed_over(self):
+        for variable, wrong, says in (("TRIDENT_MODE", "foo", "auto, daemon, embedded or interp"), ("TRIDENT_ISA", "foo", "avx512"),
+                                      ("TRIDENT_REQUIRE_DAEMON", "yes", "0 or 1"), ("TRIDENT_TRUSTED_UID", "root", "number")):
+            self.assertRegex(self.trident("run", "x", status=2, env={**self.environment, variable: wrong}).stderr,
+                             f"{variable} is '{wrong}': expected .*{says}")
+        for variable, right in (("TRIDENT_ISA", "none"), ("TRIDENT_ISA", "avx2"), ("TRIDENT_ISA", ""), ("TRIDENT_MODE", "interp"),
+                                ("TRIDENT_REQUIRE_DAEMON", "0"), ("TRIDENT_TRUSTED_UID", "12")):
+            self.trident("run", "x", env={**self.environment, variable: right})
+
+    def test_without_a_daemon_the_cure_is_named(self):
+        for words in (("stats",), ("run", "x", "--mode", "daemon")):
+            done = self.trident(*words, status=1)
+            self.assertRegex(done.stderr, "no daemon: .*tridentd.sock.*: start tridentd, or name its socket with TRIDENT_SOCKET")
+
     def test_bench_of_what_cannot_be_read(self):
+        for words in (["nofile"], ["nodir/nofile"]):
+            self.assertIn(f"there is no such file, so this is an expression; write ./{words[0]} for a file",
+                          self.trident("bench", *words, "--kernels", "nothing", status=2).stderr)
+            self.assertIn("no such file", self.trident("bench", "./" + words[0], status=2).stderr)
         self.assertIn("no such file", self.trident("bench", self.at("none.tsv"), status=2).stderr)
         self.assertIn("is a folder", self.trident("bench", self.folder.name, status=2).stderr)
         self.assertIn("no kernels", self.trident("bench", self.write("empty.tsv", "# nothing\n"), status=2).stderr)

@@ -1,4 +1,6 @@
 // The command line of `trident bench` (bench.h does the work).
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
@@ -27,6 +29,15 @@ struct BenchVerb {
   double search_gain_max = 0, roof_min = 0;
 };
 
+/// Says that a text which could be a file's name is taken for an expression: a name, or names with slashes.
+void note_expression(const std::string& input) {
+  const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '/'; };
+  if (!input.empty() && std::isalpha(static_cast<unsigned char>(input.front())) &&
+      std::all_of(input.begin(), input.end(), in_a_name))
+    std::fprintf(stderr, "trident: %s: there is no such file, so this is an expression; write ./%s for a file\n",
+                 input.c_str(), input.c_str());
+}
+
 /// A file's kernels, or the expression itself as the only one.
 Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
   std::error_code code;
@@ -40,6 +51,7 @@ Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
     return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
                       verb.input.c_str());
   TRY_VOID(check_no_lost_file(verb.input));
+  note_expression(verb.input);
   TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
   corpus::CorpusKernel k;
   k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";

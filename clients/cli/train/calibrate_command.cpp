@@ -180,13 +180,14 @@ void add_calibrate_command(Verb app, int& status) {
       .capture_default_str();
   verb.add_option("--pack", state->pack,
                   "Write about N --kernels of the cache to this file, compressed; measure nothing");
-  verb.add_option("--threads", kernels.threads, "With --kernels: threads that make kernels; one times them, alone")
+  verb.add_option("--threads", kernels.threads, "With --kernels: threads that make kernels; a single thread times them")
       .check(range(1u, 256u))
       .capture_default_str();
   verb.add_option("--isa", state->isa, "Instruction set: avx2, avx512 or auto (the best of this processor)")
       .capture_default_str();
   verb.add_option("-o,--output", state->output,
-                  "File of the table (- for standard output) or of the kernels; default: see the man page");
+                  "File of the table (- for standard output) or of the kernels; default: ISA.costs or ISA.kernels in "
+                  "~/.cache/trident");
   verb.add_option("--stale", state->stale_days,
                   "Do nothing if the file fits this processor and build and is at most so many days old")
       .check(range(0, 100'000));

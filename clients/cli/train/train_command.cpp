@@ -325,7 +325,9 @@ void add_daemon_verb(Verb train, int& status) {
   verb.add_option("--rounds", state->rounds, "Stop after so many rounds; 0: never")
       .check(range(0, 1'000'000))
       .capture_default_str();
-  verb.add_option("--episodes", o.episodes, "Searches of one round").check(range(40, 1'000'000)).capture_default_str();
+  verb.add_option("--episodes", o.episodes, "Searches of one round, 40 to 1,000,000")
+      .check(range(40, 1'000'000))
+      .capture_default_str();
   verb.add_option("--epochs", o.epochs, "Passes over the samples").check(range(1, 1000)).capture_default_str();
   verb.add_option("--least", o.least, "Expressions that a round needs to begin")
       .check(range(1, 1'000'000))
@@ -349,7 +351,7 @@ void add_train_command(Verb app, int& status) {
   const Verb guide = verb.add_subcommand("guide", "Train the search guide, the network of `rewrite --strategy guided`");
   auto of_guide = std::make_shared<GuideVerb>();
   training::TrainGuideOptions& o = of_guide->options;
-  guide.add_option("--episodes", o.episodes, "Searches to learn from; one in eight more is held out")
+  guide.add_option("--episodes", o.episodes, "Searches to learn from, 40 to 10,000,000; one in eight more is held out")
       .check(range(40, 10'000'000))
       .capture_default_str();
   guide.add_option("--rounds", o.rounds, "Rounds of training; later rounds add searches that earlier rounds guide")

@@ -183,14 +183,24 @@ Result<int> show(const WeightsVerb& verb) {
   return 0;
 }
 
+Error nothing_to_roll_back(const std::string& why) {
+  return make_error(
+      ErrorCode::kNotFound,
+      "%s: weights are chosen by `trident train daemon`; `trident weights list` shows them, --state names "
+      "another folder",
+      why.c_str());
+}
+
 Result<int> roll_back(const WeightsVerb& verb) {
   TRY(const std::string state, store::state_folder(verb.state));
   store::Versions versions = weight_versions_there(state);
   std::error_code failed;
   if (!std::filesystem::exists(versions.folder(), failed) && !failed)
-    return make_error(ErrorCode::kNotFound, "%s: nothing was chosen before", versions.folder().c_str());
-  TRY(const std::string name, versions.roll_back());
-  std::printf("%s\n", name.c_str());
+    return nothing_to_roll_back(versions.folder() + ": nothing was chosen before");
+  const auto name = versions.roll_back();
+  if (!name.ok() && name.error().code == ErrorCode::kNotFound) return nothing_to_roll_back(name.error().message);
+  if (!name.ok()) return name.error();
+  std::printf("%s\n", name->c_str());
   return 0;
 }
 
