@@ -52,7 +52,8 @@ std::vector<std::string> places(const std::string& file) {
   return all;
 }
 
-/// A folder above the program's may be open to others, as /tmp is: the engine is root's, ours, or of whom our code is.
+/// A folder above the program's may be open to others, as /tmp is: the engine must belong
+/// to root, to this user or to the owner of this library.
 bool is_trusted(const struct stat& engine, const std::string& own) {
   struct stat self {};
   if (engine.st_uid == 0 || engine.st_uid == ::geteuid()) return true;

@@ -53,7 +53,7 @@ struct ImageClaim {
 };
 
 /// The greatest trident_isa that this CPU and system can run; 0 when there is none. TRIDENT_ISA=avx2 or =none lowers
-/// it.
+/// it; trident_open() refuses other words.
 std::uint8_t greatest_isa();
 
 /// Checks that `bytes` begin with an image of the claim that this CPU can run. Public for the tests.

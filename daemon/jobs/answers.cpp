@@ -109,7 +109,7 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   wait_for_optimise(flight, false);
 }
 
-/// The first of a job alone: one that is tried again after a loss has sent its own already.
+/// Publishes the first interim form of a job; a job that is tried again after a loss has sent one already.
 void Jobs::on_interim(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   if (flight.renewal || flight.interim) return;
   baseline_holds(flight);

@@ -80,7 +80,7 @@ inline constexpr std::size_t kLoopReasons = 0
     ;
 struct LoopStats : Counts {
   std::uint64_t compiled = 0, cached = 0;
-  std::uint64_t not_equivalent = 0;  ///< of those that failed: a trial ended otherwise than it must
+  std::uint64_t not_equivalent = 0;                   ///< of those that failed: a trial ended otherwise than it must
   std::array<std::uint64_t, kLoopReasons> refused{};  ///< submissions that were told so, by loop::Reason
   /// As clients tell.
   std::uint64_t entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
@@ -127,7 +127,7 @@ class Jobs {
   void note_seen(const ingest::LoopSeen& seen);
 
   void set_limits(const Limits& limits) { limits_ = limits; }
-  /// Drops what has its baseline, without a last message: the clients send it to the next daemon.
+  /// Drops jobs that have a baseline, without a final message: the clients send it to the next daemon.
   void drain();
   /// Whether no kernel is in the works.
   [[nodiscard]] bool idle() const { return shares_.all().jobs == 0; }

@@ -10,7 +10,7 @@ constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
 /// Messages up to here may stand in a worker's socket with others: all that it holds is a fraction of the work that the
 /// largest expression is.
 constexpr std::size_t kBriefBytesMax = 2048;
-/// The time that a compilation counts for which was ended because it took too long.
+/// Charged for a compilation that was ended because it took too long.
 constexpr std::uint64_t kTimedOutNs = 1'000'000'000;
 /// Nobody waits for what is searched again, so it is searched for longer.
 constexpr std::uint8_t kRenewalEffort = 8;

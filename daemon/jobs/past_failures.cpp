@@ -94,7 +94,7 @@ PastFailures::Failure& PastFailures::note(std::uint32_t uid, const Id& id, std::
   return one.latest.front();
 }
 
-/// Makes room for a new user by forgetting the one that has not failed for longest.
+/// Makes room for a new user: forgets the user whose last failure is oldest.
 PastFailures::User& PastFailures::user(std::uint32_t uid) {
   if (users_.size() >= kFailingUsersMax && !users_.contains(uid))
     users_.erase(std::min_element(users_.begin(), users_.end(), [](const auto& a, const auto& b) {

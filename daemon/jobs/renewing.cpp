@@ -65,7 +65,7 @@ void Jobs::renew(Renewals::Number number) {
   run(*renewing_);
 }
 
-// Whatever is wrong with the baseline now, it was found right before: those who have it are told as ever.
+// Whatever is wrong with the baseline now, it was found right before: subscribers that hold it are told as usual.
 void Jobs::on_renewed(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   if (outcome == pipeline::Outcome::not_equivalent) {

@@ -51,7 +51,7 @@ inline std::string path_of_weights(std::string_view told) {
   return blank == std::string_view::npos ? std::string() : std::string(told.substr(blank + 1));
 }
 
-/// Tells a worker to let go of standard error, whose other end somebody waits for (runtime/os/inherited.h).
+/// Tells a worker to close standard error: a reader waits for the end of that pipe (runtime/os/inherited.h).
 inline constexpr int kReleaseStandardError = SIGUSR1;
 
 struct RequestHeader {

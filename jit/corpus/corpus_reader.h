@@ -38,7 +38,7 @@ struct CorpusKernel {
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret. What is wrong
 /// with a definition or an assumption is told by parse_definition(), so that it fails its own kernel only.
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file);
-/// Greatest corpus that is read: far above any, far below trouble.
+/// Limits a corpus that is read: larger than every real corpus, small enough for memory.
 inline constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
 
 /// Reads a file of kernels. Errors besides its own: those of read_file().

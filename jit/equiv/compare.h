@@ -57,7 +57,7 @@ struct Standing {
   /// Scales the part of bounded(k) beyond the strict error itself, in outputs that depend on a reduction: k becomes 1 +
   /// (k - 1) * per_call_allowance.
   double per_call_allowance = 1;
-  /// Results that ours would replace: equal points are neither open nor worse.
+  /// Results that ours would replace. A point where both are equal counts as neither open nor worse.
   const Outputs* fallback = nullptr;
   /// Ours come from the source's own steps, with functions good to an ulp: a difference that steps off by an ulp
   /// explain is none. (Any replacement has the same steps.)

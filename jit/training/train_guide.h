@@ -71,7 +71,7 @@ struct TrainedGuide {
 /// Errors: those of the trainer, and of files in the folder.
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options);
 
-/// Expressions that no episode plays: the first are what the epoch is chosen by, as many others what it is reported by.
+/// Counts the expressions that no episode plays: the first half chooses the epoch, the second half is reported.
 inline constexpr std::size_t kCasesChosenBy = 128;
 
 /// A trained network as a block for nn::AccumulatorWeights, its rows in the order of `hits` (learn::hits_of).

@@ -25,7 +25,7 @@ Parts parts_of(const learn::JudgeSamples& samples, std::span<const std::uint32_t
   return parts;
 }
 
-/// One value of each fold, by what it is of.
+/// Returns the values per fold, keyed by quantity.
 template <class Of>
 FoldMean over(const std::vector<const learn::JudgeFigures*>& folds, const Of& value) {
   std::vector<double> values;

@@ -41,7 +41,7 @@ class Versions {
   /// Makes the folder where absent. OsError.
   static Result<Versions> open(std::string folder);
 
-  /// Makes nothing, for readers: when the folder is absent, nothing was ever chosen.
+  /// Read-only: does not create the folder. When the folder is absent, nothing was ever chosen.
   static Versions at(std::string folder) { return Versions(std::move(folder)); }
 
   [[nodiscard]] const std::string& folder() const { return folder_; }

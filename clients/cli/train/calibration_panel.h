@@ -8,7 +8,7 @@
 
 namespace trident::cli {
 
-/// Draws what came true over a network's guesses, beside the line of a network that is always right.
+/// Plots observed against predicted values, with the diagonal of perfect calibration.
 inline report::Panel calibration_panel(std::string title, const std::vector<std::pair<double, double>>& calibration) {
   report::Line said{"network", {}}, right{"as it should be", {}};
   for (const auto& [guessed, measured] : calibration) {

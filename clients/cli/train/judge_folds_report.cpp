@@ -14,7 +14,7 @@ std::string folds_text(const training::JudgeFolds& folds) {
       "{} kernels in {} families, timed on {}; mean and standard deviation over {} folds by family; no weights are "
       "written\n",
       folds.kernels, folds.families, folds.machine, folds.folds);
-  text += fmt::format("rank correlation of two measurements, the most that there is to reach: {:.4f}\n", folds.ceiling);
+  text += fmt::format("rank correlation of two measurements, the upper limit for any model: {:.4f}\n", folds.ceiling);
   for (const training::JudgeFolds::Split& split : folds.splits) {
     text += fmt::format("{}: {:.0f} kernels in {:.0f} families each\n", split.name, split.kernels.mean,
                         split.families.mean);

@@ -15,7 +15,7 @@ Json guess_json(const Guess& g, Figure json) {
           {"regret", json(g.regret)}};
 }
 
-/// Returns what the forms that the network thinks fastest gain, at one margin.
+/// Returns the gain of the forms that the network ranks fastest, for one margin.
 template <class Extraction, class Figure>
 Json extraction_json(const Extraction& e, Figure json) {
   return {{"margin", e.margin},

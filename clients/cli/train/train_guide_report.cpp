@@ -69,7 +69,8 @@ std::string guide_text(const training::TrainedGuide& trained) {
     text += fmt::format("log gain of a graph: {:.3f} on average, {:.3f} at most\n", trained.gain, trained.gain_most);
   if (trained.decisions > 0)
     text += fmt::format(
-        "reinforced by {} decisions in {} steps; its labels tell what was needed with AUC {:.4f}; {:.0f} % of the last "
+        "reinforced by {} decisions in {} steps; its labels separate needed rewrites with AUC {:.4f}; {:.0f} % of the "
+        "last "
         "ways back found, from {} rewrites away\n",
         trained.decisions, trained.learning_steps, trained.auc_labels, 100 * trained.way_back, trained.scramble);
   text += pretraining_text(trained.pretrained);

@@ -12,7 +12,7 @@ namespace trident::cli {
 std::string judge_text(const training::TrainedJudge& trained) {
   std::string text = fmt::format("{} kernels in {} families, timed on {}; trained on {}\n", trained.kernels,
                                  trained.families, trained.machine, trained.trained_on);
-  text += fmt::format("rank correlation of two measurements, the most that there is to reach: {:.4f}{}\n",
+  text += fmt::format("rank correlation of two measurements, the upper limit for any model: {:.4f}{}\n",
                       trained.ceiling.kept,
                       trained.ceiling.first > 0 ? fmt::format("; of first attempts alone {:.4f}", trained.ceiling.first)
                                                 : std::string());

@@ -80,7 +80,7 @@ class Verb {
   [[nodiscard]] Option option(const std::string& name) const;
   /// How often it was given.
   [[nodiscard]] std::size_t count(const std::string& name) const;
-  /// Names of the options that were given; what stands without a name is none.
+  /// Names of the options that were given; positional arguments are left out.
   [[nodiscard]] std::vector<std::string> given() const;
 
  private:

@@ -21,7 +21,7 @@ namespace trident::expr::rewrite {
 #define TRIDENT_DIFFERENTIATED(X)                                    \
   X(none, "no derivatives")                                          \
   X(by_rules, "rules")                                               \
-  X(rest_plain, "rules, and the plain pass what was left")           \
+  X(rest_plain, "rules; the rest by the plain pass")                 \
   X(plain, "the plain pass, whose form is cheaper")                  \
   X(plain_bits, "the plain pass, whose bits the policy exact keeps") \
   X(plain_special, "the plain pass, since signs of zeros or NaN decide about values")
