@@ -658,7 +658,7 @@ class Command(CommandCase):
     def test_without_a_daemon_the_cure_is_named(self):
         for words in (("stats",), ("run", "x", "--mode", "daemon")):
             done = self.trident(*words, status=1)
-            self.assertRegex(done.stderr, "no daemon: .*tridentd.sock.*: start tridentd, or name its socket with TRIDENT_SOCKET")
+            self.assertRegex(done.stderr, "no daemon: .*nobody.sock: .*: start tridentd, or name its socket with TRIDENT_SOCKET")
 
     def test_bench_of_what_cannot_be_read(self):
         for words in (["nofile"], ["nodir/nofile"]):
