@@ -21,8 +21,9 @@ Error refused(const char* why) {
   return make_error(ErrorCode::kRejectedImage, "kernel image refused: %s", why);
 }
 
-bool runs_here(std::uint8_t isa) {
+bool runs_here(std::uint8_t isa, std::uint16_t version) {
   const std::uint8_t greatest = greatest_isa();
+  if (version == TRIDENT_LOOP_IMAGE_VERSION && isa != TRIDENT_ISA_NEON && !os::cpu_features().bmi2) return false;
   return isa != 0 && (isa == greatest || (isa == TRIDENT_ISA_AVX2 && greatest == TRIDENT_ISA_AVX512));
 }
 
@@ -113,7 +114,7 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   trident_image_header h;
   std::memcpy(&h, bytes.data(), sizeof(h));
   if (const char* fault = image::header_fault(h, claim.size)) return refused(fault);
-  if (!runs_here(h.isa)) return refused("it needs an instruction set that this CPU lacks");
+  if (!runs_here(h.isa, h.version)) return refused("it needs an instruction set that this CPU lacks");
   if (h.tier != claim.tier) return refused("tier");
   if (h.total_size > bytes.size() || h.total_size > limits::kImageBytesMax) return refused("total size");
   if (h.version != claim.version) return refused("it is a loop for a kernel, or a kernel for a loop");

@@ -15,7 +15,7 @@ namespace {
 
 /// Skips the test where the code of regions cannot run.
 #define REQUIRE_REGION_CODE() \
-  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2"
+  if (!os::cpu_features().bmi2) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2"
 
 class Native {
  public:

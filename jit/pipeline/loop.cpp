@@ -42,8 +42,8 @@ LoopRefusal refused(const LoopSource& source, loop::Reason reason, std::uint64_t
 Result<void> check_source(const LoopSource& source) {
   if (source.guest != TRIDENT_GUEST_AARCH64)
     return make_error(ErrorCode::kInvalidArgument, "guest %u is not known: 1 is AArch64", source.guest);
-  if (!os::cpu_features().avx2_fma)
-    return make_error(ErrorCode::kUnsupported, "the code of loops needs an x86-64 processor with AVX2");
+  if (!os::cpu_features().bmi2)
+    return make_error(ErrorCode::kUnsupported, "the code of loops needs an x86-64 processor with AVX2 and BMI2");
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace trident::pipeline {
 namespace {
 
 #define REQUIRE_LOOP_CODE() \
-  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "the code of loops needs a processor with AVX2"
+  if (!os::cpu_features().bmi2) GTEST_SKIP() << "the code of loops needs a processor with AVX2 and BMI2"
 
 constexpr std::uint64_t kHead = 0x40'1000;
 

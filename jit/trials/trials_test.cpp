@@ -12,7 +12,7 @@ namespace trident::trials {
 namespace {
 
 #define REQUIRE_REGION_CODE() \
-  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2"
+  if (!os::cpu_features().bmi2) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2"
 
 os::Mapping mapped(std::span<const std::byte> code) {
   auto mapping = os::map_code(code);

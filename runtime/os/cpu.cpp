@@ -19,6 +19,8 @@ CpuFeatures detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();  // also asks xgetbv whether the system saves the wide registers
   f.avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  f.bmi2 =
+      f.avx2_fma && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
   f.avx512 = f.avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
   f.avx512cd = f.avx512 && __builtin_cpu_supports("avx512cd");

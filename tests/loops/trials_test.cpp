@@ -16,7 +16,7 @@ namespace trident::tests {
 namespace {
 
 #define REQUIRE_LOOP_CODE() \
-  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "the code of loops needs a processor with AVX2"
+  if (!os::cpu_features().bmi2) GTEST_SKIP() << "the code of loops needs a processor with AVX2 and BMI2"
 
 /// The share of trials in the time of compile_loop, children included.
 void print_times(const std::vector<CompiledRow>& rows) {
