@@ -34,6 +34,10 @@ function(trident_layer module out)
   message(FATAL_ERROR "tests/tidy/layers.txt has no row for ${module}")
 endfunction()
 
+# Modules where no time is spent: what reads a command line, a file or a setting once, or prints. They are compiled
+# faster, not their code.
+set(TRIDENT_COLD "^(clients/cli.*|daemon/(admin|config|front|learning)|jit/(corpus|calibrate|training|tir/oracle)|runtime/(json|manual|report|log))$")
+
 # trident_module(jit/kir LIBS ... TEST_DEPS module... TEST_LIBS ...): the *.cpp of the folder (tests and main.cpp excluded) as
 # library trident_jit_kir, linked to the modules of its layer; its *_test.cpp as one GoogleTest executable jit_kir_test.
 function(trident_module path)
@@ -50,6 +54,9 @@ function(trident_module path)
   if(sources)
     add_library(trident_${name} STATIC ${sources})
     trident_unity(trident_${name})
+    if(path MATCHES "${TRIDENT_COLD}")
+      target_compile_options(trident_${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(trident_${name} INTERFACE)
@@ -73,7 +80,7 @@ function(trident_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   trident_unity(${name})
   # The code under test is optimised; that of a test runs once, and compiling it takes longer than running it.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  target_compile_options(${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
   foreach(dep ${ARG_DEPS})
     string(REPLACE "/" "_" dep_name ${dep})
     target_link_libraries(${name} PRIVATE trident_${dep_name})
