@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define TIMED_EVERY 64u
 #define MISSES_MAX 64u
 
 int trident_unicorn_register_id(unsigned number) {
@@ -70,16 +69,6 @@ static void enter(struct head* head) {
     trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "its accesses lie in no memory that may be touched");
 }
 
-static void enter_by_the_clock(struct head* head) {
-  const uint64_t begin = trident_unicorn_now_ns();
-  const uint64_t rounds_before = head->iterations, entries_before = head->entries;
-  enter(head);
-  const uint64_t end = trident_unicorn_now_ns();
-  if (head->entries != entries_before && head->is_ready)
-    trident_unicorn_worth_of_entry(head, end - begin, head->iterations - rounds_before + 1);
-  trident_unicorn_sampling_turn(head->owner, end);
-}
-
 /* A write of pc makes Unicorn forget a stop that comes at the same time, a timeout's too. */
 int trident_unicorn_is_timed(trident_unicorn* h) {
   uint64_t timeout_ns = 0;
@@ -124,10 +113,33 @@ static void visit(struct head* head, uint32_t block_bytes) {
   }
   if (trident_unicorn_wants_shadow(head))
     trident_unicorn_shadow_begin(head);
-  else if (head->entries % TIMED_EVERY == 0 || head->entries < 2 * TIMED_EVERY)
-    enter_by_the_clock(head);
   else
     enter(head);
+}
+
+/* The whole visit counts: looking at memory and copying registers takes longer than native code often does. */
+static void weigh(struct head* head, uint64_t visit_ns, uint64_t rounds) {
+  const struct prices* const prices = &head->owner->prices;
+  const double outside = prices->arrival_ns + prices->leave_ns - prices->clock_ns;
+  const int has_lost =
+      trident_unicorn_worth_of_entry(&head->worth, (double)visit_ns + outside, rounds, head->entries, head->iterations);
+  if (head->worth.period_timed == 0) trident_unicorn_tell(head);
+  if (has_lost && (head->owner->flags & TRIDENT_UNICORN_VERIFY) == 0)
+    trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "its rounds are too few to pay for an entry");
+}
+
+static void visit_by_the_clock(struct head* head, uint32_t block_bytes) {
+  const uint64_t begin = trident_unicorn_now_ns();
+  const uint64_t entries = head->entries, iterations = head->iterations;
+  visit(head, block_bytes);
+  if (head->entries == entries || !head->is_ready) return;
+  const uint64_t end = trident_unicorn_now_ns();
+  weigh(head, end - begin, head->iterations - iterations + 1);
+  trident_unicorn_sampling_turn(head->owner, end);
+}
+
+static int is_timed_visit(const struct head* head) {
+  return head->is_ready && head->shadow == NULL && trident_unicorn_worth_wants_time(&head->worth, head->entries);
 }
 
 void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data) {
@@ -135,6 +147,9 @@ void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, voi
   if (trident_unicorn_is_timed(head->owner)) return;
   ++head->arrivals;
   head->is_moved = 0;
-  visit(head, size);
+  if (is_timed_visit(head))
+    visit_by_the_clock(head, size);
+  else
+    visit(head, size);
   if (!head->is_hooked && !head->is_moved) trident_unicorn_leave_block(uc, address);
 }

@@ -1,6 +1,6 @@
 /* Private parts of a handle. One file each: attach.c (the edge), memory.c (where guest memory lies in this process),
  * sampling.c (finds hot jumps back), heads.c (loops and their hooks), entry.c (runs native code), shadow.c (compares it
- * with the guest), worth.c (tells whether it pays). */
+ * with the guest), worth.c (tells whether it pays), hook_price.c (prices for that). */
 #ifndef TRIDENT_UNICORN_HANDLE_H
 #define TRIDENT_UNICORN_HANDLE_H
 
@@ -9,6 +9,7 @@
 
 #include "clients/c/trident_loop.h"
 #include "clients/unicorn/trident_unicorn.h"
+#include "clients/unicorn/worth.h"
 
 #define HEADS_MAX 256u
 #define WINDOWS_MAX 16u
@@ -65,16 +66,6 @@ struct sampling {
   struct address_set seen; /* blocks that were translated once */
 };
 
-struct worth {
-  uint32_t samples, batches_lost;
-  double gains[16];
-  double guest_ns; /* of one round, without hooks; 0: not known */
-  double native_ns, entry_ns;
-  double timed_ns, timed_rounds;
-  uint64_t timed;
-  uint64_t told_entries, told_iterations;
-};
-
 struct shadow;
 
 struct head {
@@ -125,6 +116,7 @@ struct trident_unicorn {
   struct head* heads[HEADS_MAX];
   uint32_t head_count;
   uint64_t last_shadow_ns;
+  struct prices prices;
   uint64_t submitted, installed, refused, unhooked;
 };
 
@@ -167,6 +159,8 @@ void trident_unicorn_give_up(struct head* head, uint32_t state, const char* note
 int trident_unicorn_is_ready(struct head* head);
 void trident_unicorn_look_at_parked(trident_unicorn* h);
 void trident_unicorn_look_at_refusal(struct head* head);
+/* Tells the daemon's statistics of the rounds since the last call. */
+void trident_unicorn_tell(struct head* head);
 int trident_unicorn_hook_block(trident_unicorn* h, uc_hook* hook, void* callback, void* data, uint64_t address);
 
 /* entry.c */
@@ -187,15 +181,8 @@ void trident_unicorn_shadow_drop(struct head* head);
 void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uint64_t size);
 void trident_unicorn_unhook_exits(struct head* head);
 
-/* Price of a call of the head's hook while a shadow run is on, measured once. */
-double trident_unicorn_arrival_ns(void);
-
-/* worth.c */
-void trident_unicorn_worth_of_guest(struct head* head, uint64_t ns, uint64_t arrivals, uint64_t rounds);
-void trident_unicorn_worth_of_entry(struct head* head, uint64_t ns, uint64_t rounds);
-
-/* Tells the daemon's statistics of the rounds since the last call. */
-void trident_unicorn_worth_tell(struct head* head);
+/* hook_price.c */
+struct prices trident_unicorn_measure_prices(void);
 
 /* branches.c */
 /* Returns whether `word`, at `address`, is a branch to an address that stands in it. */

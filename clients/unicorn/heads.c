@@ -79,8 +79,19 @@ static struct head* find(trident_unicorn* h, uint64_t address) {
   return NULL;
 }
 
+void trident_unicorn_tell(struct head* head) {
+  struct worth* const w = &head->worth;
+  const double entries = (double)(head->entries - w->told_entries);
+  const double iterations = (double)(head->iterations - w->told_iterations);
+  if (head->loop == NULL || entries == 0 || w->timed == 0) return;
+  trident_loop_seen(head->loop, (uint64_t)(w->guest_ns * iterations),
+                    (uint64_t)(w->timed_ns / (double)w->timed * entries));
+  w->told_entries = head->entries;
+  w->told_iterations = head->iterations;
+}
+
 static void forget_loop(struct head* head) {
-  trident_unicorn_worth_tell(head);
+  trident_unicorn_tell(head);
   if (head->loop != NULL) trident_loop_close(head->loop);
   head->loop = NULL;
   head->is_ready = 0;
@@ -93,8 +104,8 @@ static trident_status ask_again(struct head* head) {
   head->shadow_tries = head->misses_in_a_row = 0;
   head->passed = 0;
   memset(&head->worth, 0, sizeof head->worth);
-  head->worth.told_entries = head->entries;
-  head->worth.told_iterations = head->iterations;
+  head->worth.told_entries = head->worth.period_entries = head->entries;
+  head->worth.told_iterations = head->worth.period_iterations = head->iterations;
   const trident_status status = submit(head);
   if (status != TRIDENT_OK)
     trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, trident_unicorn_error());
@@ -173,6 +184,7 @@ static uint32_t block_bytes(trident_unicorn* h, uint64_t head) {
 }
 
 static void install(struct head* head, const trident_loop_facts* facts) {
+  head->owner->prices = trident_unicorn_measure_prices();
   list_registers(head);
   head->window_count = facts->windows < WINDOWS_MAX ? facts->windows : WINDOWS_MAX;
   head->stores = facts->stores;

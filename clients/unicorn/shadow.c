@@ -24,13 +24,16 @@
 #define SHADOW_EVERY_NS UINT64_C(1000000000)
 #define EXIT_HOOKS_EVER_MAX 16u
 #define STRIKES_MAX 2u
+#define TIMED_ROUNDS_MIN 4u
+#define COLD_NS 400.0
 
 struct shadow {
   trident_loop_frame before, after;
   uint64_t generation, begin_ns, rounds;
-  uint64_t arrivals; /* of the guest at the head */
-  uint64_t visits;   /* of the guest where native code left */
-  int is_left;       /* native code left the loop there: the guest's first visit decides */
+  uint64_t arrivals;          /* of the guest at the head */
+  uint64_t first_ns, last_ns; /* the first of them, and the last; 0: it has not come */
+  uint64_t visits;            /* of the guest where native code left */
+  int is_left;                /* native code left the loop there: the guest's first visit decides */
   int was_stopped_there;
   unsigned telling; /* a register that native code changed, to compare first */
   struct mirrors mirrors;
@@ -73,9 +76,28 @@ static void strike(struct head* head, const char* what) {
   trident_unicorn_give_up(head, TRIDENT_UNICORN_MISMATCHED, note);
 }
 
+static uint32_t listed_hooks(const trident_unicorn* h) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < h->head_count; ++i) count += (uint32_t)h->heads[i]->is_hooked + h->heads[i]->exit_count;
+  return count;
+}
+
+/* Begin and end of a run are cold: memory was copied meanwhile. So time counts from the first arrival to the last. */
+static void time_guest(struct head* head, uint64_t now_ns) {
+  const struct shadow* const s = head->shadow;
+  const struct prices* const prices = &head->owner->prices;
+  const double call = (s->after.pc == head->address ? prices->compared_ns : prices->arrival_ns) +
+                      prices->listed_ns * listed_hooks(head->owner);
+  if (s->last_ns != 0)
+    trident_unicorn_worth_of_guest(&head->worth, (double)(s->last_ns - s->first_ns) - prices->clock_ns,
+                                   (double)(s->rounds - 1), call);
+  else
+    trident_unicorn_worth_of_guest(&head->worth, (double)(now_ns - s->begin_ns) - COLD_NS, (double)(s->rounds + 1),
+                                   call);
+}
+
 static void passed(struct head* head, uint64_t now_ns) {
-  struct shadow* const s = head->shadow;
-  trident_unicorn_worth_of_guest(head, now_ns - s->begin_ns, s->arrivals, s->rounds + (s->is_left ? 1 : 0));
+  time_guest(head, now_ns);
   ++head->shadows;
   ++head->passed;
   trident_unicorn_shadow_drop(head);
@@ -132,9 +154,15 @@ static void at_exit(uc_engine* uc, uint64_t address, uint32_t size, void* data) 
   if (head->shadow != NULL && head->shadow->after.pc == address) at_point(head);
 }
 
+static void look_at_clock(struct shadow* s) {
+  if (s->arrivals == 1) s->first_ns = trident_unicorn_now_ns();
+  if (s->arrivals == s->rounds) s->last_ns = trident_unicorn_now_ns();
+}
+
 void trident_unicorn_shadow_arrival(struct head* head) {
   struct shadow* const s = head->shadow;
   ++s->arrivals;
+  if (s->rounds >= TIMED_ROUNDS_MIN) look_at_clock(s);
   if (s->after.pc == head->address)
     at_point(head);
   else if (s->arrivals > s->rounds + 1)
@@ -145,6 +173,10 @@ struct shadow* trident_unicorn_shadow_endless(void) {
   struct shadow* const s = calloc(1, sizeof *s);
   if (s != NULL) s->rounds = UINT64_MAX / 2;
   return s;
+}
+
+void trident_unicorn_shadow_compare_at(struct head* head, uint64_t address) {
+  head->shadow->after.pc = address;
 }
 
 void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uint64_t size) {

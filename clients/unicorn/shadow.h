@@ -32,5 +32,7 @@ int trident_unicorn_mirrors_equal(const struct mirrors* m, uint64_t* where);
 
 /* A shadow run that waits for ever. */
 struct shadow* trident_unicorn_shadow_endless(void);
+/* Makes it compare where the guest comes to `address`. */
+void trident_unicorn_shadow_compare_at(struct head* head, uint64_t address);
 
 #endif

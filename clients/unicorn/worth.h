@@ -1,0 +1,35 @@
+/* Tells whether a loop pays, from times that others take: no clock and no Unicorn in here. */
+#ifndef TRIDENT_UNICORN_WORTH_H
+#define TRIDENT_UNICORN_WORTH_H
+
+#include <stdint.h>
+
+/* Times on this machine that no clock inside of a hook sees. */
+struct prices {
+  double clock_ns;    /* one look at the clock */
+  double arrival_ns;  /* Unicorn calls a head's hook, and a shadow run counts it */
+  double compared_ns; /* a shadow run compares one register in that call, too */
+  double leave_ns;    /* Unicorn goes on elsewhere, because pc was written */
+  double listed_ns;   /* a call of a hook walks by one more of them */
+};
+
+struct worth {
+  double guest_ns;                            /* of one round, without hooks; 0: not known */
+  double native_ns, entry_ns;                 /* least price of a round, and of an entry */
+  double timed_ns;                            /* of all entries that were timed */
+  uint64_t timed;                             /* how many these are */
+  double period_ns, period_rounds;            /* of those in this period */
+  uint32_t period_timed, periods;             /* how many these are; periods before */
+  uint64_t period_entries, period_iterations; /* where the period began */
+  uint64_t told_entries, told_iterations;
+};
+
+/* A guest's run by `rounds` rounds with its hook in each; `call_ns` is the price of one call. */
+void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, double call_ns);
+/* Returns whether an entry should be timed, if it is the one after so many. */
+int trident_unicorn_worth_wants_time(const struct worth* w, uint64_t entries);
+/* An entry that took `ns`, all of the visit counted, for `rounds` rounds; `entries` and `iterations` are those of the
+ * loop's life, this entry among them. Returns whether the loop has lost a period: it should go. */
+int trident_unicorn_worth_of_entry(struct worth* w, double ns, uint64_t rounds, uint64_t entries, uint64_t iterations);
+
+#endif
