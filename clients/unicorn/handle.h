@@ -97,7 +97,7 @@ struct head {
   uint32_t misses_in_a_row;
   struct worth worth;
   struct shadow* shadow;
-  uint32_t passed, shadow_tries, strikes, stops_at_exit;
+  uint32_t passed, retimed, shadow_tries, strikes, stops_at_exit;
   uc_hook exit_hooks[4];
   uint64_t exits[4];
   uint32_t exit_count, exits_hooked_ever;

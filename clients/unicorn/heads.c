@@ -102,7 +102,7 @@ static trident_status ask_again(struct head* head) {
   trident_unicorn_shadow_drop(head);
   forget_loop(head);
   head->shadow_tries = head->misses_in_a_row = 0;
-  head->passed = 0;
+  head->passed = head->retimed = 0;
   memset(&head->worth, 0, sizeof head->worth);
   head->worth.told_entries = head->worth.period_entries = head->entries;
   head->worth.told_iterations = head->worth.period_iterations = head->iterations;
@@ -188,6 +188,7 @@ static void install(struct head* head, const trident_loop_facts* facts) {
   list_registers(head);
   head->window_count = facts->windows < WINDOWS_MAX ? facts->windows : WINDOWS_MAX;
   head->stores = facts->stores;
+  head->worth.instructions = facts->instructions;
   head->block_bytes = block_bytes(head->owner, head->address);
   head->probe_generation = 0; /* of no memory */
   head->state = TRIDENT_UNICORN_INSTALLED;

@@ -26,12 +26,16 @@
 #define STRIKES_MAX 2u
 #define TIMED_ROUNDS_MIN 4u
 #define COLD_NS 400.0
+#define EXACT_RUNS 4u
+#define RETIMED_MAX 8u
 
 struct shadow {
   trident_loop_frame before, after;
   uint64_t generation, begin_ns, rounds;
   uint64_t arrivals;          /* of the guest at the head */
   uint64_t first_ns, last_ns; /* the first of them, and the last; 0: it has not come */
+  uint32_t turns;             /* of sampling, when it began */
+  int was_watched;            /* by sampling */
   uint64_t visits;            /* of the guest where native code left */
   int is_left;                /* native code left the loop there: the guest's first visit decides */
   int was_stopped_there;
@@ -51,9 +55,17 @@ void trident_unicorn_unhook_exits(struct head* head) {
   head->exit_count = 0;
 }
 
+/* The first shadow runs often come while all blocks are watched, and time the guest badly. */
+static int wants_time(struct head* head) {
+  if (head->owner->sampling.is_on || head->worth.exact >= EXACT_RUNS || head->retimed >= RETIMED_MAX) return 0;
+  ++head->retimed;
+  return 1;
+}
+
 int trident_unicorn_wants_shadow(struct head* head) {
   trident_unicorn* const h = head->owner;
   if ((h->flags & TRIDENT_UNICORN_VERIFY) != 0 || head->passed < h->shadow_first) return 1;
+  if (wants_time(head)) return 1;
   if (((head->entries + 1) & h->shadow_mask) != 0) return 0;
   return trident_unicorn_now_ns() - h->last_shadow_ns > SHADOW_EVERY_NS;
 }
@@ -82,18 +94,25 @@ static uint32_t listed_hooks(const trident_unicorn* h) {
   return count;
 }
 
-/* Begin and end of a run are cold: memory was copied meanwhile. So time counts from the first arrival to the last. */
+static double call_ns(const struct head* head) {
+  const trident_unicorn* const h = head->owner;
+  const int is_compared = head->shadow->after.pc == head->address;
+  return (is_compared ? h->prices.compared_ns : h->prices.arrival_ns) + h->prices.listed_ns * listed_hooks(h);
+}
+
+/* Begin and end of a run are cold: memory was copied meanwhile. So time counts from the first arrival to the last.
+ * It is rough, and too high, while all blocks are watched. */
 static void time_guest(struct head* head, uint64_t now_ns) {
   const struct shadow* const s = head->shadow;
-  const struct prices* const prices = &head->owner->prices;
-  const double call = (s->after.pc == head->address ? prices->compared_ns : prices->arrival_ns) +
-                      prices->listed_ns * listed_hooks(head->owner);
+  const struct sampling* const sampling = &head->owner->sampling;
+  const int is_watched = sampling->is_on || sampling->turns != s->turns || s->was_watched;
+  const double call = call_ns(head), clock = head->owner->prices.clock_ns;
   if (s->last_ns != 0)
-    trident_unicorn_worth_of_guest(&head->worth, (double)(s->last_ns - s->first_ns) - prices->clock_ns,
-                                   (double)(s->rounds - 1), call);
+    trident_unicorn_worth_of_guest(&head->worth, (double)(s->last_ns - s->first_ns) - clock, (double)(s->rounds - 1),
+                                   call, !is_watched);
   else
     trident_unicorn_worth_of_guest(&head->worth, (double)(now_ns - s->begin_ns) - COLD_NS, (double)(s->rounds + 1),
-                                   call);
+                                   call, !is_watched);
 }
 
 static void passed(struct head* head, uint64_t now_ns) {
@@ -271,5 +290,7 @@ void trident_unicorn_shadow_begin(struct head* head) {
   s->generation = h->memory.generation;
   if (!find_point(head, s)) return fruitless(head);
   head->shadow_tries = 0;
+  s->turns = h->sampling.turns;
+  s->was_watched = h->sampling.is_on;
   s->begin_ns = h->last_shadow_ns = trident_unicorn_now_ns();
 }

@@ -6,17 +6,22 @@
  * taken low, the native one high. */
 #include "clients/unicorn/worth.h"
 
-#define ROUND_NS_MIN 0.8 /* Unicorn has no shorter round */
-#define CALL_SHARE 1.15  /* a loop with many live registers pays more for a call than the one that was measured */
-#define MARGIN 1.15      /* native code has to win by */
+#define INSTRUCTION_NS_MIN 0.4  /* Unicorn has no shorter rounds */
+#define INSTRUCTIONS_COUNTED 8u /* a round may leave some out */
+#define CALL_SHARE 1.15 /* a loop with many live registers pays more for a call than the one that was measured */
+#define MARGIN 1.15     /* native code has to win by */
 #define FIRST_PERIOD 256u
 #define PERIOD 64u
 #define TIMED_EVERY 64u
 #define DISTURBED 4.0 /* an entry that takes so many times the least one was interrupted */
 
-void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, double call_ns) {
+void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, double call_ns, int is_exact) {
+  if (!is_exact && w->exact != 0) return;
+  if (is_exact && w->exact++ == 0) w->guest_ns = w->periods = 0;
   const double round = ns / rounds - CALL_SHARE * call_ns;
-  const double least = round > ROUND_NS_MIN ? round : ROUND_NS_MIN;
+  const uint32_t counted = w->instructions < INSTRUCTIONS_COUNTED ? w->instructions : INSTRUCTIONS_COUNTED;
+  const double bound = INSTRUCTION_NS_MIN * (counted > 2 ? counted : 2);
+  const double least = round > bound ? round : bound;
   if (w->guest_ns == 0 || least < w->guest_ns) w->guest_ns = least;
 }
 

@@ -15,6 +15,8 @@ struct prices {
 
 struct worth {
   double guest_ns;                            /* of one round, without hooks; 0: not known */
+  uint32_t instructions;                      /* of the loop */
+  uint32_t exact;                             /* runs that tell it exactly; 0: it is rough */
   double native_ns, entry_ns;                 /* least price of a round, and of an entry */
   double timed_ns;                            /* of all entries that were timed */
   uint64_t timed;                             /* how many these are */
@@ -24,8 +26,9 @@ struct worth {
   uint64_t told_entries, told_iterations;
 };
 
-/* A guest's run by `rounds` rounds with its hook in each; `call_ns` is the price of one call. */
-void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, double call_ns);
+/* A guest's run by `rounds` rounds with its hook in each; `call_ns` is the price of one call. The first exact run takes
+ * the place of rough ones, and what was decided by these is decided anew. */
+void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, double call_ns, int is_exact);
 /* Returns whether an entry should be timed, if it is the one after so many. */
 int trident_unicorn_worth_wants_time(const struct worth* w, uint64_t entries);
 /* An entry that took `ns`, all of the visit counted, for `rounds` rounds; `entries` and `iterations` are those of the

@@ -19,7 +19,7 @@ struct Prices {
 class Loop {
  public:
   explicit Loop(Prices prices) : prices_(prices) {
-    trident_unicorn_worth_of_guest(&worth_, prices.guest_round * 100, 100, 0);
+    trident_unicorn_worth_of_guest(&worth_, prices.guest_round * 100, 100, 0, 1);
   }
 
   /// Returns whether it is still entered afterwards.
@@ -98,13 +98,24 @@ TEST(Worth, AnInterruptionIsNotTheLoopsOwn) {
 
 TEST(Worth, TheGuestsPriceIsWithoutItsHooksAndNeverTooHigh) {
   struct worth worth {};
-  trident_unicorn_worth_of_guest(&worth, 100 * (5 + 8), 100, 8);
+  trident_unicorn_worth_of_guest(&worth, 100 * (5 + 8), 100, 8, 1);
   EXPECT_LE(worth.guest_ns, 5);
   EXPECT_GE(worth.guest_ns, 3);
-  trident_unicorn_worth_of_guest(&worth, 100 * 40, 100, 8);  // an interruption
+  trident_unicorn_worth_of_guest(&worth, 100 * 40, 100, 8, 1);  // an interruption
   EXPECT_LE(worth.guest_ns, 5);
-  trident_unicorn_worth_of_guest(&worth, 100 * 2, 100, 8);  // less than the calls alone
+  trident_unicorn_worth_of_guest(&worth, 100 * 2, 100, 8, 1);  // less than the calls alone
   EXPECT_GT(worth.guest_ns, 0);
+}
+
+TEST(Worth, AnExactTimeOfTheGuestTakesTheRoughOnesPlace) {
+  struct worth worth {};
+  trident_unicorn_worth_of_guest(&worth, 100 * 1, 100, 0, 0);
+  EXPECT_EQ(worth.guest_ns, 1);
+  trident_unicorn_worth_of_guest(&worth, 100 * 5, 100, 0, 1);
+  trident_unicorn_worth_of_guest(&worth, 100 * 2, 100, 0, 0);
+  EXPECT_EQ(worth.guest_ns, 5);
+  trident_unicorn_worth_of_guest(&worth, 100 * 4, 100, 0, 1);
+  EXPECT_EQ(worth.guest_ns, 4);
 }
 
 TEST(Worth, NothingIsDecidedBeforeTheGuestWasTimed) {
