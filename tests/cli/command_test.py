@@ -311,7 +311,7 @@ class Command(CommandCase):
                                         "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
                                         "--roof-min", "--against", "--disable", "--load-rules"},
                          self.options_of("bench") - {"--runs"})
-        self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
+        self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon", "--busybox"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
         self.assertEqual({"--ops", "--isa", "--output", "--stale", "--quick", "--json", "--kernels", "--corpus", "--seed", "--threads",
                           "--pack"}, self.options_of("calibrate"))
@@ -755,7 +755,7 @@ class Command(CommandCase):
         self.assertNotIn("\033", done.stdout)
         with open(page, encoding="utf-8") as handle:
             html = handle.read()
-        self.assertEqual(3, html.count("<svg"))
+        self.assertEqual(4, html.count("<svg"))
         self.assertIn("fibonacci_big: padded height 32768 to 16384 in ", done.stdout)
         self.assertIn("both programs answer right on all of 11 inputs", done.stdout)
         self.assertIn("Triton VM: the nine tables", html)
