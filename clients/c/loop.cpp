@@ -197,7 +197,6 @@ void Loop::describe(trident_loop_facts& facts) const {
 }
 
 trident_loop_facts Loop::facts() {
-  catch_up();
   trident_loop_facts now{};
   now.state = TRIDENT_LOOP_WAITING;
   {
@@ -207,6 +206,7 @@ trident_loop_facts Loop::facts() {
     now.reason_address = reason_address;
     now.installed_ns = installed_ns;
   }
+  catch_up();  // after the look: a job that is finished has published what it got
   if (is_ready()) now.state = TRIDENT_LOOP_READY;
   if (retired_ != nullptr) now.state = stale_ ? TRIDENT_LOOP_STALE : TRIDENT_LOOP_GIVEN_UP;
   now.note = retired_;
