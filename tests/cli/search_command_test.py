@@ -255,6 +255,7 @@ class SearchCommand(CommandCase):
             self.assertNotIn("\\n", done.stderr)  # a line of the log for each of the message
             self.assertFalse(os.path.exists(self.at("s.sock")))
 
+    @alone  # the kernel is the form that was measured to be the fastest
     def test_explain_and_bench_search_by_rules_of_the_user(self):
         rules = self.write("own.rules", "asinh-log: (asinh (div (sub (mul ?a ?a) 1) (mul 2 ?a))) => (log ?a) if pos(?a) "
                            ";; ieee=round real=guard\n")
