@@ -3,12 +3,11 @@
 // The expression arrives as flat arrays, is rebuilt and checked like any other input, and goes through the same
 // pipeline as in the daemon; what leaves is a sealed memfd, which libtrident maps exactly as it maps a daemon's. The
 // judge times candidates in a forked child; nothing untried ever runs in the host process.
-#include <algorithm>
-#include <cstring>
 #include <new>
 #include <string_view>
 
 #include "clients/c/engine_abi.h"
+#include "clients/engine/result.h"
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
@@ -26,6 +25,8 @@ namespace expr = trident::expr;
 namespace image = trident::image;
 namespace ir = trident::ir;
 namespace pipeline = trident::pipeline;
+using trident::engine::hand_over;
+using trident::engine::set_message;
 
 /// CPU time that the search for a better kernel may take in a host process.
 constexpr std::uint64_t kOptimiseNs = 5'000'000'000;
@@ -70,30 +71,13 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   return options;
 }
 
-Result<void> hand_over(const pipeline::Compiled& compiled, trident_engine_result& result) {
-  TRY(trident::os::Fd file, image::seal(compiled.image));
-  const trident_image_header& header = compiled.image.header();
-  result.size = header.total_size;
-  result.digest_low = header.digest[0];
-  result.digest_high = header.digest[1];
-  result.fd = file.release();
-  result.outcome = TRIDENT_ENGINE_IMAGE;
-  return {};
-}
-
-void set_message(trident_engine_result& result, std::string_view text) {
-  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
-  std::memcpy(result.message, text.data(), size);
-  result.message[size] = '\0';
-}
-
 Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
   TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
   result.baseline_ns = best.baseline_ns;
   result.optimised_ns = best.winner_ns;
   set_message(result, best.note);
   switch (best.outcome) {
-    case pipeline::Outcome::published: return hand_over(best.winner, result);
+    case pipeline::Outcome::published: return hand_over(best.winner.image, result);
     case pipeline::Outcome::not_equivalent: result.outcome = TRIDENT_ENGINE_NOT_EQUIVALENT; return {};
     case pipeline::Outcome::no_gain:
     case pipeline::Outcome::budget_spent: result.outcome = TRIDENT_ENGINE_NO_GAIN; return {};
@@ -106,7 +90,7 @@ Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_
   TRY(const pipeline::Options options, options_of(job));
   if (tier != TRIDENT_TIER_BASELINE) return optimise(e, options, result);
   TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
-  return hand_over(compiled, result);
+  return hand_over(compiled.image, result);
 }
 
 }  // namespace

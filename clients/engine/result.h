@@ -1,0 +1,34 @@
+// Fills the result structs of clients/c/engine_abi.h, which share the names of their fields.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "clients/c/engine_abi.h"
+#include "jit/image/image.h"
+
+namespace trident::engine {
+
+/// Cuts `text` to what the result has room for.
+template <class EngineResult>
+void set_message(EngineResult& result, std::string_view text) {
+  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
+  std::memcpy(result.message, text.data(), size);
+  result.message[size] = '\0';
+}
+
+/// Seals `bytes`; the caller of the engine owns the file from then on.
+template <class EngineResult>
+Result<void> hand_over(const image::ImageBytes& bytes, EngineResult& result) {
+  TRY(os::Fd file, image::seal(bytes));
+  const trident_image_header& header = bytes.header();
+  result.size = header.total_size;
+  result.digest_low = header.digest[0];
+  result.digest_high = header.digest[1];
+  result.fd = file.release();
+  result.outcome = TRIDENT_ENGINE_IMAGE;
+  return {};
+}
+
+}  // namespace trident::engine
