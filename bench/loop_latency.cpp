@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bench/private_daemon.h"
 #include "bench/ratio.h"
 #include "clients/c/trident.h"
 #include "clients/c/trident_loop.h"
 #include "jit/pipeline/loop.h"
 #include "runtime/base/check.h"
-#include "runtime/os/child.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/sandbox.h"
 
@@ -52,30 +51,6 @@ struct Sample {
 Sample sample_of(int number) {
   return {number, 4 + static_cast<std::uint32_t>(number) % (kInstructionsMax - 3)};
 }
-
-/// tridentd in a folder of its own.
-class Daemon {
- public:
-  Daemon() {
-    char pattern[] = "/dev/shm/trident-bench-XXXXXX";
-    CHECK(::mkdtemp(pattern) != nullptr);
-    directory_ = pattern;
-    auto child = os::Child::spawn({.program = TRIDENTD_PATH,
-                                   .arguments = {"tridentd", "--socket", socket(), "--cache", "none", "--state", "none",
-                                                 "--log-level", "warning"}});
-    CHECK(child.ok());
-    child_ = std::move(*child);
-  }
-  ~Daemon() {
-    child_ = {};
-    std::filesystem::remove_all(directory_);
-  }
-  [[nodiscard]] std::string socket() const { return directory_ + "/s"; }
-
- private:
-  std::string directory_;
-  os::Child child_;
-};
 
 class Cpu {
  public:
@@ -187,7 +162,7 @@ void loop_parts(benchmark::State& state) {
 BENCHMARK(loop_parts)->UseManualTime()->Iterations(kLoops)->Unit(benchmark::kMicrosecond);
 
 void loop_latency_daemon(benchmark::State& state) {
-  const Daemon daemon;
+  const PrivateDaemon daemon;
   measure(state, TRIDENT_MODE_DAEMON, daemon.socket(), "daemon");
 }
 BENCHMARK(loop_latency_daemon)->UseManualTime()->Iterations(kLoops)->Unit(benchmark::kMicrosecond);

@@ -17,13 +17,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 
+#include "bench/private_daemon.h"
 #include "bench/ratio.h"
 #include "clients/c/trident.h"
 #include "runtime/base/check.h"
-#include "runtime/os/child.h"
 #include "runtime/os/memfd.h"
 #include "runtime/os/socket.h"
 
@@ -55,30 +54,6 @@ double expected(int number, double x, double y, double z) {
   return (x * c + y) * (x - y) + std::sqrt(x * x + y * y + 1) * (z - 2 * x) - (x + 3 * y) / (z * z + (c + 1)) +
          std::abs(x - z) * 0.25 + std::fmin(x, y) * std::fmax(y, z) - x * y * z;
 }
-
-/// tridentd in a folder of its own.
-class Daemon {
- public:
-  Daemon() {
-    char pattern[] = "/dev/shm/trident-bench-XXXXXX";
-    CHECK(::mkdtemp(pattern) != nullptr);
-    directory_ = pattern;
-    auto child = os::Child::spawn({.program = TRIDENTD_PATH,
-                                   .arguments = {"tridentd", "--socket", socket(), "--cache", "none", "--state", "none",
-                                                 "--log-level", "warning", "--optimise-queue-per-user", "0"}});
-    CHECK(child.ok());
-    child_ = std::move(*child);
-  }
-  ~Daemon() {
-    child_ = {};
-    std::filesystem::remove_all(directory_);
-  }
-  [[nodiscard]] std::string socket() const { return directory_ + "/s"; }
-
- private:
-  std::string directory_;
-  os::Child child_;
-};
 
 // --- the bare round trip ---------------------------------------------------------------------------------------------
 
@@ -179,7 +154,7 @@ bool submit_and_wait(trident_ctx* ctx, int number, Times& times) {
 }
 
 void submit_latency(benchmark::State& state) {
-  const Daemon daemon;
+  const PrivateDaemon daemon({"--optimise-queue-per-user", "0"});
   trident_options options{};
   options.struct_size = sizeof(options);
   options.mode = TRIDENT_MODE_DAEMON;
