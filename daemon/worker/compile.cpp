@@ -154,7 +154,6 @@ void warm_up() {
   const auto expr = expr::parse("sin(x) * exp(y) + sqrt(x * x + y * y) / (1 + x)");
   if (!expr.ok()) return;
   for (int i = 0; i < 2; ++i) (void)pipeline::compile_baseline(*expr, {}).ok();
-  warm_up_loops();
 }
 
 /// The programs lane keeps what it learns in files.
@@ -178,6 +177,7 @@ int run_worker(const char* lane, const char* folder) {
   if (std::string_view(lane) == "baseline") warm_up();
   (void)os::cpu_name();  // which is a file's word
   os::confine();         // the front says what it lacks
+  if (std::string_view(lane) == "baseline") stage_loops();
   RequestSocket front{os::Fd(os::kInheritedFd)};
   if (!front.send({.kind = Kind::ready})) return 0;
   Basis basis;

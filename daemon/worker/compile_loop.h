@@ -11,7 +11,7 @@ namespace trident::worker {
 /// front has gone.
 bool compile_loop(RequestSocket& front, const RequestHeader& request, const ingest::SubmitLoop& submit);
 
-/// Does a loop once, before the first client waits for one.
-void warm_up_loops();
+/// Makes the stage for the trials of this process, and does a loop once, before the first client waits for one.
+void stage_loops();
 
 }  // namespace trident::worker

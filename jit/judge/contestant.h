@@ -36,6 +36,9 @@ struct KernelCall {
 /// Makes the call with the KernelCall `call`: the function of a contestant that is a kernel.
 void call_kernel(void* call);
 
+/// The limits of a child that may use `cpu_ns` of CPU time.
+os::SandboxLimits child_limits(std::uint64_t cpu_ns);
+
 /// Runs body(context) in a sandboxed child with `cpu_ns` of CPU time. The child cannot write to the `read_only` regions
 /// (whole pages). Errors: those of os::run_sandboxed.
 Result<os::SandboxEnd> run_in_child(std::span<const std::span<std::byte>> read_only, std::uint64_t cpu_ns,

@@ -55,11 +55,11 @@ std::optional<loop::Reason> reason_against(const loop::Loop& loop, const Result<
   return {};
 }
 
-/// Tries the image as clients map it.
+/// Tries the image as clients get it.
 Result<trials::Coverage> tried(const CompiledLoop& made, const LoopOptions& options) {
-  TRY(const os::Fd file, image::seal(made.image));
-  TRY(const image::Mapped mapped, image::Mapped::map(file));
-  TRY(const trials::Verdict verdict, trials::try_out(subject_of(made, mapped.loop_entry()), {.seed = options.seed}));
+  TRY_VOID(image::validate(made.image.bytes));
+  const trials::Subject subject = subject_of(made, made.image.bytes, made.image.header().entry_offset);
+  TRY(const trials::Verdict verdict, trials::try_out(subject, {.seed = options.seed}, options.stage));
   if (verdict.same()) return verdict.coverage;
   return make_error(ErrorCode::kNotEquivalent, "the code is not the same as the loop: %s", verdict.difference.c_str());
 }
@@ -103,9 +103,20 @@ Result<LoopOutcome> compile_loop(const LoopSource& source, const LoopOptions& op
   return LoopOutcome(std::move(*made));
 }
 
-trials::Subject subject_of(const CompiledLoop& made, codegen::RegionEntry entry) {
+Result<std::unique_ptr<trials::Stage>> loop_stage() {
+  constexpr std::size_t kCodeBytes = 32 * 1024;
+  const trials::Options options;
+  return trials::Stage::make_ahead({.frame_bytes = loop::aarch64::kFrameBytes,
+                                    .windows = TRIDENT_LOOP_WINDOWS_MAX,
+                                    .runs = trials::runs_max(options),
+                                    .code_bytes = kCodeBytes,
+                                    .cpu_ns = options.cpu_ns});
+}
+
+trials::Subject subject_of(const CompiledLoop& made, std::span<const std::byte> code, std::size_t entry) {
   constexpr std::uint64_t kPage = 4096, kInstruction = 4;
   trials::Subject subject{.region = made.region,
+                          .code = code,
                           .entry = entry,
                           .frame_bytes = loop::aarch64::kFrameBytes,
                           .bases = {},

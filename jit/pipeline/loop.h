@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "jit/image/image.h"
 #include "jit/loop/discover.h"
 #include "jit/region/region.h"
+#include "jit/trials/stage.h"
 #include "jit/trials/trials.h"
 #include "runtime/base/result.h"
 #include "schemas/loop_image.h"
@@ -31,6 +34,7 @@ struct LoopOptions {
   std::uint64_t seed = 1;           ///< of the trials
   std::optional<image::Key> key{};  ///< loop_key() of the source, if the caller has made it
   bool runs_trials = true;          ///< false: for code that is not published
+  trials::Stage* stage = nullptr;   ///< of loop_stage(), for the trials; null: they make their own
   /// For tests: changes the code before it is laid out and tried.
   std::function<void(codegen::MachineCode&)> spoil{};
 };
@@ -56,8 +60,11 @@ using LoopOutcome = std::variant<CompiledLoop, LoopRefusal>;
 /// the interpreter's run (with the first difference), OsError.
 Result<LoopOutcome> compile_loop(const LoopSource& source, const LoopOptions& options);
 
-/// Returns what trials need to try `entry`, which is to do what `made` does. Refers to `made`.
-trials::Subject subject_of(const CompiledLoop& made, codegen::RegionEntry entry);
+/// Makes a stage on which the trials of most loops find a child that waits already. Errors: OsError, ExecDenied.
+Result<std::unique_ptr<trials::Stage>> loop_stage();
+
+/// Returns what trials need to try `code`, which is to do what `made` does from `entry` bytes on. Refers to both.
+trials::Subject subject_of(const CompiledLoop& made, std::span<const std::byte> code, std::size_t entry);
 
 /// Makes the key of a loop's image from domain tag, build id of the code generator, guest, and the instructions of the
 /// loop with their distances from the head. The head's address is no part of it: the code is relative. Where no loop is

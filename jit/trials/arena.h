@@ -30,6 +30,8 @@ class Arena {
   /// Memory for runs on a frame of `frame_bytes` whose digests fit a log of `runs`.
   static Result<Arena> make(std::size_t frame_bytes, std::size_t runs);
 
+  /// All of it.
+  [[nodiscard]] std::span<std::byte> bytes() const { return whole_.bytes(); }
   [[nodiscard]] std::span<std::byte> frame() const { return frame_; }
   [[nodiscard]] std::span<std::byte> mapping(std::size_t number) const;
   [[nodiscard]] Digest& log(std::size_t run) const { return log_[run]; }

@@ -2,44 +2,59 @@
 
 #include "jit/trials/compare.h"
 #include "jit/trials/draw.h"
-#include "jit/trials/run.h"
+#include "jit/trials/stage.h"
 #include "runtime/base/check.h"
 
 namespace trident::trials {
 namespace {
 
 /// Repeats the run alone, so that frame and memory can be looked at.
-Result<std::string> difference_when_alone(const Subject& subject, const Options& options, const Arena& arena,
-                                          const Run& run) {
-  TRY(const judge::GuardedEnd end, run_in_child(subject, arena, std::span(&run, 1), options.cpu_ns));
-  return end.sound() ? difference_of(subject, arena, run) : "the code " + describe(end) + " when it was repeated";
+Result<std::string> difference_when_alone(const Subject& subject, Stage& stage, const Run& run) {
+  TRY(const judge::GuardedEnd end, stage.run(std::span(&run, 1)));
+  if (!end.sound()) return "the code " + describe(end) + " when it was repeated";
+  TRY_VOID(stage.clear());
+  return difference_of(subject, stage.arena(), run);
 }
 
 /// Returns nothing when all runs came to the interpreter's end.
-Result<std::string> first_difference(const Subject& subject, const Options& options, const Arena& arena,
-                                     const Draw& draw, const judge::GuardedEnd& end) {
+Result<std::string> first_difference(const Subject& subject, Stage& stage, const Draw& draw,
+                                     const judge::GuardedEnd& end) {
   for (std::size_t i = 0; i < draw.runs.size(); ++i) {
     const std::string number = "run " + std::to_string(i) + ": ";
     if (i == end.calls_done) return number + "the code " + describe(end);
-    if (arena.log(i) == draw.runs[i].expected) continue;
-    TRY(const std::string text, difference_when_alone(subject, options, arena, draw.runs[i]));
+    if (stage.arena().log(i) == draw.runs[i].expected) continue;
+    TRY(const std::string text, difference_when_alone(subject, stage, draw.runs[i]));
     return number + text;
   }
   return end.sound() ? std::string() : "the code " + describe(end) + " after the last run";
 }
 
+Result<Verdict> try_on(Stage& stage, const Subject& subject, const Options& options) {
+  const Draw draw = draw_runs(subject, options, stage.arena());
+  if (draw.runs.empty()) return Verdict{.coverage = {}, .difference = "no drawn run comes to an end"};
+  TRY_VOID(stage.put(subject));
+  TRY(const judge::GuardedEnd end, stage.run(draw.runs));
+  Verdict verdict{.coverage = draw.coverage, .difference = {}};
+  TRY(verdict.difference, first_difference(subject, stage, draw, end));
+  return verdict;
+}
+
+Stage::Room room_for(const Subject& subject, const Options& options) {
+  return {.frame_bytes = subject.frame_bytes,
+          .windows = subject.region.windows,
+          .runs = runs_max(options),
+          .code_bytes = subject.code.size(),
+          .cpu_ns = options.cpu_ns};
+}
+
 }  // namespace
 
-Result<Verdict> try_out(const Subject& subject, const Options& options) {
+Result<Verdict> try_out(const Subject& subject, const Options& options, Stage* stage) {
   CHECK(subject.bases.size() == subject.region.windows);
   CHECK(subject.frame_bytes % 8 == 0);
-  TRY(const Arena arena, Arena::make(subject.frame_bytes, runs_max(options)));
-  const Draw draw = draw_runs(subject, options, arena);
-  if (draw.runs.empty()) return Verdict{.coverage = {}, .difference = "no drawn run comes to an end"};
-  TRY(const judge::GuardedEnd end, run_in_child(subject, arena, draw.runs, options.cpu_ns));
-  Verdict verdict{.coverage = draw.coverage, .difference = {}};
-  TRY(verdict.difference, first_difference(subject, options, arena, draw, end));
-  return verdict;
+  if (stage != nullptr && stage->fits(subject, options) && stage->clear().ok()) return try_on(*stage, subject, options);
+  TRY(const std::unique_ptr<Stage> own, Stage::make(room_for(subject, options)));
+  return try_on(*own, subject, options);
 }
 
 }  // namespace trident::trials

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "jit/codegen/region.h"
 #include "jit/region/region.h"
 #include "runtime/base/result.h"
 
@@ -21,11 +21,12 @@ struct Home {
 
 /// Code under trial.
 struct Subject {
-  const region::Region& region;  ///< passes region::check()
-  codegen::RegionEntry entry = nullptr;
-  std::uint32_t frame_bytes = 0;  ///< a multiple of 8
-  std::vector<Home> bases;        ///< of each window: its addresses come from here
-  std::optional<Home> origin{};   ///< addresses of all windows may come from here
+  const region::Region& region;     ///< passes region::check()
+  std::span<const std::byte> code;  ///< position-independent; 8-byte aligned entry at `entry`
+  std::size_t entry = 0;            ///< offset of the entry in `code`
+  std::uint32_t frame_bytes = 0;    ///< a multiple of 8
+  std::vector<Home> bases;          ///< of each window: its addresses come from here
+  std::optional<Home> origin{};     ///< addresses of all windows may come from here
 };
 
 struct Options {
@@ -47,7 +48,10 @@ struct Verdict {
   [[nodiscard]] bool same() const { return difference.empty(); }
 };
 
-/// Depends on nothing but subject and options. Errors: OsError when memory or a child cannot be had.
-Result<Verdict> try_out(const Subject& subject, const Options& options);
+class Stage;
+
+/// The verdict depends on nothing but subject and options. `stage` (stage.h) may be null: it saves the time of a fork.
+/// Errors: OsError when memory or a child cannot be had.
+Result<Verdict> try_out(const Subject& subject, const Options& options, Stage* stage = nullptr);
 
 }  // namespace trident::trials

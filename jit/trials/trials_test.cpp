@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/codegen/region.h"
+#include "jit/trials/stage.h"
 #include "runtime/os/cpu.h"
-#include "runtime/os/memfd.h"
 #include "tests/support/random_region.h"
 
 namespace trident::trials {
@@ -14,22 +15,18 @@ namespace {
 #define REQUIRE_REGION_CODE() \
   if (!os::cpu_features().bmi2) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2"
 
-os::Mapping mapped(std::span<const std::byte> code) {
-  auto mapping = os::map_code(code);
-  CHECK(mapping.ok());
-  return std::move(*mapping);
-}
+using Code = std::vector<std::byte>;
 
-os::Mapping code_of(const region::Region& region) {
+Code code_of(const region::Region& region) {
   const auto code = codegen::emit(region);
   CHECK(code.ok());
-  return mapped(code->bytes);
+  return code->bytes;
 }
 
-/// Tries `code` for `region`; addresses come from its first variables.
-Verdict verdict_of(const region::Region& region, const os::Mapping& code, const Options& options = {}) {
+Subject subject_of(const region::Region& region, const Code& code) {
   Subject subject{.region = region,
-                  .entry = reinterpret_cast<codegen::RegionEntry>(code.base()),
+                  .code = code,
+                  .entry = 0,
                   .frame_bytes = static_cast<std::uint32_t>((testing::frame_bytes(region) + 7) / 8 * 8),
                   .bases = {},
                   .origin = {}};
@@ -38,7 +35,13 @@ Verdict verdict_of(const region::Region& region, const os::Mapping& code, const 
         subject.bases.size() < region.windows)
       subject.bases.push_back({v.slot, 1});
   while (subject.bases.size() < region.windows) subject.bases.push_back(subject.bases.front());
-  auto verdict = try_out(subject, options);
+  return subject;
+}
+
+/// Tries `code` for `region`; addresses come from its first variables.
+Verdict verdict_of(const region::Region& region, const Code& code, const Options& options = {},
+                   Stage* stage = nullptr) {
+  auto verdict = try_out(subject_of(region, code), options, stage);
   EXPECT_TRUE(verdict.ok()) << verdict.error().message;
   return std::move(*verdict);
 }
@@ -100,7 +103,7 @@ block 4
 TEST(Trials, RightCodePassesAndIsRunInEveryWay) {
   REQUIRE_REGION_CODE();
   const region::Region region = copy_loop();
-  const os::Mapping code = code_of(region);
+  const Code code = code_of(region);
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Verdict verdict = verdict_of(region, code, {.seed = seed});
     EXPECT_EQ(verdict.difference, "") << seed;
@@ -117,7 +120,7 @@ TEST(Trials, AreTheSameEveryTime) {
   const region::Region right = copy_loop();
   region::Region wrong = right;
   wrong.insts[9].imm = 2;
-  const os::Mapping code = code_of(wrong);
+  const Code code = code_of(wrong);
   const Verdict once = verdict_of(right, code, {.seed = 5}), again = verdict_of(right, code, {.seed = 5});
   EXPECT_EQ(once.difference, again.difference);
   EXPECT_EQ(once.coverage.rounds, again.coverage.rounds);
@@ -159,24 +162,72 @@ TEST(Trials, CodeOfAnotherRegionIsFound) {
   }
 }
 
-Verdict verdict_of_bytes(const std::vector<std::uint8_t>& bytes) {
-  return verdict_of(copy_loop(), mapped(std::as_bytes(std::span(bytes))), {.cpu_ns = 100'000'000});
-}
+struct Fault {
+  std::vector<std::uint8_t> code;
+  const char* difference;
 
-TEST(Trials, AnyBehaviourOfTheCodeIsAVerdict) {
-  REQUIRE_REGION_CODE();
-  const struct {
-    std::vector<std::uint8_t> code;
-    const char* difference;
-  } faults[] = {
+  [[nodiscard]] Code bytes() const {
+    const auto raw = std::as_bytes(std::span(code));
+    return {raw.begin(), raw.end()};
+  }
+};
+
+std::vector<Fault> faults() {
+  return {
       {{0x0F, 0x0B}, "run 0: the code crashed (SIGILL)"},                     // ud2
       {{0xEB, 0xFE}, "run 0: the code timed out"},                            // jmp .
       {{0xC6, 0x47, 0xF8, 0x01, 0xC3}, "run 0: the code crashed (SIGSEGV)"},  // mov byte [rdi-8], 1; ret
       {{0xC6, 0x47, 0x38, 0x01, 0xC3}, "run 0: "},                            // mov byte [rdi+56], 1; ret
       {{0xC3}, "run 0: "},                                                    // ret: nothing is done
   };
-  for (const auto& [code, difference] : faults)
-    EXPECT_EQ(verdict_of_bytes(code).difference.substr(0, std::string(difference).size()), difference);
+}
+
+void expect_found(const Fault& fault, Stage* stage) {
+  const Verdict verdict = verdict_of(copy_loop(), fault.bytes(), {}, stage);
+  EXPECT_EQ(verdict.difference.substr(0, std::string(fault.difference).size()), fault.difference);
+}
+
+TEST(Trials, AnyBehaviourOfTheCodeIsAVerdict) {
+  REQUIRE_REGION_CODE();
+  for (const Fault& fault : faults()) expect_found(fault, nullptr);
+}
+
+std::unique_ptr<Stage> stage_for(const region::Region& region) {
+  auto stage = Stage::make_ahead({.frame_bytes = (testing::frame_bytes(region) + 7) / 8 * 8,
+                                  .windows = 4,
+                                  .runs = runs_max({}),
+                                  .code_bytes = 8192,
+                                  .cpu_ns = Options{}.cpu_ns});
+  CHECK(stage.ok());
+  return std::move(*stage);
+}
+
+// Every subject has a child of its own, so code that crashes, hangs or writes elsewhere leaves nothing behind.
+TEST(Trials, AStageMadeAheadGivesTheSameVerdicts) {
+  REQUIRE_REGION_CODE();
+  const region::Region right = copy_loop();
+  region::Region wrong = right;
+  wrong.insts[9].imm = 2;
+  const Code right_code = code_of(right), wrong_code = code_of(wrong);
+  const std::unique_ptr<Stage> stage = stage_for(right);
+  ASSERT_TRUE(stage->fits(subject_of(right, right_code), {}));
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const Fault& fault : faults()) {
+      expect_found(fault, stage.get());
+      EXPECT_EQ(verdict_of(right, right_code, {.seed = seed}, stage.get()).difference, "");
+    }
+    EXPECT_EQ(verdict_of(right, wrong_code, {.seed = seed}, stage.get()).difference,
+              verdict_of(right, wrong_code, {.seed = seed}).difference);
+  }
+}
+
+TEST(Trials, WhatDoesNotFitIsTriedWithoutTheStage) {
+  REQUIRE_REGION_CODE();
+  const region::Region region = copy_loop();
+  const Code code = code_of(region);
+  const std::unique_ptr<Stage> stage = stage_for(region);
+  EXPECT_FALSE(stage->fits(subject_of(region, code), {.runs = 97}));
+  EXPECT_EQ(verdict_of(region, code, {.runs = 97}, stage.get()).difference, "");
 }
 
 }  // namespace

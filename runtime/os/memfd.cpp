@@ -19,6 +19,7 @@
 namespace trident::os {
 namespace {
 
+constexpr std::byte kBreakpoint{0xCC};  // of x86; elsewhere as good as any
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Error os_error(const char* what) {
@@ -133,12 +134,29 @@ Result<Mapping> map_private(std::size_t size) {
 }
 
 Result<Mapping> map_code(std::span<const std::byte> code) {
-  constexpr std::byte kBreakpoint{0xCC};  // of x86; elsewhere as good as any
   TRY(const Fd fd, make_sealed_memfd("trident-code", code, kBreakpoint));
   TRY(Mapping memory, map_executable(fd, code.size()));
   auto* const base = static_cast<char*>(memory.base());
   __builtin___clear_cache(base, base + code.size());
   return memory;
+}
+
+Result<CodeFile> CodeFile::make(std::size_t bytes) {
+  const std::size_t length = round_to_pages(bytes);
+  TRY(Fd fd, make_memfd("trident-trial-code"));
+  TRY_VOID(write_all(fd, {}, std::vector<std::byte>(length, kBreakpoint)));
+  TRY(Mapping mapping, map_executable(fd, length));
+  return CodeFile(std::move(fd), std::move(mapping));
+}
+
+Result<void> CodeFile::write(std::span<const std::byte> code) {
+  CHECK(code.size() <= mapping_.size());
+  const std::size_t left = std::max(written_, code.size()) - code.size();
+  TRY_VOID(write_all(fd_, code, std::vector<std::byte>(left, kBreakpoint)));
+  written_ = code.size();
+  auto* const base = static_cast<char*>(mapping_.base());
+  __builtin___clear_cache(base, base + code.size());
+  return {};
 }
 
 // Three parts of one length; the middle one is memory. The others are address space only.

@@ -55,9 +55,26 @@ Result<Mapping> map_shared(std::size_t size);
 /// that reserving far more than is used costs address space only.
 Result<Mapping> map_private(std::size_t size);
 
-/// Code of this process alone: a copy of `code` in a sealed memfd, so that PR_SET_MDWE and MemoryDenyWriteExecute= allow
-/// it. Errors: those of make_sealed_memfd and map_executable.
+/// Code of this process alone: a copy of `code` in a sealed memfd, so that PR_SET_MDWE and MemoryDenyWriteExecute=
+/// allow it. Errors: those of make_sealed_memfd and map_executable.
 Result<Mapping> map_code(std::span<const std::byte> code);
+
+/// Code that is written anew from time to time, through a descriptor: the mapping itself cannot be written. For code
+/// that only sandboxed children run.
+class CodeFile {
+ public:
+  /// OsError, ExecDenied as map_executable().
+  static Result<CodeFile> make(std::size_t bytes);
+  /// Puts `code` at the start, and trapping bytes where code before it was longer. CHECKs that it fits.
+  Result<void> write(std::span<const std::byte> code);
+  [[nodiscard]] std::span<const std::byte> bytes() const { return mapping_.bytes(); }
+
+ private:
+  CodeFile(Fd fd, Mapping mapping) : fd_(std::move(fd)), mapping_(std::move(mapping)) {}
+  Fd fd_;
+  Mapping mapping_;
+  std::size_t written_ = 0;  ///< bytes of the code that was written last
+};
 
 /// `size` bytes (rounded to pages) shared with children, with as much inaccessible address space before and after.
 /// Anything that steps over an end dies at once.

@@ -5,8 +5,8 @@
 // The child is made so that it does not matter what else this process is (Trident may be embedded in a threaded
 // program with its own signal handlers): it sends no SIGCHLD and no stranger's wait() reaps it, signals are blocked and
 // handlers of faults reset, it has a stack of its own and no descriptors, and between the fork and its end only
-// async-signal-safe code runs. That includes the body: no allocation, no locks, no stdio; results go to memory from map_shared() or
-// GuardedMapping.
+// async-signal-safe code runs. That includes the body: no allocation, no locks, no stdio; results go to memory from
+// map_shared() or GuardedMapping.
 //
 // A SandboxEnd speaks of the body alone. What the machine did to the child (no memory, no processor, a signal from
 // outside, a fault before the body began) is an error, so that nobody takes it for a fault of the code under test.

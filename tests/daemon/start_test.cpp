@@ -283,6 +283,17 @@ TEST(Sharing, TheDaemonsOwnUserIsNotHeldToAShare) {
   EXPECT_FALSE(clients.back().stats().empty());
 }
 
+/// Processes of a worker make the children in which loops are tried: they may do no more than it may, and hold nothing.
+void expect_confined_children(int worker) {
+  const std::string number = std::to_string(worker);
+  std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+  for (int child = 0; children >> child;) {
+    EXPECT_EQ(status_of(child, "Seccomp"), "2");
+    EXPECT_EQ(status_of(child, "NoNewPrivs"), "1");
+    for (const auto& [fd, what] : descriptors_of(child)) EXPECT_EQ(what, "anon_inode:[pidfd]") << fd;
+  }
+}
+
 TEST(Confined, EveryWorkerIsBeforeItsFirstRequest) {
   if (const os::Confined found = os::try_confinement(); !found.system_calls) GTEST_SKIP() << found.missing;
   PrivateDaemon daemon;
@@ -301,7 +312,10 @@ TEST(Confined, EveryWorkerIsBeforeItsFirstRequest) {
       EXPECT_EQ(status_of(worker, "Seccomp"), "2") << lane;
       EXPECT_EQ(status_of(worker, "NoNewPrivs"), "1") << lane;
       for (const auto& [fd, what] : descriptors_of(worker))
-        EXPECT_TRUE(fd <= 3 || what == "/dev/null" || what.find("memfd:") != std::string::npos) << fd << " " << what;
+        EXPECT_TRUE(fd <= 3 || what == "/dev/null" || what.find("memfd:") != std::string::npos ||
+                    what == "anon_inode:[pidfd]")
+            << fd << " " << what;
+      expect_confined_children(worker);
     }
   const std::string stats = client.stats();
   EXPECT_NE(stats.find("\"confined\": \"system calls"), std::string::npos) << stats;
