@@ -174,7 +174,7 @@ class LoopBytes : public ::testing::Test {
   }
 
   void check(const Case& drawn, std::uint64_t seed) {
-    const auto outcome = pipeline::compile_loop(source_of(drawn), {.seed = seed, .key = {}});
+    const auto outcome = pipeline::compile_loop(source_of(drawn), {.seed = seed, .key = {}, .stage = stage_.get()});
     if (!outcome.ok() && outcome.error().code == ErrorCode::kOsError) {
       ++no_child_;
       return;
@@ -186,6 +186,13 @@ class LoopBytes : public ::testing::Test {
     for (int i = 0; i < 4 && !HasFatalFailure(); ++i) compare(*loop, drawn);
   }
 
+  static std::unique_ptr<trials::Stage> made_stage() {
+    auto stage = pipeline::loop_stage();
+    EXPECT_TRUE(stage.ok()) << stage.error().message;
+    return stage.ok() ? std::move(*stage) : nullptr;
+  }
+
+  std::unique_ptr<trials::Stage> stage_ = made_stage();
   UnicornGuest guest_;
   testing::Random random_{23};
   std::vector<std::uint8_t> memory_ = std::vector<std::uint8_t>(kDataBytes);
