@@ -61,9 +61,6 @@ set(TRIDENT_ALONE
   runtime/autodiff/dueling.cpp
   runtime/autodiff/linear.cpp
   runtime/autodiff/sparse_bag.cpp
-  runtime/os/memfd.cpp
-  runtime/os/socket.cpp
-  runtime/os/socket_test.cpp
   runtime/report/line_plot.cpp
   runtime/tensor/kernels_test.cpp
   runtime/train/replay_ring_test.cpp

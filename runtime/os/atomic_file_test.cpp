@@ -6,12 +6,10 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/os/text_bytes.h"
+
 namespace trident::os {
 namespace {
-
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text));
-}
 
 class AtomicFileTest : public testing::Test {
  protected:

@@ -9,14 +9,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "runtime/os/os_error.h"
 
 namespace trident::os {
 namespace {
-
-Error os_error(const char* what) {
-  return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(errno));
-}
 
 constexpr int kExecFailed = 127;
 

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/os/os_error.h"
+
 #ifndef MFD_NOEXEC_SEAL  // Linux 6.3; Debian 12's headers are older
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -21,10 +23,6 @@ namespace {
 
 constexpr std::byte kBreakpoint{0xCC};  // of x86; elsewhere as good as any
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-Error os_error(const char* what) {
-  return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(errno));
-}
 
 /// `bytes` and then `padding`, from the start of the file; one system call in all likelihood.
 Result<void> write_all(const Fd& fd, std::span<const std::byte> bytes, std::span<const std::byte> padding) {

@@ -15,22 +15,19 @@
 #include <cstring>
 
 #include "runtime/os/clock.h"
+#include "runtime/os/os_error.h"
 
 extern char** environ;
 
 namespace trident::os {
 namespace {
 
-Error os_error(const char* what, int code) {
-  return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(code));
-}
-
 struct Pipe {
   Fd read, write;
 };
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return os_error("pipe");
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -69,7 +66,7 @@ Result<bool> wait_readable(int fd, std::uint32_t timeout_ms) {
     const int ready = ::poll(&p, 1, left_ms);
     if (ready > 0) return true;
     if (ready == 0) return false;
-    if (errno != EINTR) return os_error("poll", errno);
+    if (errno != EINTR) return os_error("poll");
   }
 }
 
@@ -79,7 +76,7 @@ Result<std::size_t> read_once(int fd, std::byte* buffer, std::size_t size, std::
   while (true) {
     const ssize_t n = ::read(fd, buffer, size);
     if (n >= 0) return static_cast<std::size_t>(n);
-    if (errno != EINTR) return os_error("read", errno);
+    if (errno != EINTR) return os_error("read");
   }
 }
 
@@ -129,7 +126,7 @@ Result<Process> Process::fork_child(const std::function<int(int)>& body) {
   TRY(Pipe pipe, make_pipe());
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) return os_error("fork", errno);
+  if (pid < 0) return os_error("fork");
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed tool must not leave a child that burns the processor
     if (::getppid() != parent) ::_exit(127);
@@ -193,7 +190,7 @@ Result<Exit> Process::wait(std::uint32_t timeout_ms) {
       if (WIFSIGNALED(status)) return Exit{0, WTERMSIG(status)};
       return Exit{WEXITSTATUS(status), 0};
     }
-    if (got < 0 && errno != EINTR) return os_error("waitpid", errno);
+    if (got < 0 && errno != EINTR) return os_error("waitpid");
     if (monotonic_ns() >= deadline_ns) return make_error(ErrorCode::kTimeout, "the process is still running");
     ::usleep(pause_us);
   }
@@ -213,7 +210,7 @@ Result<void> write_fully(int fd, std::span<const std::byte> bytes) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EPIPE) return make_error(ErrorCode::kDisconnected, "the reader of a pipe is gone");
-    if (n <= 0) return os_error("write", errno);
+    if (n <= 0) return os_error("write");
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
   return {};

@@ -8,16 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 
+#include "runtime/os/os_error.h"
+
 namespace trident::os {
 namespace {
-
-Error os_error(const char* what) {
-  return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(errno));
-}
 
 /// dl_iterate_phdr callback for the first object, which is the program: finds its NT_GNU_BUILD_ID note.
 int find_build_id(dl_phdr_info* info, std::size_t, void* out) {

@@ -13,15 +13,10 @@
 #include <cstring>
 
 #include "runtime/os/directory.h"
+#include "runtime/os/os_error.h"
 
 namespace trident::os {
 namespace {
-
-Error os_error(const char* what, const std::string& path = {}) {
-  const int code = errno;
-  return make_error(ErrorCode::kOsError, "%s%s%s: %s", what, path.empty() ? "" : " ", path.c_str(),
-                    std::strerror(code));
-}
 
 IoStatus status_of(int error) {
   if (error == EAGAIN || error == EWOULDBLOCK) return IoStatus::would_block;

@@ -12,13 +12,10 @@
 #include <vector>
 
 #include "runtime/os/memfd.h"
+#include "runtime/os/text_bytes.h"
 
 namespace trident::os {
 namespace {
-
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 class SocketTest : public ::testing::Test {
  protected:
