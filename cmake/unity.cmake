@@ -62,7 +62,6 @@ set(TRIDENT_ALONE
   runtime/autodiff/linear.cpp
   runtime/autodiff/sparse_bag.cpp
   runtime/report/line_plot.cpp
-  runtime/tensor/kernels_test.cpp
   runtime/train/replay_ring_test.cpp
   runtime/train/trainer_test.cpp
   tests/chaos/code_mutation_test.cpp

@@ -18,20 +18,13 @@
 #include "runtime/os/memfd.h"
 #include "runtime/os/self.h"
 #include "runtime/tensor/generator.h"
+#include "runtime/tensor/random_values.h"
 
 namespace trident::tensor {
 namespace {
 
 constexpr Epilogue kEpilogues[] = {Epilogue::none,      Epilogue::bias,         Epilogue::relu,
                                    Epilogue::bias_relu, Epilogue::clipped_relu, Epilogue::bias_clipped_relu};
-
-template <class Real>
-std::vector<Real> random_values(std::size_t count, std::uint64_t stream) {
-  Generator generator(11, stream);
-  std::vector<Real> values(count);
-  for (Real& value : values) value = static_cast<Real>(2 * generator.uniform() - 1);
-  return values;
-}
 
 /// Values that end where memory ends: what reads or writes behind them dies.
 template <class Real>

@@ -10,17 +10,10 @@
 
 #include "runtime/os/self.h"
 #include "runtime/tensor/generator.h"
+#include "runtime/tensor/random_values.h"
 
 namespace trident::tensor {
 namespace {
-
-template <class Real>
-std::vector<Real> random_values(std::size_t count, std::uint64_t stream) {
-  Generator generator(7, stream);
-  std::vector<Real> values(count);
-  for (Real& value : values) value = static_cast<Real>(2 * generator.uniform() - 1);
-  return values;
-}
 
 template <class Real>
 constexpr double kTolerance = sizeof(Real) == 4 ? 2e-5 : 1e-12;
@@ -261,7 +254,7 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
   }
 }
 
-[[noreturn]] void multiply_where_no_code_can_be_made() {
+[[noreturn]] void gemm_where_writable_code_is_denied() {
   (void)os::deny_writable_code();  // where the system does not know it there is nothing to deny
   const float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8};
   float c[4];
@@ -269,9 +262,9 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
   std::_Exit(c[0] == 17 && c[1] == 23 && c[2] == 39 && c[3] == 53 ? 0 : 1);
 }
 
-TEST(Kernels, MultiplyWhereNoCodeCanBeMade) {
+TEST(Kernels, MultiplyWhereWritableCodeIsDenied) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(multiply_where_no_code_can_be_made(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(gemm_where_writable_code_is_denied(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Kernels, TheBestLevelIsOneThatRuns) {
