@@ -38,7 +38,7 @@ void masked_softmax(Real* row, const std::int32_t* mask, std::size_t count) {
 }
 
 template <class Real>
-void forward(Op<Real>& base) {
+void attention_forward(Op<Real>& base) {
   auto& op = static_cast<Attention<Real>&>(base);
   const std::size_t c = op.channels, width = c / op.heads;
   for (std::size_t s = 0; s < op.samples; ++s) {
@@ -55,7 +55,7 @@ void forward(Op<Real>& base) {
 }
 
 template <class Real>
-void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+void attention_prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
   auto& op = static_cast<Attention<Real>&>(base);
   const std::size_t c = op.channels, width = c / op.heads, tq = op.queries, tk = op.keys;
   const Real scale = 1 / std::sqrt(static_cast<Real>(width));
@@ -99,7 +99,7 @@ void score_slopes(Attention<Real>& op, std::size_t s, std::size_t h, const Real*
 }
 
 template <class Real>
-void backward(Op<Real>& base) {
+void attention_backward(Op<Real>& base) {
   auto& op = static_cast<Attention<Real>&>(base);
   const std::size_t c = op.channels, width = c / op.heads;
   const auto at = [&](const Operand<Real>& o, std::size_t length, std::size_t s, std::size_t h, bool gradient) {
@@ -131,7 +131,8 @@ Value<Real> attention(Tape<Real>& tape, Value<Real> q, Value<Real> k, Value<Real
   CHECK(q.shape.rank() == 3 && k.shape.rank() == 3 && k.shape == v.shape);
   CHECK(q.shape[0] == k.shape[0] && q.shape[2] == k.shape[2] && heads > 0 && q.shape[2] % heads == 0);
   CHECK(!mask.present() || mask.shape == (Shape{q.shape[0], q.shape[1], k.shape[1]}));
-  auto* op = tape.template take<Attention<Real>>(forward<Real>, backward<Real>, prepare<Real>);
+  auto* op =
+      tape.template take<Attention<Real>>(attention_forward<Real>, attention_backward<Real>, attention_prepare<Real>);
   op->q = Operand<Real>(q);
   op->k = Operand<Real>(k);
   op->v = Operand<Real>(v);

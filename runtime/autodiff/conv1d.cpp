@@ -33,7 +33,7 @@ struct Conv1d : Op<Real> {
 };
 
 template <class Real>
-void forward(Op<Real>& base) {
+void conv_forward(Op<Real>& base) {
   auto& op = static_cast<Conv1d<Real>&>(base);
   const std::size_t half = op.taps / 2;
   for (std::size_t s = 0; s < op.samples; ++s) {
@@ -49,7 +49,7 @@ void forward(Op<Real>& base) {
 }
 
 template <class Real>
-void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+void conv_prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
   auto& op = static_cast<Conv1d<Real>&>(base);
   const std::size_t rows = op.wide_rows(), deep = op.taps * op.in;
   code.add({.m = rows, .n = op.out, .k = deep, .lda = op.in, .ldb = op.out, .ldc = op.out}, op.product);
@@ -72,7 +72,7 @@ void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
 }
 
 template <class Real>
-void backward(Op<Real>& base) {
+void conv_backward(Op<Real>& base) {
   auto& op = static_cast<Conv1d<Real>&>(base);
   Real* d = op.y.gradient;
   const std::size_t rows = op.samples * op.length;
@@ -105,7 +105,7 @@ template <class Real>
 Value<Real> conv1d(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b, Activation activation) {
   CHECK(x.shape.rank() == 3 && w.shape.rank() == 3 && w.shape[1] == x.shape[2] && w.shape[0] % 2 == 1);
   CHECK(!b.present() || b.shape == Shape{w.shape[2]});
-  auto* op = tape.template take<Conv1d<Real>>(forward<Real>, backward<Real>, prepare<Real>);
+  auto* op = tape.template take<Conv1d<Real>>(conv_forward<Real>, conv_backward<Real>, conv_prepare<Real>);
   op->x = Operand<Real>(x);
   op->w = Operand<Real>(w);
   op->b = Operand<Real>(b);

@@ -15,7 +15,7 @@ struct Dueling : Op<Real> {
 };
 
 template <class Real>
-void forward(Op<Real>& base) {
+void dueling_forward(Op<Real>& base) {
   auto& op = static_cast<Dueling<Real>&>(base);
   for (std::size_t r = 0; r < op.rows; ++r) {
     const Real* a = op.a.data + r * op.actions;
@@ -25,7 +25,7 @@ void forward(Op<Real>& base) {
 }
 
 template <class Real>
-void backward(Op<Real>& base) {
+void dueling_backward(Op<Real>& base) {
   auto& op = static_cast<Dueling<Real>&>(base);
   for (std::size_t r = 0; r < op.rows; ++r) {
     const Real* d = op.q.gradient + r * op.actions;
@@ -45,7 +45,7 @@ void backward(Op<Real>& base) {
 template <class Real>
 Value<Real> dueling(Tape<Real>& tape, Value<Real> v, Value<Real> a) {
   CHECK(a.shape.rank() == 2 && v.shape == (Shape{a.shape[0], 1}));
-  auto* op = tape.template take<Dueling<Real>>(forward<Real>, backward<Real>);
+  auto* op = tape.template take<Dueling<Real>>(dueling_forward<Real>, dueling_backward<Real>);
   op->v = Operand<Real>(v);
   op->a = Operand<Real>(a);
   op->rows = a.shape[0];

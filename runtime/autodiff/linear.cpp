@@ -15,7 +15,7 @@ struct Linear : Op<Real> {
 };
 
 template <class Real>
-void forward(Op<Real>& base) {
+void linear_forward(Op<Real>& base) {
   auto& op = static_cast<Linear<Real>&>(base);
   op.product(op.x.data, op.w.data, op.y.data, op.b.data);
   if (op.activation == Activation::gelu) {
@@ -36,7 +36,7 @@ tensor::Epilogue epilogue_of(Activation activation, bool bias) {
 }
 
 template <class Real>
-void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+void linear_prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
   auto& op = static_cast<Linear<Real>&>(base);
   using Product = tensor::GemmShape<Real>;
   const tensor::Epilogue epilogue = epilogue_of(op.activation, op.b.data != nullptr);
@@ -52,7 +52,7 @@ void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
 }
 
 template <class Real>
-void backward(Op<Real>& base) {
+void linear_backward(Op<Real>& base) {
   auto& op = static_cast<Linear<Real>&>(base);
   Real* d = op.y.gradient;  // of y, then of the activation's input
   op.kernels->activation_backward(op.rows * op.out, op.activation, op.before, op.y.data, d, d);
@@ -66,7 +66,7 @@ void backward(Op<Real>& base) {
 template <class Real>
 Value<Real> linear(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b, Activation activation) {
   CHECK(w.shape.rank() == 2 && x.shape[-1] == w.shape[0] && (!b.present() || b.shape == Shape{w.shape[1]}));
-  auto* op = tape.template take<Linear<Real>>(forward<Real>, backward<Real>, prepare<Real>);
+  auto* op = tape.template take<Linear<Real>>(linear_forward<Real>, linear_backward<Real>, linear_prepare<Real>);
   op->x = Operand<Real>(x);
   op->w = Operand<Real>(w);
   op->b = Operand<Real>(b);

@@ -16,7 +16,7 @@ struct SparseBag : Op<Real> {
 };
 
 template <class Real>
-void forward(Op<Real>& base) {
+void bag_forward(Op<Real>& base) {
   auto& op = static_cast<SparseBag<Real>&>(base);
   for_lists(op.bags, op.table->rows(), [&](std::size_t r, const std::int32_t* ids, std::size_t count) {
     op.kernels->sum_rows(op.width, op.table->base(), op.table->row_stride(), ids, count, op.y.data + r * op.width);
@@ -25,7 +25,7 @@ void forward(Op<Real>& base) {
 }
 
 template <class Real>
-void backward(Op<Real>& base) {
+void bag_backward(Op<Real>& base) {
   auto& op = static_cast<SparseBag<Real>&>(base);
   Real* d = op.y.gradient;  // stays behind as the gradient of the rows
   op.kernels->activation_backward(op.rows * op.width, op.activation, op.before, op.y.data, d, d);
@@ -38,7 +38,7 @@ template <class Real>
 Value<Real> sparse_bag(Tape<Real>& tape, tensor::RowTable<Real>& table, Bags bags, Value<Real> b,
                        Activation activation) {
   CHECK(!b.present() || b.shape == Shape{table.width()});
-  auto* op = tape.template take<SparseBag<Real>>(forward<Real>, backward<Real>);
+  auto* op = tape.template take<SparseBag<Real>>(bag_forward<Real>, bag_backward<Real>);
   op->table = &table;
   op->bags = bags;
   op->b = Operand<Real>(b);
