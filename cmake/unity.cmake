@@ -57,8 +57,6 @@ set(TRIDENT_ALONE
   jit/tir/neural/vocabulary.cpp
   jit/tir/superopt/superopt_test.cpp
   jit/training/train_judge.cpp
-  runtime/train/replay_ring_test.cpp
-  runtime/train/trainer_test.cpp
   tests/chaos/code_mutation_test.cpp
   tests/daemon/fault_test.cpp
   tests/daemon/persistence_test.cpp

@@ -8,13 +8,10 @@
 #include <cmath>
 
 #include "runtime/train/allocation_count.h"
+#include "runtime/train/state_bytes.h"
 
 namespace trident::train {
 namespace {
-
-std::span<const std::byte> bytes_of(const std::uint8_t& state) {
-  return std::as_bytes(std::span<const std::uint8_t>(&state, 1));
-}
 
 /// State i as input i set to one.
 void one_hot(std::span<const std::byte> state, std::span<float> inputs) {

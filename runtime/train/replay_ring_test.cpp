@@ -8,13 +8,10 @@
 #include <cmath>
 
 #include "runtime/train/allocation_count.h"
+#include "runtime/train/state_bytes.h"
 
 namespace trident::train {
 namespace {
-
-std::span<const std::byte> bytes_of(const std::uint8_t& state) {
-  return std::as_bytes(std::span<const std::uint8_t>(&state, 1));
-}
 
 void add(ReplayRing& ring, std::size_t stream, std::uint8_t state, double reward, std::uint8_t next, Outcome outcome) {
   ring.add(stream, bytes_of(state), state + 100, reward, bytes_of(next), outcome);

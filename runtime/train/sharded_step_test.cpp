@@ -18,11 +18,11 @@ using autodiff::Tape;
 using autodiff::Value;
 using tensor::ParameterStore;
 
-constexpr std::size_t kSamples = 24, kIds = 3, kRows = 10;
+constexpr std::size_t kBatchSize = 24, kIds = 3, kRows = 10;
 
 /// `shards` tapes over a batch of 24, filled with the same samples whatever their number; weights after some steps.
 std::vector<float> weights_after_steps(std::size_t shards, unsigned threads) {
-  const std::size_t size = kSamples / shards;
+  const std::size_t size = kBatchSize / shards;
   ParameterStore<float> store(5);
   std::vector<std::unique_ptr<Tape<float>>> tapes;
   std::vector<Shard> all;
