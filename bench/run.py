@@ -2,7 +2,7 @@
 """Runs benches, campaigns and training of weights by name, each a row of a table.
 
 A row: what (one sentence), takes (how long), targets (of ninja), run (commands, or tables of a command with bars, if,
-unless or last_lines), and where it needs them: preset (of CMake), packages (its line of packages-optional.txt), each
+unless, cpu (a flag of /proc/cpuinfo without which it is skipped) or last_lines), and where it needs them: preset (of CMake), packages (its line of packages-optional.txt), each
 (runs the commands for every value of a variable), folders (made first), folder (commands run there), environment,
 parameters (variables that a caller may set, and their defaults), stop (at the first failure; otherwise all commands
 run, and the row fails if one failed), holds (bars that the program itself checks).
@@ -145,7 +145,17 @@ def run_step(step, row, bars):
     return process.returncode == 0
 
 
+@functools.cache
+def cpu_flags():
+    """Returns the flags that Linux gives of this processor."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.partition(":")[2].split()}
+
+
 def skipped(step):
+    if "cpu" in step and step["cpu"] not in cpu_flags():
+        print(f"skipped, as this processor lacks {step['cpu']}: {shlex.join(step['argv'])}")
+        return True
     return ("if" in step and not step["if"].exists()) or ("unless" in step and step["unless"].exists())
 
 
@@ -159,7 +169,7 @@ def show(kind, name, row, build):
     if "folder" in row:
         print("cd", shlex.quote(row["folder"].format(**words)))
     for step in steps(row):
-        remark = "".join(f"  # {key} {step[key]}" for key in ("if", "unless") if key in step)
+        remark = "".join(f"  # {key} {step[key]}" for key in ("if", "unless", "cpu") if key in step)
         print(shlex.join(step["argv"]) + remark)
 
 

@@ -19,7 +19,7 @@ import run  # noqa: E402
 ROWS = [(kind, name, row) for kind in run.TABLES for name, row in run.load(kind).items()]
 FIELDS = {"what", "takes", "targets", "run", "preset", "packages", "each", "folders", "folder", "environment", "parameters",
           "stop", "holds", "bars"}
-STEP_FIELDS = {"command", "bars", "if", "unless", "last_lines"}
+STEP_FIELDS = {"command", "bars", "if", "unless", "cpu", "last_lines"}
 DECLARED = re.compile(r"\b(add_executable|add_library|trident_(?:module|test|bench|fuzz))\(\s*([\w/-]+)")
 NAME_OF = {"trident_module": lambda name: name.replace("/", "_") + "_test", "trident_bench": lambda name: "bench_" + name,
            "trident_fuzz": lambda name: "fuzz_" + name}
@@ -135,6 +135,14 @@ class Runner(unittest.TestCase):
         steps = [{"command": "touch {build}/1", "if": "{build}/0"}, {"command": "touch {build}/2", "unless": "{build}/0"},
                  {"command": "touch {build}/3", "if": "{build}/2"}]
         self.assertEqual((0, ["2", "3"]), self.run_rows({"a": self.row(*steps)}, "a")[::2])
+
+    def test_steps_for_a_processor(self):
+        rows = {"a": self.row({"command": "touch {build}/1", "cpu": "old"}, {"command": "touch {build}/2", "cpu": "none"})}
+        with mock.patch.object(run, "cpu_flags", lambda: {"old"}):
+            status, out, files = self.run_rows(rows, "a")
+        self.assertEqual((0, ["1"]), (status, files))
+        self.assertIn("lacks none", out)
+        self.assertTrue({"fpu", "fp"} & run.cpu_flags())
 
     def test_bars_of_figures(self):
         for bar, status in (({"most": 2}, 0), ({"most": 1.4}, 1), ({"least": 1.5}, 0), ({"least": 2}, 1)):

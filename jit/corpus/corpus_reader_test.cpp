@@ -134,7 +134,8 @@ TEST(CorpusReader, BytesThatAreZeroAreNoText) {
   constexpr std::string_view kText("ok|1|f||x\na|1|f||(add x \0 y)\n", 30);
   const auto kernels = parse_corpus(kText, "r.txt");
   ASSERT_FALSE(kernels.ok());
-  EXPECT_EQ(kernels.error().message.find("r.txt:2:15: this is not a text: it holds a NUL byte"), 0u) << kernels.error().message;
+  EXPECT_EQ(kernels.error().message.find("r.txt:2:15: this is not a text: it holds a NUL byte"), 0u)
+      << kernels.error().message;
 }
 
 TEST(CorpusReader, SharedCorpusInBothForms) {
@@ -162,8 +163,12 @@ TEST(CorpusReader, SharedCorpusInBothForms) {
     ++compared;
   }
   EXPECT_GE(compared, 15u);
-  for (const auto& [file, count] :
-       {std::pair{"kernels.tsv", 22u}, {"rewrite.txt", 28u}, {"fpbench/graphics.fpcore", 1u}}) {
+  for (const auto& [file, count] : {std::pair{"kernels.tsv", 22u},
+                                    {"rewrite.txt", 28u},
+                                    {"fpbench/graphics.fpcore", 1u},
+                                    {"unseen_science.tsv", 20u},
+                                    {"unseen_graphics.tsv", 20u},
+                                    {"unseen_statistics.tsv", 20u}}) {
     const auto all = read_expressions(std::string("bench/corpus/") + file);
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_EQ(all->size(), count) << file;

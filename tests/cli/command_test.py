@@ -673,6 +673,16 @@ class Command(CommandCase):
         self.assertIn("no kernel's name matches",
                       self.trident("bench", self.write("k.tsv", TSV), "--kernels", "nobody", status=2).stderr)
 
+    def test_bench_of_several_files(self):
+        files = self.write("k.tsv", TSV), self.write("k.sexp", SEXP)
+        report = json.loads(self.trident("bench", *files, "--quick", "--json", "--no-numexpr").stdout)
+        self.check_rows(report, ["sum2", "wave", "half"])
+        times = [row["optimise_s"] for row in report["kernels"]]
+        self.assertGreater(min(times), 0)
+        self.assertEqual((sorted(times)[1], max(times)),
+                         tuple(report["summary"]["all"][key] for key in ("median_optimise_s", "max_optimise_s")))
+        self.assertIn("one expression alone", self.trident("bench", files[0], "x+1", status=2).stderr)
+
     def test_bench_with_a_kernel_that_does_not_parse_fails_and_names_it(self):
         done = self.trident("bench", self.write("k.tsv", TSV + "broken\tx:0:1\tx +* 2\n"), "--kernels", "sum2|broken",
                             "--quick", "--json", status=1)
@@ -686,6 +696,7 @@ class Command(CommandCase):
                 ("--geomean-max", "--transcendental-max", "--algebraic-max", "--derivatives-max", "--worst-max",
                  "--search-gain-max")}
         bars["--roof-min"] = ("1e6", "1e-6")
+        bars |= {option: ("1e-6", "1e6") for option in ("--optimise-median-max", "--optimise-p95-max", "--optimise-max")}
         corpus = self.write("bars.tsv", "d1\tx:0:1\texp(x) + x\nsquare\tx:0:1\tx*x + 1\n")
         command = ["bench", corpus, "--quick", "--no-numexpr", "--disable", "search"]
         for missed in ((), list(bars)[::2], list(bars)[1::2]):
@@ -693,6 +704,7 @@ class Command(CommandCase):
             said = self.trident(*command, *options, status=1 if missed else 0).stderr
             verdicts = re.findall(r": (held|MISSED)\b", said)
             self.assertEqual(["MISSED" if bar in missed else "held" for bar in bars], verdicts, said)
+        self.assertIn("kernels won", self.trident(*command, "--won-min", "1.01", status=1).stderr)
 
     def test_bench_report_that_cannot_be_written(self):
         done = self.trident("bench", "x+1", "--quick", "--html", self.at("none/report.html"), status=1)

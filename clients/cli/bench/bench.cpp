@@ -14,6 +14,7 @@
 #include "jit/image/image.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/interrupt.h"
 #include "runtime/report/progress_bar.h"
@@ -66,6 +67,7 @@ Compiler copy_compiler(codegen::Isa isa, const std::vector<Compiler>& compilers)
 struct Ours {
   pipeline::Compiled baseline, best;
   bool optimised = false;
+  double optimise_s = 0;
   std::optional<image::Mapped> baseline_code, best_code, without_code;
   std::optional<kir::Plan> interpreted;
 };
@@ -81,7 +83,9 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptio
   o.search = {.seed = options.seed, .rules = options.rules};
   auto ours = std::make_unique<Ours>();
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
+  const std::uint64_t began_ns = os::monotonic_ns();
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));
+  ours->optimise_s = 1e-9 * static_cast<double>(os::monotonic_ns() - began_ns);
   if (optimised.outcome == pipeline::Outcome::not_equivalent)
     return make_error(ErrorCode::kNotEquivalent, "Trident's baseline kernel is wrong: %s", optimised.detail.c_str());
   ours->optimised = optimised.outcome == pipeline::Outcome::published;
@@ -211,7 +215,7 @@ class Bench {
     k.transcendental = is_transcendental(c.expr);
     auto ours = compile_ours(c.expr, options_);
     if (!ours) return failed(std::move(k), ours.error().message);
-    k.optimised = (*ours)->optimised;
+    k.optimised = (*ours)->optimised, k.optimise_s = (*ours)->optimise_s;
     k.variant = describe((*ours)->best.variant, options_.isa);
 
     const Workload workload(c.expr, c.sampled, std::max({options_.n, kSmallElements, options_.check_points}),

@@ -70,6 +70,7 @@ struct KernelResult {
   double strict_error_ulp = 0;        ///< of the source evaluated op by op, each correctly rounded
   double allowed_error_ulp = 0;       ///< what the policy allows
   bool optimised = false;             ///< false: the judge found nothing better than the baseline
+  double optimise_s = 0;              ///< from the expression to the optimised kernel
   std::string variant;                ///< "4 vectors of 512 bits"
   std::optional<LoopProfile> loop, best_loop;
   double clock_ghz = 0;
@@ -82,12 +83,14 @@ struct KernelResult {
 
 /// Figures over a set of kernels.
 struct Summary {
+  [[nodiscard]] double wins_share() const { return static_cast<double>(wins) / static_cast<double>(count); }
   std::size_t count = 0, wins = 0;
   double geomean = 0, median = 0, worst = 0;
   double small_geomean = 0;
   double roof_share_median = 0, small_roof_share_median = 0, small_roof_share_geomean = 0;
   double small_limit_share_median = 0;
   double gain = 0;  ///< geomean
+  double optimise_s_median = 0, optimise_s_p95 = 0, optimise_s_max = 0;
   /// Geomeans against the compilers that are shown and do not count, in their order; 0: none had a right answer.
   std::vector<std::pair<std::string, double>> beside;
 };

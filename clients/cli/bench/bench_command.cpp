@@ -1,8 +1,11 @@
 // The command line of `trident bench` (bench.h does the work).
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <regex>
 
 #include "clients/cli/bench/bench.h"
@@ -16,17 +19,64 @@
 namespace trident::cli {
 namespace {
 
+/// A bar: an option of the command line, and the figure that must not be above it, or below it.
+struct Bar {
+  const char* option;
+  const char* meaning;
+  const char* figure;
+  bool at_most;
+  std::optional<double> (*value)(const BenchResult& result);  ///< none: there are no such kernels
+};
+
+std::optional<double> geomean_of(const Summary& group) {
+  return group.count > 0 ? std::optional(group.geomean) : std::nullopt;
+}
+
+constexpr Bar kBars[] = {
+    {"--geomean-max", "Exit 1 if the geomean ratio is above this", "geomean ratio", true,
+     [](const BenchResult& r) { return std::optional(r.all.geomean); }},
+    {"--transcendental-max", "Exit 1 if that of kernels with transcendental functions is above this",
+     "geomean ratio of transcendental kernels", true,
+     [](const BenchResult& r) { return geomean_of(r.transcendental); }},
+    {"--algebraic-max", "Exit 1 if that of kernels without them is above this", "geomean ratio of algebraic kernels",
+     true, [](const BenchResult& r) { return geomean_of(r.algebraic); }},
+    {"--derivatives-max", "Exit 1 if that of kernels named d and a digit is above this", "geomean ratio of derivatives",
+     true, [](const BenchResult& r) { return geomean_of(r.derivatives); }},
+    {"--worst-max", "Exit 1 if the ratio of any kernel is above this", "worst ratio", true,
+     [](const BenchResult& r) { return std::optional(r.all.worst); }},
+    {"--search-gain-max", "Exit 1 if ours divided by ours under --disable search is above this",
+     "ours to ours without what is disabled", true, [](const BenchResult& r) { return std::optional(r.all.gain); }},
+    {"--roof-min", "Exit 1 if the median share of the roof at 512 elements is below this",
+     "median share of the roof at 512 elements", false,
+     [](const BenchResult& r) { return std::optional(r.all.small_roof_share_median); }},
+    {"--won-min", "Exit 1 if the share of kernels with a ratio below 1 is below this", "share of kernels won", false,
+     [](const BenchResult& r) { return std::optional(r.all.wins_share()); }},
+    {"--optimise-median-max", "Exit 1 if the median time to an optimised kernel is above this, in seconds",
+     "median seconds to an optimised kernel", true,
+     [](const BenchResult& r) { return std::optional(r.all.optimise_s_median); }},
+    {"--optimise-p95-max", "Exit 1 if the 95th percentile of that time is above this",
+     "P95 of seconds to an optimised kernel", true,
+     [](const BenchResult& r) { return std::optional(r.all.optimise_s_p95); }},
+    {"--optimise-max", "Exit 1 if that time of any kernel is above this", "most seconds to an optimised kernel", true,
+     [](const BenchResult& r) { return std::optional(r.all.optimise_s_max); }},
+};
+
 struct BenchVerb {
   KernelOptions kernel;
-  std::string input, filter, html;
+  std::vector<std::string> inputs;
+  std::string filter, html;
   bool json = false, quick = false, no_numexpr = false, no_ranges = false;
   std::uint64_t n = 4096, seed = 1, points = 0;
   unsigned rounds = 101, jobs = 2;
   bool text_options = false;  ///< the command line says something about the text of an expression
   std::string against = "auto";
   std::vector<std::string> disabled, rule_files;
-  double geomean_max = 0, transcendental_max = 0, algebraic_max = 0, derivatives_max = 0, worst_max = 0;
-  double search_gain_max = 0, roof_min = 0;
+  std::array<double, std::size(kBars)> bounds{};  ///< per bar; 0: not asked for
+  [[nodiscard]] double bound_of(std::string_view option) const {
+    for (std::size_t i = 0; i < std::size(kBars); ++i)
+      if (option == kBars[i].option) return bounds[i];
+    CHECK(false);
+  }
 };
 
 /// Says that a text which could be a file's name is taken for an expression: a name, or names with slashes.
@@ -38,24 +88,42 @@ void note_expression(const std::string& input) {
                  input.c_str(), input.c_str());
 }
 
-/// A file's kernels, or the expression itself as the only one.
-Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
+bool is_file(const std::string& input) {
   std::error_code code;
-  if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code)) {
-    if (verb.text_options)
-      return make_error(ErrorCode::kInvalidArgument,
-                        "--syntax, --range and --scalar apply to an expression; a corpus file declares its own");
-    return corpus::read_corpus(verb.input);
+  return std::filesystem::exists(input, code) && !std::filesystem::is_directory(input, code);
+}
+
+/// The kernels of all files.
+Result<std::vector<corpus::CorpusKernel>> kernels_of_files(const BenchVerb& verb) {
+  if (verb.text_options)
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--syntax, --range and --scalar apply to an expression; a corpus file declares its own");
+  std::vector<corpus::CorpusKernel> kernels;
+  for (const std::string& input : verb.inputs) {
+    TRY(std::vector<corpus::CorpusKernel> more, corpus::read_corpus(input));
+    std::move(more.begin(), more.end(), std::back_inserter(kernels));
   }
-  if (std::filesystem::is_directory(verb.input, code))
+  return kernels;
+}
+
+/// The kernels of files, or the expression itself as the only one.
+Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
+  const auto expression = std::find_if_not(verb.inputs.begin(), verb.inputs.end(), is_file);
+  if (expression == verb.inputs.end()) return kernels_of_files(verb);
+  const std::string& input = *expression;
+  std::error_code code;
+  if (std::filesystem::is_directory(input, code))
     return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
-                      verb.input.c_str());
-  TRY_VOID(check_no_lost_file(verb.input));
-  note_expression(verb.input);
+                      input.c_str());
+  TRY_VOID(check_no_lost_file(input));
+  if (verb.inputs.size() > 1)
+    return make_error(ErrorCode::kInvalidArgument, "%s is no file: give several corpus files, or one expression alone",
+                      input.c_str());
+  note_expression(input);
   TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
   corpus::CorpusKernel k;
-  k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";
-  k.definition = verb.input;
+  k.name = input.size() <= 24 ? input : input.substr(0, 21) + "...";
+  k.definition = input;
   k.place = "<expression>";
   k.syntax = verb.kernel.syntax;
   TRY(k.variables, declared_variables(verb.kernel, type));
@@ -108,7 +176,7 @@ Result<BenchOptions> options_of(const BenchVerb& verb) {
   o.promise_ranges = !verb.no_ranges;
   TRY(o.against, parse_against(verb.against, o.policy));
   TRY_VOID(parse_disabled(verb.disabled, o));
-  if (verb.search_gain_max > 0 && o.disabled.empty())
+  if (verb.bound_of("--search-gain-max") > 0 && o.disabled.empty())
     return make_error(ErrorCode::kInvalidArgument,
                       "--search-gain-max needs the contestant without search: say --disable search too");
   return o;
@@ -117,23 +185,15 @@ Result<BenchOptions> options_of(const BenchVerb& verb) {
 /// The bars asked for on the command line, one line each; false when one is missed.
 bool bars_hold(const BenchVerb& verb, const BenchResult& r) {
   bool hold = true;
-  const auto bar = [&](const char* what, double value, double bound, bool at_most) {
-    if (bound <= 0) return;
-    const bool ok = at_most ? value <= bound : value >= bound;
-    std::fprintf(stderr, "bar: %s %.3f, %s %.3f: %s\n", what, value, at_most ? "at most" : "at least", bound,
-                 ok ? "held" : "MISSED");
+  for (std::size_t i = 0; i < std::size(kBars); ++i) {
+    const Bar& bar = kBars[i];
+    const std::optional<double> value = bar.value(r);
+    if (verb.bounds[i] <= 0 || !value) continue;
+    const bool ok = bar.at_most ? *value <= verb.bounds[i] : *value >= verb.bounds[i];
+    std::fprintf(stderr, "bar: %s %.3f, %s %.3f: %s\n", bar.figure, *value, bar.at_most ? "at most" : "at least",
+                 verb.bounds[i], ok ? "held" : "MISSED");
     hold = hold && ok;
-  };
-  bar("geomean ratio", r.all.geomean, verb.geomean_max, true);
-  const auto group_bar = [&](const char* what, const Summary& group, double bound) {
-    if (group.count > 0) bar(what, group.geomean, bound, true);
-  };
-  group_bar("geomean ratio of transcendental kernels", r.transcendental, verb.transcendental_max);
-  group_bar("geomean ratio of algebraic kernels", r.algebraic, verb.algebraic_max);
-  group_bar("geomean ratio of derivatives", r.derivatives, verb.derivatives_max);
-  bar("worst ratio", r.all.worst, verb.worst_max, true);
-  bar(("ours to ours without " + r.options.without).c_str(), r.all.gain, verb.search_gain_max, true);
-  bar("median share of the roof at 512 elements", r.all.small_roof_share_median, verb.roof_min, false);
+  }
   return hold;
 }
 
@@ -161,7 +221,9 @@ Result<int> bench(const BenchVerb& verb) {
 void add_bench_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("bench", "Time kernels against compilers, the interpreter and numexpr");
   auto state = std::make_shared<BenchVerb>();
-  verb.add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or an expression").required();
+  verb.add_option("FILE|EXPR", state->inputs, "Corpora (.tsv, .sexp, rewrite.txt) or one expression")
+      .required()
+      .take_all();
   state->kernel.add_text_options(verb);
   state->kernel.add_code_options(verb);
   verb.add_option("-n,--n", state->n, "Elements per call").check(range(16, 1 << 26)).capture_default_str();
@@ -187,17 +249,8 @@ void add_bench_command(Verb app, int& status) {
                   "Time our kernels again without this candidate, or search (all rewriting); repeatable")
       .take_all();
   add_load_rules(verb, state->rule_files);
-  verb.add_option("--geomean-max", state->geomean_max, "Exit 1 if the geomean ratio is above this");
-  verb.add_option("--transcendental-max", state->transcendental_max,
-                  "Exit 1 if that of kernels with transcendental functions is above this");
-  verb.add_option("--algebraic-max", state->algebraic_max, "Exit 1 if that of kernels without them is above this");
-  verb.add_option("--derivatives-max", state->derivatives_max,
-                  "Exit 1 if that of kernels named d and a digit is above this");
-  verb.add_option("--worst-max", state->worst_max, "Exit 1 if the ratio of any kernel is above this");
-  verb.add_option("--search-gain-max", state->search_gain_max,
-                  "Exit 1 if ours divided by ours under --disable search is above this");
-  verb.add_option("--roof-min", state->roof_min,
-                  "Exit 1 if the median share of the roof at 512 elements is below this");
+  for (std::size_t i = 0; i < std::size(kBars); ++i)
+    verb.add_option(kBars[i].option, state->bounds[i], kBars[i].meaning);
   verb.callback([state, verb, &status] {
     for (const char* name : {"--syntax", "--range", "--scalar"})
       state->text_options = state->text_options || verb.count(name) > 0;

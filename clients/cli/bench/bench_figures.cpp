@@ -55,6 +55,14 @@ double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : stats::median(values);
 }
 
+/// Returns the least value that at least `share` of the values do not exceed.
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  return values[std::max<std::size_t>(rank, 1) - 1];
+}
+
 }  // namespace
 
 bool is_transcendental(const expr::Expr& e) {
@@ -218,7 +226,7 @@ std::vector<std::pair<std::string, double>> beside(const std::vector<const Kerne
 
 Summary summarise(const std::vector<const KernelResult*>& kernels) {
   Summary s;
-  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares, gains;
+  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares, gains, seconds;
   for (const KernelResult* k : kernels) {
     ratios.push_back(k->ratio);
     if (k->small_ratio > 0) small_ratios.push_back(k->small_ratio);
@@ -226,6 +234,7 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
     if (k->small_roof_share > 0) small_shares.push_back(k->small_roof_share);
     if (k->small_limit_share > 0) limit_shares.push_back(k->small_limit_share);
     if (k->gain > 0) gains.push_back(k->gain);
+    seconds.push_back(k->optimise_s);
     s.wins += k->ratio < 1 ? 1 : 0;
     s.worst = std::max(s.worst, k->ratio);
   }
@@ -238,6 +247,8 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
   s.small_roof_share_geomean = geomean(small_shares);
   s.small_limit_share_median = median_or_zero(limit_shares);
   s.gain = geomean(gains);
+  s.optimise_s_median = median_or_zero(seconds), s.optimise_s_p95 = percentile(seconds, 0.95);
+  s.optimise_s_max = percentile(seconds, 1);
   s.beside = beside(kernels);
   return s;
 }

@@ -59,6 +59,7 @@ Json kernel_json(const KernelResult& k) {
   row["ratio_512"] = k.small_ratio > 0 ? number(k.small_ratio) : Json(nullptr);
   if (k.gain > 0) row["gain"] = number(k.gain);
   row["optimised"] = k.optimised;
+  row["optimise_s"] = number(k.optimise_s);
   row["variant"] = k.variant;
   row["clock_ghz"] = number(k.clock_ghz);
   row["roof_share"] = share(k.roof_share);
@@ -82,6 +83,9 @@ Json summary_json(const Summary& s) {
           {"median_ratio", number(s.median)},
           {"worst_ratio", number(s.worst)},
           {"wins", s.wins},
+          {"median_optimise_s", number(s.optimise_s_median)},
+          {"p95_optimise_s", number(s.optimise_s_p95)},
+          {"max_optimise_s", number(s.optimise_s_max)},
           {"geomean_ratio_512", number(s.small_geomean)},
           {"geomean_gain", share(s.gain)},
           {"geomean_ratio_to_others", beside},

@@ -56,6 +56,14 @@ void summary_line(const char* what, const Summary& s, const std::string& without
   out += "\n";
 }
 
+/// Says how long the optimised kernels took to make, and how many of them beat the baseline.
+void optimise_line(const BenchResult& r, std::string& out) {
+  if (r.all.count == 0) return;
+  const auto better = std::count_if(r.kernels.begin(), r.kernels.end(), [](const auto& k) { return k.optimised; });
+  append(out, "optimised in    median %.2f s  P95 %.2f s  slowest %.2f s; %td of %zu kernels beat the baseline\n",
+         r.all.optimise_s_median, r.all.optimise_s_p95, r.all.optimise_s_max, better, r.kernels.size());
+}
+
 /// Against the compilers that do not count.
 void beside_lines(const BenchResult& r, std::string& out) {
   for (std::size_t i = 0; i < r.all.beside.size(); ++i) {
@@ -102,6 +110,7 @@ std::string bench_text(const BenchResult& r) {
   summary_line("transcendental", r.transcendental, r.options.without, out);
   summary_line("algebraic", r.algebraic, r.options.without, out);
   summary_line("derivatives", r.derivatives, r.options.without, out);
+  optimise_line(r, out);
   beside_lines(r, out);
   if (!r.options.disabled.empty()) {
     append(out, "without %s: optimised with", r.options.without.c_str());
