@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "jit/equiv/compare.h"
+#include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/time_model.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
@@ -56,6 +58,17 @@ egraph::SearchBudget with_effort(egraph::SearchBudget budget, std::uint8_t times
   return budget;
 }
 
+/// A larger expression, which is searched by regions (rewrite/regions.h), gets more in all, and less for each node.
+egraph::SearchBudget for_size(egraph::SearchBudget budget, const expr::Expr& e) {
+  const double nodes =
+      static_cast<double>(expr::rewrite::inner_nodes(e)) / static_cast<double>(expr::rewrite::kWholeNodesMax);
+  const auto grown = [&](std::uint64_t n) {
+    return static_cast<std::uint64_t>(static_cast<double>(n) * std::sqrt(std::max(1.0, nodes)));
+  };
+  budget.applications = grown(budget.applications), budget.graph_nodes = grown(budget.graph_nodes);
+  return budget;
+}
+
 /// A form's code, if it has any, and the logarithm of the nanoseconds that the judge guesses for it, else infinity.
 struct Guessed {
   std::optional<kir::Kernel> kernel;
@@ -74,21 +87,22 @@ Guessed guess_of(const expr::Expr& found, const expr::rewrite::TimeModel& judge,
 
 /// Searches the expression, derivatives included: rules differentiate, and the plain pass removes the derivatives that
 /// the rules leave. Searches `source` if the submitted expression is no term.
-Result<std::vector<expr::Expr>> searched(const expr::Expr& submitted, const expr::Expr& source,
-                                         const expr::rewrite::RewriteOptions& how) {
+Result<expr::rewrite::Rewritten> searched(const expr::Expr& submitted, const expr::Expr& source,
+                                          expr::rewrite::RewriteOptions how) {
+  how.budget = for_size(how.budget, source);
   auto found = expr::rewrite::rewrite(submitted, how);
   if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, how);
-  if (!found.ok()) return found.error();
-  return std::move(found->forms);
+  return found;
 }
 
 /// Returns the statically cheapest and those that the judge thinks fastest. It only advises: measurements decide.
-Result<std::vector<expr::Expr>> unguided(const expr::Expr& submitted, const expr::Expr& source,
-                                         const Options& options) {
+Result<expr::rewrite::Rewritten> unguided(const expr::Expr& submitted, const expr::Expr& source,
+                                          const Options& options) {
   Extraction extraction = extract(submitted, source, options);
   if (extraction.refused) return *extraction.refused;
-  std::vector<expr::Expr> kept;
-  for (const std::size_t i : extraction.order) kept.push_back(std::move(extraction.found[i]));
+  expr::rewrite::Rewritten kept;
+  for (const std::size_t i : extraction.order) kept.forms.push_back(std::move(extraction.found[i]));
+  kept.pieces = std::move(extraction.pieces);
   return kept;
 }
 
@@ -98,7 +112,7 @@ constexpr egraph::SearchBudget kGuidedBudget{
     .nodes = 4'000, .nanoseconds = 0, .applications = 20'000, .graph_nodes = 5'000};
 constexpr std::size_t kGuidedForms = 2;
 
-Result<std::vector<expr::Expr>> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+Result<expr::rewrite::Rewritten> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   static const Result<nn::AccumulatorWeights> shipped = expr::rewrite::guide_weights(std::string());
   CHECK(shipped.ok());  // built into the program
   const SearchWeights* const own = options.search.weights;
@@ -125,7 +139,7 @@ Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const 
     e.refused = found.error();
     return e;
   }
-  e.found = std::move(found).value();
+  e.found = std::move(found->forms), e.pieces = std::move(found->pieces);
   e.order.resize(e.found.size());
   std::iota(e.order.begin(), e.order.end(), std::size_t{0});
   if (judge == nullptr || e.found.empty()) return e;
@@ -244,12 +258,14 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, policy)) add_less_accurate("rel3", Accuracy::rel3);
-  const auto add_found = [&](const char* name, const Result<std::vector<expr::Expr>>& found) {
+  const auto add_found = [&](const char* name, const Result<expr::rewrite::Rewritten>& found) {
     if (!found.ok()) return passes.give_up(name, found.error());
-    for (const expr::Expr& form : *found) {
+    for (const expr::Expr& form : found->forms) {
       if (!add_simplified(name, form, Accuracy::ulp4)) continue;
       const std::size_t less_accurate = list.size() - 1;
-      if (add_simplified(name, form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
+      list.back().pieces = found->pieces;
+      if (!add_simplified(name, form, Accuracy::ulp1)) continue;
+      list.back().in_place_of = less_accurate, list.back().pieces = found->pieces;
     }
   };
   if (passes.enabled("searched") && rounding_may_change) add_found("searched", unguided(submitted, source, options));

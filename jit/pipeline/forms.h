@@ -20,6 +20,7 @@ struct Form {
   expr::Expr expr{};             ///< unless keeps_roundings: the expression and options it was lowered from
   expr::LowerOptions how{};
   std::optional<std::size_t> in_place_of{};  ///< only checked if that form of the list is refused
+  expr::rewrite::Pieces pieces{};  ///< of a large expression: what refine() may put together where this is refused
 };
 
 /// One vector at a time, in source order: the variant of the baseline tier.
@@ -42,6 +43,7 @@ expr::rewrite::RewriteOptions rewriting(const Options& options);
 /// Results of the unguided search, the statically cheapest first, with the judge's guesses.
 struct Extraction {
   std::vector<expr::Expr> found;
+  expr::rewrite::Pieces pieces;
   std::vector<double> guesses;     ///< logarithms of nanoseconds; empty without a judge
   double margin = 0;               ///< the judge's margin
   std::optional<Error> refused;    ///< reason why nothing was searched

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/steps.h"
 #include "jit/expr/simplify.h"
 
@@ -81,6 +83,71 @@ class Descent {
   std::size_t asked_ = 0;
 };
 
+/// Limits of forms made of pieces that are checked: each takes as long as the first did.
+constexpr std::size_t kPieceChecksMax = 24;
+
+/// Puts as many regions of a large expression in their new forms as the policy allows together: halves of the list,
+/// then halves of those that are refused, each with all that were accepted before.
+class Assembly {
+ public:
+  Assembly(const RefineQuestion& q, const expr::rewrite::Pieces& pieces, kir::math::Accuracy accuracy)
+      : q_(q),
+        pieces_(pieces),
+        how_{.policy = q.options.target.policy, .simplify = true, .accuracy = accuracy},
+        renewed_(pieces.count, false) {}
+
+  Result<void> run() { return halves(0, pieces_.count); }
+
+  // Returns what was accepted if it also holds at other points.
+  Result<std::optional<Tried>> confirmed() {
+    if (!accepted_) return std::optional<Tried>();
+    constexpr double kAnyError = std::numeric_limits<double>::infinity();
+    TRY(const equiv::Verdict again, q_.second_looks.ask(accepted_->form.kernel, kAnyError));
+    return again.same() ? std::move(accepted_) : std::optional<Tried>();
+  }
+
+ private:
+  // The pieces from `begin` to before `end` are refused together: tries each half.
+  Result<void> halves(std::size_t begin, std::size_t end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (end - begin < 2) return {};
+    for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
+      TRY(const bool held, add(from, to));
+      if (!held) TRY_VOID(halves(from, to));
+    }
+    return {};
+  }
+
+  Result<bool> add(std::size_t begin, std::size_t end) {
+    if (asked_++ >= kPieceChecksMax) return true;  // no more halves
+    std::vector<bool> renewed = renewed_;
+    std::fill(renewed.begin() + static_cast<std::ptrdiff_t>(begin), renewed.begin() + static_cast<std::ptrdiff_t>(end),
+              true);
+    const std::optional<expr::Expr> made = pieces_.form(renewed);
+    if (!made) return false;
+    expr::Expr form = expr::simplify(*made, how_);
+    expr::LowerOptions how = how_;
+    how.simplify = false;
+    auto kernel = expr::lower(form, how);
+    if (!kernel.ok()) return false;
+    keep_totals(q_.tried[0].form.kernel, *kernel);
+    TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &*q_.tried[0].prepared));
+    q_.passes.report(Stage::lower, asked_, kPieceChecksMax);
+    if (!prepared.meaning.same()) return false;
+    renewed_ = std::move(renewed);
+    accepted_ = Tried{.form = {"careful", std::move(kernel).value(), false, std::move(form), how},
+                      .prepared = std::move(prepared)};
+    return true;
+  }
+
+  const RefineQuestion& q_;
+  const expr::rewrite::Pieces& pieces_;
+  expr::LowerOptions how_;
+  std::vector<bool> renewed_;  ///< the pieces that were accepted
+  std::optional<Tried> accepted_;
+  std::size_t asked_ = 0;
+};
+
 /// Returns the cheapest form that holds, or null. The unrewritten one is `source`.
 const Form* cheapest(const RefineQuestion& q, const Form& source) {
   const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
@@ -98,20 +165,46 @@ const Form* cheapest(const RefineQuestion& q, const Form& source) {
 
 }  // namespace
 
+namespace {
+
+/// Returns what `attempt` has found, however far it came.
+template <class Attempt>
+Result<std::optional<Tried>> end_of(Attempt& attempt) {
+  const auto end = attempt.run();
+  if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
+  auto found = attempt.confirmed();
+  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Tried>();
+  return found;
+}
+
+/// For an expression that was searched by regions, whose single steps are too many.
+Result<std::optional<Tried>> refine_pieces(const RefineQuestion& question) {
+  using kir::math::Accuracy;
+  const auto pieced = std::find_if(question.tried.begin(), question.tried.end(),
+                                   [](const Tried& t) { return t.form.pieces.count > 1; });
+  const bool found = std::any_of(question.tried.begin(), question.tried.end(),
+                                 [](const Tried& t) { return t.form.pieces.count > 0 && t.holds(); });
+  if (pieced == question.tried.end() || found) return std::optional<Tried>();
+  const bool less_accurate = std::any_of(question.tried.begin(), question.tried.end(), [](const Tried& t) {
+    return t.holds() && !t.form.keeps_roundings && t.form.how.accuracy == Accuracy::ulp4;
+  });
+  Assembly assembly(question, pieced->form.pieces, less_accurate ? Accuracy::ulp4 : Accuracy::ulp1);
+  return end_of(assembly);
+}
+
+}  // namespace
+
 Result<std::optional<Tried>> refine(const RefineQuestion& question) {
   const bool may_round = question.options.target.policy.kind != expr::PolicyKind::exact;
   const bool all =
       std::all_of(question.tried.begin(), question.tried.end(), [](const Tried& t) { return t.prepared.has_value(); });
   if (!may_round || question.checker.unexplored() || !all) return std::optional<Tried>();
+  if (expr::rewrite::inner_nodes(question.source) > expr::rewrite::kWholeNodesMax) return refine_pieces(question);
   const Form source{"source", {}, true, question.source, unrewritten(question.options.target.policy)};
   const Form* start = cheapest(question, source);
   if (start == nullptr) return std::optional<Tried>();
   Descent descent(question, *start);
-  const auto end = descent.run();
-  if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
-  auto found = descent.confirmed();
-  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Tried>();
-  return found;
+  return end_of(descent);
 }
 
 }  // namespace trident::pipeline

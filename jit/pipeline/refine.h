@@ -1,5 +1,8 @@
 // Small steps where large ones are refused: from the cheapest form that holds on, one instance of a rule at a time,
 // each step checked before the next. Few changed roundings keep most of the source's errors, and so its policy.
+//
+// A large expression has too many single steps. Where its form as a whole was refused, the regions that were searched
+// (jit/expr/rewrite/regions.h) are put in their new forms by halves, each time with those that were accepted before.
 #pragma once
 
 #include <optional>

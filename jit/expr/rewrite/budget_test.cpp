@@ -124,7 +124,7 @@ TEST(Budget, NoPartOfTheSearchGoesOnWhenItIsLate) {
   RewriteOptions options;
   options.policy.kind = PolicyKind::fast;
   options.keep = 1;
-  options.budget = {.nodes = 2'000, .nanoseconds = 0, .graph_nodes = 2'000, .cancelled = &cancelled};
+  options.budget = {.nodes = 2'000, .nanoseconds = 0, .graph_nodes = 4'000, .cancelled = &cancelled};
   int long_ones = 0;
   for (const Hard& hard : hard_inputs()) {
     const auto source = parse_infix(hard.text);

@@ -33,6 +33,9 @@ class Language {
   void promise_nonzero(std::size_t variable) { facts_[variable].nonzero = true; }
   /// Lets the variable be infinite or NaN again, whatever `finite` said.
   void forget(std::size_t variable);
+  [[nodiscard]] std::size_t size() const { return facts_.size(); }
+  /// Adds a variable of which `facts` are known.
+  void add_variable(const egraph::Facts& facts) { facts_.push_back(facts); }
 
  private:
   static egraph::Facts facts(const void* self, const egraph::ENode& node,

@@ -11,6 +11,7 @@
 #include "jit/expr/rewrite/collect.h"
 #include "jit/expr/rewrite/fixed_parts.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/special_values.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
@@ -243,32 +244,38 @@ bool has_time_to_begin(const Expr& from, const egraph::SearchBudget& budget) {
   return budget.nanoseconds == 0 || (kBeginNs + kFormNs) * from.nodes.size() < budget.nanoseconds;
 }
 
-/// Adds the forms found that are not the source itself and compute with no infinities that it does not have. Only the
-/// first is made when the time is up.
+/// Makes an expression of a term that was found for `source`, or for its open parts; none where it would compute with
+/// constants that do not survive, or infinities that the source does not have.
+std::optional<Expr> form_of(const egraph::Term& term, const Expr& source, const FixedParts* parts, bool may_overflow) {
+  if (!keeps_constants(term) || (!may_overflow && overflows(term))) return std::nullopt;
+  std::optional<Expr> form = to_expr(term, parts != nullptr ? parts->open() : source);
+  if (parts != nullptr) form = parts->close(*form);
+  if (!form) return std::nullopt;
+  drop_unused(*form);
+  if (!check(*form).ok() || !same_shapes(source, *form)) return std::nullopt;
+  return form;
+}
+
+/// Adds the forms found that are not the source itself. Only the first is made when the time is up.
 void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& term, const egraph::SearchResult& found,
                std::uint64_t late_ns, std::vector<Expr>& forms) {
   const std::vector<std::byte> original = canonical_bytes(source);
   const bool may_overflow = overflows(term);
   for (const egraph::Term& t : found.terms) {
     if (!forms.empty() && egraph::thread_cpu_ns() >= late_ns) return;
-    if (!keeps_constants(t) || (!may_overflow && overflows(t))) continue;
-    std::optional<Expr> form = to_expr(t, parts != nullptr ? parts->open() : source);
-    if (parts != nullptr) form = parts->close(*form);
-    if (!form) continue;
-    drop_unused(*form);
-    if (!check(*form).ok() || canonical_bytes(*form) == original || !same_shapes(source, *form)) continue;
-    forms.push_back(std::move(*form));
+    std::optional<Expr> form = form_of(t, source, parts, may_overflow);
+    if (form && canonical_bytes(*form) != original) forms.push_back(std::move(*form));
   }
 }
 
 /// Returns the nodes that a search over the reals must leave alone; null if there are none.
-std::unique_ptr<const FixedParts> fixed_parts(const Expr& source, const Policy& policy) {
+std::shared_ptr<const FixedParts> fixed_parts(const Expr& source, const Policy& policy) {
   if (policy.kind == PolicyKind::exact) return nullptr;
   std::vector<bool> fixed = special_values(source).nodes;
   const std::vector<bool> casts = casts_read_in_f64(source);
   for (std::size_t i = 0; i < fixed.size(); ++i) fixed[i] = fixed[i] || casts[i];
   const bool any = std::find(fixed.begin(), fixed.end(), true) != fixed.end();
-  return any ? std::make_unique<const FixedParts>(source, std::move(fixed)) : nullptr;
+  return any ? std::make_shared<const FixedParts>(source, std::move(fixed)) : nullptr;
 }
 
 }  // namespace
@@ -296,14 +303,15 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
     if (options.explain) explain_start(source, rules.differentiating_space(), rules.set(), *start, result);
     search.budget = egraph::rest_of(search.budget, start->found.stats);
   }
-  const Expr& from = start ? start->expr : source;
+  const auto kept = std::make_shared<const Expr>(start ? start->expr : source);
+  const Expr& from = *kept;
   if (!has_time_to_begin(from, search.budget) && !options.explain && !options.look) {
-    if (start) result.stats = start->found.stats, result.forms.push_back(std::move(start->expr));
+    if (start) result.stats = start->found.stats, result.forms.push_back(from);
     result.stats.stop = egraph::Stop::time;
     return result;
   }
   const std::uint64_t began = egraph::thread_cpu_ns();
-  const std::unique_ptr<const FixedParts> parts = fixed_parts(from, options.policy);
+  const std::shared_ptr<const FixedParts> parts = fixed_parts(from, options.policy);
   std::optional<const Rules> of_parts;
   if (parts) of_parts.emplace(parts->open(), options, source.variables.size());
   const egraph::SearchSpace& space = of_parts ? of_parts->space() : rules.space();
@@ -322,12 +330,24 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   const std::uint64_t aside_ns = before_ns + std::min(all_forms_ns, std::max(2 * form_ns, total_ns / 8));
   const std::uint64_t late_ns = total_ns == 0 ? ~std::uint64_t{0} : began + total_ns - std::min(form_ns, total_ns);
   if (total_ns != 0) search.budget.nanoseconds -= std::min(aside_ns, total_ns / 2);
-  egraph::SearchResult found = egraph::search(space, term, search);
+  const Language& language = of_parts ? of_parts->language() : rules.language();
+  const bool whole = search.explain || search.look || search.strategy == egraph::Strategy::saturate ||
+                     inner_nodes(searched) <= kWholeNodesMax;
+  RegionResult by_regions;
+  if (!whole) by_regions = search_by_regions(space, language, term, search);
+  const egraph::SearchResult found = whole ? egraph::search(space, term, search) : std::move(by_regions.found);
   const std::uint64_t found_at = egraph::thread_cpu_ns();
   result.stats = found.stats;
   if (start) result.stats.add(start->found.stats);
   add_forms(source, parts.get(), term, found, late_ns, result.forms);
   if (start && result.forms.empty()) result.forms.push_back(from);
+  if (by_regions.pieces.count > 0) {
+    const auto form = [kept, parts, term_of = std::move(by_regions.pieces.term),
+                       may_overflow = overflows(term)](const std::vector<bool>& renewed) {
+      return form_of(term_of(renewed), *kept, parts.get(), may_overflow);
+    };
+    result.pieces = {by_regions.pieces.count, form};
+  }
   result.stats.nanoseconds += before_ns + egraph::thread_cpu_ns() - found_at;
   if (options.explain) explain(from, parts.get(), space, rules.set(), found, result);
   return result;

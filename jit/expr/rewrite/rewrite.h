@@ -55,8 +55,16 @@ struct DerivationStep {
   Expr sides;        ///< over the source's variables; the outputs "left" and "right" are equal
 };
 
+/// A large expression, which was searched by regions: in how many of them something cheaper was found, and the
+/// expression with some of these in their new form; none where the parts do not fit together.
+struct Pieces {
+  std::size_t count = 0;
+  std::function<std::optional<Expr>(const std::vector<bool>& renewed)> form;
+};
+
 struct Rewritten {
-  std::vector<Expr> forms;    ///< the statically cheapest first; without those equal to the source
+  std::vector<Expr> forms;  ///< the statically cheapest first; without those equal to the source
+  Pieces pieces;
   egraph::SearchStats stats;  ///< of the graph that differentiates and the search together
   Differentiated differentiated = Differentiated::none;
   /// RewriteOptions::explain: instances of rules that together show that the first form equals the source, by replacing
@@ -76,6 +84,7 @@ class Rules {
   Rules& operator=(const Rules&) = delete;
   [[nodiscard]] const RuleSet& set() const { return set_; }
   [[nodiscard]] const egraph::SearchSpace& space() const { return space_; }
+  [[nodiscard]] const Language& language() const { return language_; }
   /// Returns the search space of the graph that differentiates.
   [[nodiscard]] egraph::SearchSpace differentiating_space() const;
 
