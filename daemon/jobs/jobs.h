@@ -10,8 +10,8 @@
 // is cached.
 //
 // A baseline goes out before it is checked if its order allows that, else as soon as it was found right; the optimise
-// job checks it first. That job may send one interim image before its outcome, for a search that goes on (no worker
-// does yet). Where there is no such job, or it was lost or cut short before that, a check alone follows, which no limit
+// job checks it first. That job may send one interim image before its outcome: a large expression is searched for
+// seconds. Where there is no such job, or it was lost or cut short before that, a check alone follows, which no limit
 // drops: no flight ends with a baseline that nobody has looked at. One whose check gives no answer three times is
 // revoked like one that is wrong.
 //

@@ -44,8 +44,18 @@ bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   return front.send(response, tail_of(compiled->image));
 }
 
-bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
-                    const pipeline::Options& options) {
+void send_interim(RequestSocket& front, std::uint64_t ticket, const pipeline::Interim& interim) {
+  ResponseHeader response;
+  response.ticket = ticket;
+  response.kind = Kind::interim;
+  response.baseline_checked = 1;
+  response.baseline_ns = interim.baseline_ns;
+  response.winner_ns = interim.winner_ns;
+  front.send(response, tail_of(interim.image));
+}
+
+bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work, pipeline::Options options) {
+  options.interim = [&](const pipeline::Interim& interim) { send_interim(front, ticket, interim); };
   std::uint64_t next_progress_ns = 0;
   std::optional<Stage> last_stage;
   const auto on_progress = [&](const pipeline::Progress& progress) {

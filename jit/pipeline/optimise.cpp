@@ -8,6 +8,7 @@
 
 #include "jit/equiv/checker.h"
 #include "jit/equiv/parts.h"
+#include "jit/expr/rewrite/regions.h"
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
@@ -29,6 +30,10 @@ constexpr std::uint64_t kCheckOnlyPoints = 2048;
 /// Limits variants of a form with the source's roundings if a bolder one means the same: it rarely wins
 /// then. But it may: fewer operations are not less work where products and sums have pipes of their own.
 constexpr std::size_t kSourceVariants = 5;
+
+/// The interim kernel is the best of so many variants, found in a part of the time of a tournament.
+constexpr std::size_t kInterimVariants = 3;
+constexpr std::uint64_t kInterimShare = 4;
 
 /// Returns the meaning of a form that is not checked.
 equiv::Checker::Prepared refused(const char* why) {
@@ -84,7 +89,8 @@ class Optimisation {
   [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first.
-  Result<judge::Verdict> judge_candidates();
+  Result<judge::Verdict> judge_candidates(std::uint64_t cpu_ns);
+  [[nodiscard]] std::uint64_t tournament_ns() const { return size_of_call().tournament_ns(); }
 
   [[nodiscard]] std::string print_ratios(const judge::Verdict&) const {
     return pipeline::print_ratios(tried_, candidates_);
@@ -120,6 +126,10 @@ class Optimisation {
   // other checks.
   Result<bool> check_unrewritten();
 
+  // Offers the fastest variant of the source's own code while a large expression is searched; returns whether the
+  // baseline survives being timed.
+  Result<bool> offer_interim();
+
   // Checks the other forms, as long as there is time.
   Result<void> check_rewritten();
   Result<equiv::Checker::Prepared> meaning_of(const Form& form);
@@ -127,6 +137,8 @@ class Optimisation {
   // Lists sound forms, the boldest first.
   [[nodiscard]] std::vector<Sound> sound_forms() const;
   Result<void> emit(std::size_t form, const codegen::Variant& variant);
+  // Emits unless there is such a candidate; records why it cannot be emitted.
+  Result<void> try_to_emit(std::size_t form, const codegen::Variant& variant);
   Result<void> check_baseline();
   Result<void> check_code(Candidate& c, equiv::Effort effort);
 
@@ -138,7 +150,8 @@ class Optimisation {
   [[nodiscard]] CallSize size_of_call() const { return call_size(source_, signature_, options_.target.elements); }
 
   void baseline_died(const judge::Verdict& verdict, std::uint64_t elements);
-  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants, const judge::Workload& workload);
+  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants, const judge::Workload& workload,
+                                         std::uint64_t cpu_ns);
 
   void report_candidates() {
     result.candidates.insert(result.candidates.end(), passes_.given_up().begin(), passes_.given_up().end());
@@ -172,6 +185,11 @@ Result<bool> Optimisation::check_forms() {
   TRY(result.baseline_checked, check_unrewritten());
   passes_.set_baseline_checked(result.baseline_checked);
   if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
+  if (options_.interim && expr::rewrite::inner_nodes(source_) > expr::rewrite::kWholeNodesMax) {
+    const auto survives = offer_interim();
+    if (!survives.ok() && survives.error().code != ErrorCode::kCancelled) return survives.error();
+    if (survives.ok() && !*survives) return false;
+  }
   TRY_VOID(check_rewritten());
   return true;
 }
@@ -192,10 +210,7 @@ Result<std::size_t> Optimisation::emit_candidates() {
     for (const Sound& s : sound) {
       if (rank >= s.variants.size() || passes_.spent()) continue;
       const codegen::Variant& variant = s.variants[rank];
-      if (!wanted(variant) || (s.form == 0 && variant == kBaselineVariant)) continue;
-      const auto emitted = emit(s.form, variant);
-      if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
-      if (!emitted.ok()) passes_.give_up(tried_[s.form].form.name + ", " + print(variant), emitted.error());
+      if (wanted(variant)) TRY_VOID(try_to_emit(s.form, variant));
     }
     passes_.report(Stage::emit, rank + 1, ranks);
   }
@@ -206,27 +221,27 @@ Result<std::size_t> Optimisation::check_candidates() {
   // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
   const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
   check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
-  std::size_t sound = 1;
   for (std::size_t i = 1; i < candidates_.size(); ++i) {
     Candidate& c = candidates_[i];
+    if (c.checked) continue;
     bool& known = tried_[c.form].code_checked;
     const auto checked = check_code(c, known ? equiv::Effort::brief : equiv::Effort::full);
     known = true;
     if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
     if (!checked.ok()) break;  // the ones checked so far go on to the judge
-    sound += c.verdict.same() ? 1 : 0;
     passes_.report(Stage::equiv, i + 1, candidates_.size());
   }
-  return sound;
+  return static_cast<std::size_t>(
+      std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.holds(); }));
 }
 
-Result<judge::Verdict> Optimisation::judge_candidates() {
+Result<judge::Verdict> Optimisation::judge_candidates(std::uint64_t cpu_ns) {
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
   for (;;) {
     std::vector<std::size_t> entrants;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].holds()) entrants.push_back(i);
-    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload()));
+    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload(), cpu_ns));
     if (!verdict.incumbent_ran()) {
       baseline_died(verdict, call.workload().elements);
       return verdict;
@@ -306,6 +321,20 @@ Result<bool> Optimisation::check_unrewritten() {
   return candidates_[0].verdict.same();
 }
 
+Result<bool> Optimisation::offer_interim() {
+  const Form& source = tried_[0].form;
+  const auto variants =
+      codegen::variants(source.kernel, options_.target.isa, divider_of(options_.target.isa, options_.search));
+  for (std::size_t i = 0; i < std::min(variants.size(), kInterimVariants); ++i)
+    if (wanted(variants[i])) TRY_VOID(try_to_emit(0, variants[i]));
+  for (Candidate& c : candidates_)
+    if (!c.checked) TRY_VOID(check_code(c, equiv::Effort::brief));
+  TRY(const judge::Verdict verdict, judge_candidates(tournament_ns() / kInterimShare));
+  if (verdict.incumbent_ran() && verdict.gain)
+    options_.interim({candidates_[verdict.winner].image, verdict.incumbent_ns, verdict.winner_ns});
+  return verdict.incumbent_ran();
+}
+
 Result<void> Optimisation::check_rewritten() {
   for (std::size_t f = 1; f < tried_.size(); ++f) {
     Tried& one = tried_[f];
@@ -342,6 +371,15 @@ std::vector<Optimisation::Sound> Optimisation::sound_forms() const {
     sound.push_back({f, std::move(variants)});
   }
   return sound;
+}
+
+Result<void> Optimisation::try_to_emit(std::size_t form, const codegen::Variant& variant) {
+  const auto is_same = [&](const Candidate& c) { return c.form == form && c.variant == variant; };
+  if (std::any_of(candidates_.begin(), candidates_.end(), is_same)) return {};
+  const auto emitted = emit(form, variant);
+  if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
+  if (!emitted.ok()) passes_.give_up(tried_[form].form.name + ", " + print(variant), emitted.error());
+  return {};
 }
 
 Result<void> Optimisation::emit(std::size_t form, const codegen::Variant& variant) {
@@ -400,11 +438,11 @@ void Optimisation::baseline_died(const judge::Verdict& verdict, std::uint64_t el
 }
 
 Result<judge::Verdict> Optimisation::hold_tournament(const std::vector<std::size_t>& entrants,
-                                                     const judge::Workload& workload) {
+                                                     const judge::Workload& workload, std::uint64_t cpu_ns) {
   std::vector<const image::Mapped*> contestants;
   for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
   judge::TournamentRules rules;
-  rules.cpu_ns = std::min(size_of_call().tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
+  rules.cpu_ns = std::min(cpu_ns, std::max<std::uint64_t>(passes_.left_ns(), 1));
   rules.cancelled = [this] { return passes_.spent(); };
   rules.progress = [this](std::size_t done, std::size_t total, double best) {
     passes_.report(Stage::judge, done, total, best);
@@ -447,9 +485,9 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
       "equiv", [&] { return o.check_candidates(); }, [&](std::size_t n) { return o.print_verdicts(n); }));
 
   // The fastest of the rest is known, and whether it beats the baseline by more than the noise.
-  TRY(const judge::Verdict verdict,
-      passes.run(
-          "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
+  TRY(const judge::Verdict verdict, passes.run(
+                                        "judge", [&] { return o.judge_candidates(o.tournament_ns()); },
+                                        [&](const judge::Verdict& v) { return o.print_ratios(v); }));
   if (options.trace.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
   return {};

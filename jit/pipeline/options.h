@@ -67,6 +67,12 @@ struct Trace {
   std::function<void(std::string_view pass, std::string_view text)> dump{};
 };
 
+/// A checked kernel that is faster than the baseline, while the search for the best one goes on.
+struct Interim {
+  const image::ImageBytes& image;
+  double baseline_ns = 0, winner_ns = 0;  ///< per call of Target::elements
+};
+
 struct Options {
   Target target{};
   Budget budget{};
@@ -74,6 +80,8 @@ struct Options {
   Trace trace{};
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not repeat it
   std::optional<image::Key> key{};  ///< expr_key() of these options, if the caller has made it
+  /// Called at most once, for a large expression, whose search takes seconds; empty: nobody wants it.
+  std::function<void(const Interim&)> interim{};
 };
 
 /// Returns Search::costs if they are for `isa`; else null.

@@ -247,6 +247,31 @@ TEST(Forms, ATotalThatIsAConstantIsOneElement) {
   EXPECT_TRUE(constant) << print(*made);
 }
 
+// 160 operations that wait for each other: two vectors at a time take little longer than one.
+TEST(Optimise, AnInterimKernelOfALargeExpressionIsRight) {
+  std::string text = "t0 = x";
+  for (int i = 0; i < 80; ++i)
+    text += "; t" + std::to_string(i + 1) + " = t" + std::to_string(i) + "*x + 0." + std::to_string(i + 1);
+  const auto large = parsed(text + "; t80", Type::f32, {{"x", Type::f32, expr::VariableKind::array, 0, 0.9}});
+  const auto small = parsed(kText, Type::f32, ranged(Type::f32));
+  for (const codegen::Isa isa : host_isas()) {
+    int offered = 0;
+    Options options{.target = {.isa = isa}, .trace = {.stop_after = "meaning"}};
+    options.interim = [&](const Interim& interim) {
+      ++offered;
+      EXPECT_LT(interim.winner_ns, interim.baseline_ns);
+      auto baseline = compile_baseline(large, options);
+      ASSERT_TRUE(baseline.ok());
+      baseline->image = interim.image;  // the same kernel in another shape of the loop
+      expect_right_code(large, *baseline, isa);
+    };
+    ASSERT_TRUE(optimise(large, options).ok());
+    EXPECT_EQ(offered, 1);
+    ASSERT_TRUE(optimise(small, options).ok());
+    EXPECT_EQ(offered, 1) << "its search takes no time";
+  }
+}
+
 TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   for (const codegen::Isa isa : host_isas()) {
     const auto e = parsed(kText, Type::f32, ranged(Type::f32));
