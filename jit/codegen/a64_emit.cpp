@@ -38,7 +38,8 @@ std::uint32_t A64Emitter::assign_pointers(std::span<const Block* const> blocks, 
     }
   constexpr std::array<std::uint8_t, 12> kFree = {0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   constexpr std::array<std::uint8_t, 10> kCalleeSaved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28};
-  std::size_t taken = 0;
+  std::size_t taken = kernel_.exit.valid() ? 1 : 0;  // the first one holds the result
+  static_assert(kFree[0] == a64_gpr::kResult);
   std::uint32_t frame = frame_offset;
   for (Pointer& pointer : pointers_) {
     if (!pointer.used) continue;
@@ -208,6 +209,7 @@ void A64Emitter::pseudo(const MInst& m, const Placed& p) {
     check(assembler_.str(a64::x(a64_gpr::kCount), memory(m.mem, 8)));
     return;
   }
+  if (static_cast<A64Pseudo>(m.op) == A64Pseudo::leave_if) return leave_if(m, p);
   const std::uint8_t lane_bytes = f_[m.def].lane_bytes;
   const a64::Vec def = lanes(p.def, m.def_width, lane_bytes);
   switch (static_cast<A64Pseudo>(m.op)) {
@@ -238,10 +240,21 @@ void A64Emitter::pseudo(const MInst& m, const Placed& p) {
                             : assembler_.emit(Inst::kIdDup_v, def, a64::x(a64_gpr::kScratch)));
       return;
     case A64Pseudo::gather: return gather(m, p);
-    case A64Pseudo::save_count: break;
+    case A64Pseudo::save_count:
+    case A64Pseudo::leave_if: break;
     case A64Pseudo::lookup: return lookup(m, p);
   }
   CHECK(false);
+}
+
+void A64Emitter::leave_if(const MInst& m, const Placed& p) {
+  const a64::VecV mask(machine_register(p.use[0]));
+  const a64::GpX bits = a64::x(a64_gpr::kScratch);
+  if (m.imm == 4)
+    check(assembler_.fmov(bits.w(), mask.s()));
+  else
+    check(assembler_.fmov(bits, mask.d()));
+  check(m.imm == 4 ? assembler_.cbnz(bits.w(), exit_) : assembler_.cbnz(bits, exit_));
 }
 
 /// Looks up lane by lane through general registers. Indices are taken modulo the size: no read outside the table.

@@ -14,7 +14,8 @@ namespace trident::codegen {
 
 /// General registers by purpose. x18 belongs to the platform; x29 and x30 keep the caller's frame.
 namespace a64_gpr {
-inline constexpr std::uint8_t kCount = 1;  // n, then the elements left
+inline constexpr std::uint8_t kResult = 0;  // of kernels with an exit: n, in the end the elements that are done
+inline constexpr std::uint8_t kCount = 1;   // n, then the elements left
 inline constexpr std::uint8_t kInputs = 2;
 inline constexpr std::uint8_t kOutputs = 3;
 inline constexpr std::uint8_t kParams = 4;
@@ -36,6 +37,8 @@ class A64Emitter {
   void advance_pointers(std::uint32_t elements, bool partials);
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
+  /// Sets where the exits of the blocks that follow go.
+  void set_exit(const asmjit::Label& exit) { exit_ = exit; }
 
   /// Returns the callee-saved registers in use: x19.., and those among v8 to v15 that `placed` and the globals use.
   [[nodiscard]] std::span<const std::uint8_t> saved_general() const { return {saved_.data(), saved_count_}; }
@@ -70,6 +73,7 @@ class A64Emitter {
   void pseudo(const MInst& inst, const Placed& placed);
   void gather(const MInst& inst, const Placed& placed);
   void lookup(const MInst& inst, const Placed& placed);
+  void leave_if(const MInst& inst, const Placed& placed);
   void move_memory(bool is_load, std::uint8_t reg, std::uint8_t width, const MemRef& ref);
   void load(const Placed& placed);
   void check(asmjit::Error error) { failed_ |= error != asmjit::kErrorOk; }
@@ -79,7 +83,7 @@ class A64Emitter {
   const Function& f_;
   asmjit::CodeHolder code_;
   asmjit::a64::Assembler assembler_;
-  asmjit::Label pool_;
+  asmjit::Label pool_, exit_;
   bool all_registers_ = false;
   bool failed_ = false;
   std::pmr::vector<Pointer> pointers_;  ///< inputs, outputs, partial results

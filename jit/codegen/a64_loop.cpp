@@ -6,6 +6,7 @@
 //   main loop    `vectors` vectors a step, while that many elements are left
 //   parking      partial results to the frame
 //   tail         one element at a time
+//   exit         where a kernel with an exit goes from the loops; it returns how many elements are done
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; ret
 // set the standard environment; call the kernel past its environment check; restore the caller's; ret
@@ -115,6 +116,7 @@ class KernelEmitter {
   void enter() {
     a64::Assembler& a = emitter_->assembler();
     a.embedUInt32(kBtiC);
+    if (kernel_.exit.valid()) a.mov(a64::x(a64_gpr::kResult), a64::x(a64_gpr::kCount));
     if (!kernel_.has_scalar_output()) {  // no elements, no work: the tables may be null
       const asmjit::Label some = a.newLabel();
       a.cbnz(a64::x1, some);
@@ -133,21 +135,7 @@ class KernelEmitter {
     a.bind(standard_environment_);
   }
 
-  void change_environment() {
-    a64::Assembler& a = emitter_->assembler();
-    const a64::GpX found = a64::x(a64_gpr::kScratch);
-    a.bind(other_environment_);
-    a.stp(a64::x30, found, a64::ptr_pre(a64::sp, -16));
-    unwind_.def_cfa(emitter_->offset(), kDwarfStack, 16);
-    unwind_.saved(emitter_->offset(), kDwarfLink, 16);
-    a.msr(a64::Predicate::SysReg::kFPCR, a64::xzr);
-    a.bl(standard_environment_);
-    a.ldp(a64::x30, found, a64::ptr_post(a64::sp, 16));
-    unwind_.restored(emitter_->offset(), kDwarfLink);
-    unwind_.def_cfa(emitter_->offset(), kDwarfStack, 0);
-    a.msr(a64::Predicate::SysReg::kFPCR, found);
-    a.ret(a64::x30);
-  }
+  void change_environment();
 
   void make_room() {
     a64::Assembler& a = emitter_->assembler();
@@ -219,10 +207,12 @@ class KernelEmitter {
     const a64::GpX count = a64::x(a64_gpr::kCount);
     const std::uint32_t step = vectors_ * target_.lanes;
     const asmjit::Label top = a.newLabel(), rest = a.newLabel(), tail = a.newLabel(), done = a.newLabel();
+    const asmjit::Label main_exit = a.newLabel(), tail_exit = a.newLabel();
     // count runs `step` ahead: negative means that fewer than a step are left.
     a.subs(count, count, step);
     a.b_lo(rest);
     a.bind(top);
+    emitter_->set_exit(main_exit);
     emitter_->block(main_.block, main_.placed);
     emitter_->advance_pointers(step, false);
     a.subs(count, count, step);
@@ -234,12 +224,16 @@ class KernelEmitter {
     a.b_eq(done);
     emitter_->point_at_partials();
     a.bind(tail);
+    emitter_->set_exit(tail_exit);
     emitter_->block(tail_.block, tail_.placed);
     emitter_->advance_pointers(1, true);
     a.subs(count, count, 1);
     a.b_ne(tail);
     a.bind(done);
+    if (kernel_.exit.valid()) exits(main_exit, tail_exit, step);
   }
+
+  void exits(const asmjit::Label& main_exit, const asmjit::Label& tail_exit, std::uint32_t step);
 
   Result<MachineCode> finish() {
     code_.code_size = emitter_->offset();
@@ -273,6 +267,35 @@ class KernelEmitter {
   std::uint32_t saved_bytes_ = 0, frame_bytes_ = 0;
   MachineCode code_;
 };
+
+/// Emits what follows an exit: takes the elements left from n. In the main loop their count runs a step ahead.
+void KernelEmitter::exits(const asmjit::Label& main_exit, const asmjit::Label& tail_exit, std::uint32_t step) {
+  a64::Assembler& a = emitter_->assembler();
+  const a64::GpX count = a64::x(a64_gpr::kCount), result = a64::x(a64_gpr::kResult);
+  const asmjit::Label over = a.newLabel();
+  a.b(over);
+  a.bind(main_exit);
+  a.add(count, count, step);
+  a.bind(tail_exit);
+  a.sub(result, result, count);
+  a.bind(over);
+}
+
+void KernelEmitter::change_environment() {
+  a64::Assembler& a = emitter_->assembler();
+  const a64::GpX found = a64::x(a64_gpr::kScratch);
+  a.bind(other_environment_);
+  a.stp(a64::x30, found, a64::ptr_pre(a64::sp, -16));
+  unwind_.def_cfa(emitter_->offset(), kDwarfStack, 16);
+  unwind_.saved(emitter_->offset(), kDwarfLink, 16);
+  a.msr(a64::Predicate::SysReg::kFPCR, a64::xzr);
+  a.bl(standard_environment_);
+  a.ldp(a64::x30, found, a64::ptr_post(a64::sp, 16));
+  unwind_.restored(emitter_->offset(), kDwarfLink);
+  unwind_.def_cfa(emitter_->offset(), kDwarfStack, 0);
+  a.msr(a64::Predicate::SysReg::kFPCR, found);
+  a.ret(a64::x30);
+}
 
 }  // namespace
 

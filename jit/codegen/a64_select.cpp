@@ -18,6 +18,7 @@ namespace {
 std::vector<bool> live_values(const kir::Kernel& kernel) {
   std::vector<bool> live(kernel.insts.size());
   for (const kir::Output& output : kernel.outputs) live[output.value.index] = true;
+  if (kernel.exit.valid()) live[kernel.exit.index] = true;
   for (std::size_t i = kernel.insts.size(); i-- > 0;) {
     if (!live[i]) continue;
     for (const kir::Value v : {kernel.insts[i].a, kernel.insts[i].b, kernel.insts[i].c})
@@ -52,6 +53,7 @@ A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Fun
       reductions_(function.arena),
       partials_(function.arena),
       parked_(function.arena),
+      held_stores_(function.arena),
       constants_(function.arena) {
   const std::vector<bool> live = live_values(kernel);
   live_.assign(live.begin(), live.end());
@@ -235,17 +237,48 @@ void A64Selector::body_copy() {
            .index = static_cast<std::uint16_t>(o),
            .disp = static_cast<std::int32_t>(copy_ * width_)},
           context_ == Context::tail);
+    if (!kernel_.exit.valid()) continue;
+    held_stores_.push_back(block_->insts.back());
+    block_->insts.pop_back();
   }
+}
+
+/// Joins the exit's mask of this copy with that of the copies before.
+VReg A64Selector::join_exits(VReg so_far) {
+  const VReg mask = reg(kernel_.exit);
+  set_type(kernel_.type_of(kernel_.exit));
+  return so_far.valid() ? emit(Inst::kIdOrr_v, {so_far, mask}, 1, a64_form::kBytes) : mask;
+}
+
+/// Leaves the kernel if the mask says so, else stores what waits for that.
+void A64Selector::leave_if(VReg mask) {
+  const bool one_lane = context_ == Context::tail;
+  const std::uint8_t lane_bytes = f_[mask].lane_bytes;
+  if (!one_lane && f_[mask].width == 16) {  // eight bytes that say as much as sixteen
+    width_ = 16, lane_ = 4;
+    mask = emit(Inst::kIdUmaxp_v, {mask, mask}, 2, a64_form::kUseWords);
+  }
+  MInst& inst = push(static_cast<std::uint32_t>(A64Pseudo::leave_if), {mask}, a64_form::kPseudo);
+  f_.vregs.pop_back();  // it has no result
+  inst.def = {};
+  inst.imm = one_lane ? lane_bytes : 0;
+  inst.exits = true;
+  inst.unit = Unit::none;
+  block_->insts.insert(block_->insts.end(), held_stores_.begin(), held_stores_.end());
+  held_stores_.clear();
 }
 
 Block A64Selector::select_body(std::uint32_t copies) {
   Block block(f_.arena);
   start_section(block, Context::body);
   copies_ = copies;
+  VReg exit;
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
     body_copy();
+    if (kernel_.exit.valid()) exit = join_exits(exit);
   }
+  if (kernel_.exit.valid()) leave_if(exit);
   return block;
 }
 
@@ -253,6 +286,7 @@ Block A64Selector::select_tail() {
   Block block(f_.arena);
   start_section(block, Context::tail);
   body_copy();
+  if (kernel_.exit.valid()) leave_if(join_exits({}));
   return block;
 }
 

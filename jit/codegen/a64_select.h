@@ -48,6 +48,7 @@ enum class A64Pseudo : std::uint16_t {
   save_count,  ///< n to the frame at `mem`
   position,    ///< def = the number of the loop's first element in all lanes; n stands at `mem`
   gather,      ///< def = elements of table `mem` at the indices (use 0), 0 where outside; the length is parameter imm
+  leave_if,    ///< leaves the kernel if a lane of the mask is set, or (`imm` is its bytes) the first lane
   lookup,      ///< def = entries of the table at pool offset `mem.disp`; use: indices; imm: log2 of the entries
 };
 
@@ -95,6 +96,8 @@ class A64Selector {
   VReg published(kir::Value v);
   void store(VReg value, const MemRef& to, bool one_lane);
   void body_copy();
+  VReg join_exits(VReg so_far);
+  void leave_if(VReg mask);
   void accumulate(std::size_t reduction);
   VReg combine(std::size_t reduction);
   VReg partial(std::size_t reduction, std::uint32_t copy) const { return partials_[reduction * target_.unit + copy]; }
@@ -146,6 +149,7 @@ class A64Selector {
   std::pmr::vector<kir::Value> reductions_;
   std::pmr::vector<VReg> partials_;
   std::pmr::vector<MemRef> parked_;
+  std::pmr::vector<MInst> held_stores_;  ///< of a kernel with an exit, for behind it
   std::pmr::vector<ConstantKey> constants_;
   bool has_loop_ = false;
   MemRef count_slot_{};           ///< in the frame, for kernels that ask for the element's number

@@ -55,7 +55,9 @@ TEST(A64, EveryOpGivesKnownInstructions) {
 TEST(A64, RandomKernelsGiveKnownInstructions) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed)
     check_listing(
-        testing::random_kernel(seed, {.ops = seed % 10 == 0 ? 400u : 30u, .inputs_max = 12, .tables = seed % 2 == 0}),
+        testing::random_kernel(
+            seed,
+            {.ops = seed % 10 == 0 ? 400u : 30u, .inputs_max = 12, .tables = seed % 2 == 0, .exits = seed % 3 == 0}),
         {.vectors = static_cast<std::uint8_t>(1 + seed % 4)});
 }
 

@@ -48,7 +48,11 @@ struct MachineCode {
   std::uint32_t stores = 0;
 };
 
-/// Emits `kernel` (which must pass kir::check) for `isa`.
+/// The entry of a kernel with an exit: returns how many elements are done.
+using ExitEntry = std::uint64_t (*)(const void* self, std::uint64_t n, const void* const* in, void* const* out,
+                                    const std::uint64_t* params);
+
+/// Emits `kernel` (which must pass kir::check) for `isa`. Code of a kernel with an exit is an ExitEntry.
 /// Errors: Unsupported (an op that the ISA's emitter lacks), LimitExceeded (code too large).
 Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant);
 

@@ -90,6 +90,7 @@ struct MInst {
   std::uint8_t ties = 0;       ///< bit i: `def` may take the register of use i. Not 0: it must take one of them
   std::uint8_t folds = 0;      ///< bit i: use i may be a memory operand (one at a time)
   bool commutes = false;       ///< uses 0 and 1 may change places
+  bool exits = false;          ///< may leave the function here: no output is stored before it, whatever the copy
   bool early_def = false;      ///< `def` is written before the uses are read: no shared register
   Unit unit = Unit::vector;
   std::uint8_t latency = 1;

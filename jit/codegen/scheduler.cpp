@@ -62,11 +62,12 @@ class Scheduler {
     if (!nodes_[from].lazy) ++nodes_[to].waits_for;
   }
 
-  /// Builds the dependencies: values; updates of globals in order; stores after the loads of their copy, since an
-  /// output may be the same array as an input.
+  /// Builds the dependencies: values; updates of globals in order; stores after the exit, and after the loads of their
+  /// copy, since an output may be the same array as an input.
   void build() {
     std::pmr::vector<std::uint32_t> last_reader_of_global(f_.vregs.size(), kNone, f_.arena);
     std::pmr::vector<std::pmr::vector<std::uint32_t>> loads(f_.arena);
+    std::uint32_t exit = kNone;
     for (std::uint32_t i = 0; i < insts_.size(); ++i) {
       const MInst& inst = insts_[i];
       CHECK(inst.mem.place != Place::based && !inst.target.valid());
@@ -92,8 +93,11 @@ class Scheduler {
         if (f_[inst.use[u]].global)
           last_reader_of_global[inst.use[u].index] = i == definer_[inst.use[u].index] ? kNone : i;
       if (loads_array) loads[inst.copy].push_back(i);
-      if (inst.mem.place == Place::output)
+      if (inst.exits) exit = i;
+      if (inst.mem.place == Place::output) {
+        if (exit != kNone) add_edge(exit, i, 0);
         for (const std::uint32_t load : loads[inst.copy]) store_after(load, i);
+      }
     }
     for (std::uint32_t i = static_cast<std::uint32_t>(nodes_.size()); i-- > 0;) {
       nodes_[i].height = insts_[i].latency;
@@ -102,15 +106,7 @@ class Scheduler {
     }
   }
 
-  void store_after(std::uint32_t load, std::uint32_t store) {
-    const Node& node = nodes_[load];
-    if (!node.lazy) return add_edge(load, store, 0);
-    // A lazy load is placed with its first reader, whichever that will be; waiting for one of them is enough.
-    if (node.first_reader == kNone)
-      awaited_.push_back({load, store});
-    else if (node.first_reader != store)
-      add_edge(node.first_reader, store, 0);
-  }
+  void store_after(std::uint32_t load, std::uint32_t store);
 
   std::uint32_t choose() {
     const Pressure now = live_;
@@ -232,6 +228,16 @@ class Scheduler {
   Pressure live_{};
   std::uint32_t cycle_ = 0, issued_ = 0, vector_used_ = 0;
 };
+
+void Scheduler::store_after(std::uint32_t load, std::uint32_t store) {
+  const Node& node = nodes_[load];
+  if (!node.lazy) return add_edge(load, store, 0);
+  // A lazy load is placed with its first reader, whichever that will be; waiting for one of them is enough.
+  if (node.first_reader == kNone)
+    awaited_.push_back({load, store});
+  else if (node.first_reader != store)
+    add_edge(node.first_reader, store, 0);
+}
 
 }  // namespace
 

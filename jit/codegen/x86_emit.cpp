@@ -22,6 +22,7 @@ X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const
       strided_edges_(function.arena),
       pointers_(function.arena) {
   accesses_.reserve(8);
+  if (kernel.exit.valid()) exit_ = assembler_.newLabel();
 }
 
 // --- pointers --------------------------------------------------------------------------------------------------------
@@ -229,6 +230,7 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       return;
     }
     case X86Pseudo::divide_if: return divide_if(m, p);
+    case X86Pseudo::leave_if: return leave_if(m, p);
     case X86Pseudo::scratch: return;
     case X86Pseudo::position: return position(m, p);
     case X86Pseudo::table_bound: return table_bound(m, p);

@@ -50,6 +50,8 @@ class X86Emitter : public X86Writer {
   void set_non_temporal(bool on) { non_temporal_ = on; }
   /// Emits the code that blocks branch to in rare cases; a jump skips it when reached from above.
   void rare_cases();
+  /// Says: kernels that stop at their exit go on here. The index is the number of elements that are done.
+  void bind_exit() { assembler_.bind(exit_); }
 
  private:
   void inst(const MInst& inst, const Placed& placed);
@@ -67,6 +69,7 @@ class X86Emitter : public X86Writer {
     std::uint8_t def, width;
   };
   void divide_if(const MInst& inst, const Placed& placed);
+  void leave_if(const MInst& inst, const Placed& placed);
   // x86_tables.cpp
   void position(const MInst& inst, const Placed& placed);
   void table_bound(const MInst& inst, const Placed& placed);
@@ -102,6 +105,7 @@ class X86Emitter : public X86Writer {
   std::pmr::vector<MaskedAccess> accesses_;
   const std::pmr::vector<X86StridedRead>& strided_reads_;
   std::pmr::vector<StridedEdge> strided_edges_;
+  asmjit::Label exit_;
   bool recording_ = false;
   std::uint32_t recorded_from_ = 0, recorded_to_ = 0;
   std::pmr::vector<std::uint8_t> pointers_;  ///< inputs, then outputs

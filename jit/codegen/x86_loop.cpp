@@ -7,6 +7,7 @@
 //   unit loop    `unit` vectors a step (1, or as many as make 16 elements when there are reductions)
 // tail         the elements left, under masks, once
 //   epilogue     reductions combined, scalar outputs
+//   exit         where a kernel with an exit goes from any loop; rax is the number of elements that are done
 //   undo the frame; vzeroupper; ret
 // set the standard environment; call the kernel past its environment check; restore the caller's; ret
 //   constant pool, 64-byte aligned
@@ -86,7 +87,8 @@ class KernelEmitter {
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
     // Code behind the loop could not return to the copy. With AVX2, partial results in registers cannot be masked.
     copies_tail_ = (target_.avx512 || target_.unit == 1) && !variant.schedule && !variant.non_temporal &&
-                   variant.newton == 0 && vectors_ == target_.unit && !selector_.has_rare_cases();
+                   variant.newton == 0 && vectors_ == target_.unit && !selector_.has_rare_cases() &&
+                   !kernel.exit.valid();
     if (copies_tail_ && !target_.avx512) find_tail_lanes();
   }
 
@@ -137,13 +139,7 @@ class KernelEmitter {
     code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
   }
 
-  void find_tail_lanes() {
-    for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
-      if ((selector_.live_inputs() >> i & 1) != 0 && !kernel_.inputs[i].is_table())
-        tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
-    for (const kir::Output& output : kernel_.outputs)
-      if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
-  }
+  void find_tail_lanes();
 
   [[nodiscard]] bool uses_param_memory() const {
     if (selector_.reads_tables()) return true;
@@ -165,6 +161,7 @@ class KernelEmitter {
     if (selector_.has_loop()) loops();
     emitter_.rare_cases();
     emitter_.block(epilogue_.block, epilogue_.placed);
+    if (kernel_.exit.valid()) exit();
     leave();
     if (uses_floats(kernel_)) change_environment();
   }
@@ -176,10 +173,13 @@ class KernelEmitter {
       const asmjit::Label some = a.newLabel();
       a.test(x86::rsi, x86::rsi);
       a.jnz(some);
+      if (kernel_.exit.valid()) a.xor_(x86::eax, x86::eax);
       a.ret();
       a.bind(some);
     }
   }
+
+  void exit();
 
   // MXCSR belongs to the caller. In a non-standard one the kernel would round, flush or trap differently. A caller with
   // the standard one pays a store and a branch that is never taken.
@@ -310,8 +310,11 @@ class KernelEmitter {
     a.sub(x86::rsi, x86::rax);  // elements left, fewer than a unit
     a.jz(done);
     tail();
+    if (kernel_.exit.valid()) count_tail();
     a.bind(done);
   }
+
+  void count_tail();
 
   /// Emits the `rsi` (1 .. unit - 1) elements from the index on, under masks.
   void tail() {
@@ -452,6 +455,28 @@ class KernelEmitter {
   std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up
   MachineCode code_;
 };
+
+void KernelEmitter::exit() {
+  emitter_.bind_exit();
+  if (variant_.non_temporal) emitter_.assembler().sfence();
+}
+
+/// Adds the tail's elements to the index, which is what a kernel with an exit returns.
+void KernelEmitter::count_tail() {
+  x86::Assembler& a = emitter_.assembler();
+  if (target_.avx512)
+    a.add(x86::rax, x86::rsi);
+  else
+    a.sub(x86::rax, x86::rsi);
+}
+
+void KernelEmitter::find_tail_lanes() {
+  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
+    if ((selector_.live_inputs() >> i & 1) != 0 && !kernel_.inputs[i].is_table())
+      tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
+  for (const kir::Output& output : kernel_.outputs)
+    if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
+}
 
 }  // namespace
 

@@ -37,6 +37,7 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       reductions_(function.arena),
       partials_(function.arena),
       own_constants_(function.arena),
+      held_stores_(function.arena),
       pending_(function.arena),
       bounds_(function.arena),
       rows_(function.arena),
@@ -57,6 +58,7 @@ void X86Selector::analyse() {
     live_[operand.index] |= by_body ? kNeeded | kReadByBody : kNeeded;
     if (by_body && body_uses_[operand.index] < 0xFFFF) ++body_uses_[operand.index];
   };
+  read(kernel_.exit, true);
   for (std::size_t i = kernel_.insts.size(); i-- > 0;) {
     const kir::Inst& inst = kernel_.insts[i];
     if ((live_[i] & kNeeded) == 0) continue;
@@ -168,7 +170,7 @@ VReg X86Selector::emit_imm(std::uint32_t id, std::initializer_list<VReg> uses, s
 
 VReg X86Selector::constant(std::uint64_t bits) {
   if (lane_ == 4) bits &= 0xFFFF'FFFFu;
-  for (const ConstantKey& key : own_constants_)
+  for (const X86Constant& key : own_constants_)
     if (key.bits == bits && key.lane_bytes == lane_) return key.vreg;
   const VReg v = constant_of(bits, lane_);
   own_constants_.push_back({bits, lane_, v});
@@ -325,6 +327,9 @@ void X86Selector::store_output(std::uint32_t output, VReg value, bool one_lane) 
               .disp = static_cast<std::int32_t>(copy_ * target_.lanes * lane_)};
   f_.vregs.pop_back();  // the result that push made room for
   block_->insts.back() = inst;
+  if (!kernel_.exit.valid()) return;
+  held_stores_.push_back(inst);
+  block_->insts.pop_back();
 }
 
 /// Stores and accumulates a value that has just been computed.
@@ -335,7 +340,7 @@ void X86Selector::settle(kir::Value v) {
       continue;
     }
     const VReg value = reg(v);  // an input that is copied to an output is loaded here
-    if (inputs_left_ == 0)
+    if (inputs_left_ == 0 || kernel_.exit.valid())
       store_output(s - 1, value, false);
     else
       pending_.push_back(s - 1);
@@ -370,6 +375,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
   context_ = Context::body;
   masked_ = masked;
   newton_share_ = 0;
+  VReg exit;
   block.insts.reserve(copies * (kernel_.insts.size() + kernel_.outputs.size() + 8));
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
@@ -378,13 +384,18 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     inputs_left_ = body_inputs_;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
-      if (kernel_.insts[i].op != Op::Input) select(kir::Value(i));
+      const bool folds = kir::Value(i) == kernel_.exit && tests_negation();
+      if (kernel_.insts[i].op != Op::Input && !folds) select(kir::Value(i));
       if (settlers_[i] != 0) settle(kir::Value(i));
     }
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i)
       if (kernel_.insts[i].section != Section::body && settlers_[i] != 0) settle(kir::Value(i));
     CHECK(pending_.empty());
+    if (kernel_.exit.valid()) exit = join_exits(exit);
   }
+  if (kernel_.exit.valid()) leave_if(exit);
+  block.insts.insert(block.insts.end(), held_stores_.begin(), held_stores_.end());
+  held_stores_.clear();
   copy_ = 0;
   masked_ = false;
   return block;

@@ -19,6 +19,13 @@
 
 namespace trident::codegen {
 
+/// A constant that the selector itself has made.
+struct X86Constant {
+  std::uint64_t bits;
+  std::uint8_t lane_bytes;
+  VReg vreg;
+};
+
 class X86Selector {
  public:
   struct Options {
@@ -52,11 +59,6 @@ class X86Selector {
     kir::Value value;                 ///< the reducing instruction
     std::uint32_t first_partial = 0;  ///< in partials_
   };
-  struct ConstantKey {
-    std::uint64_t bits;
-    std::uint8_t lane_bytes;
-    VReg vreg;
-  };
 
   // x86_select.cpp
   void analyse();
@@ -75,6 +77,9 @@ class X86Selector {
   VReg combine(const Reduction& reduction);
   VReg reduce_step(kir::Op reduction, ir::Type type, VReg a, VReg b);
   VReg tail_mask(std::uint32_t lane_bytes);
+  [[nodiscard]] bool tests_negation() const;
+  VReg join_exits(VReg so_far);
+  void leave_if(VReg mask);
 
   // Building instructions. Widths and lane bytes are those of the op being selected (set_type).
   void set_type(ir::Type type);
@@ -188,7 +193,8 @@ class X86Selector {
   std::pmr::vector<std::uint16_t> next_settler_;
   std::pmr::vector<Reduction> reductions_;
   std::pmr::vector<VReg> partials_;
-  std::pmr::vector<ConstantKey> own_constants_;
+  std::pmr::vector<X86Constant> own_constants_;
+  std::pmr::vector<MInst> held_stores_;      ///< of a kernel with an exit, for behind it
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
   struct TableBound {
     std::uint32_t table;

@@ -173,6 +173,17 @@ Result<void> check_output(const Kernel& kernel, const Output& output) {
   return {};
 }
 
+Result<void> check_exit(const Kernel& kernel) {
+  if (!kernel.exit.valid()) return {};
+  if (kernel.exit.index >= kernel.insts.size())
+    return make_error(ErrorCode::kInvalidArgument, "the exit names no instruction");
+  if (!is_mask(kernel.type_of(kernel.exit))) return make_error(ErrorCode::kTypeError, "the exit is no mask");
+  const auto is_epilogue = [](const Inst& inst) { return inst.section == Section::epilogue; };
+  if (std::ranges::any_of(kernel.insts, is_epilogue) || kernel.has_scalar_output())
+    return make_error(ErrorCode::kTypeError, "a kernel with an exit has reductions or scalar outputs");
+  return {};
+}
+
 }  // namespace
 
 Result<void> check(const Kernel& kernel) {
@@ -184,7 +195,7 @@ Result<void> check(const Kernel& kernel) {
       return make_error(ErrorCode::kTypeError, "kir %%%u: %s", i, fault);
   }
   for (const Output& output : kernel.outputs) TRY_VOID(check_output(kernel, output));
-  return {};
+  return check_exit(kernel);
 }
 
 }  // namespace trident::kir

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "jit/kir/plan.h"
 #include "runtime/base/float_environment.h"
@@ -58,7 +59,7 @@ void finish(const Reduction& reduction, std::byte* partials) {
 }
 
 /// `n` elements of each array from number `first` on; only reductions may tell n from the next multiple of the granule.
-void run_steps(const std::vector<Step>& steps, const Bases& bases, std::uint64_t first, std::size_t n) {
+void run_steps(std::span<const Step> steps, const Bases& bases, std::uint64_t first, std::size_t n) {
   BlockArgs args;
   args.first = first;
   const std::size_t whole = (n + kBlockGranule - 1) / kBlockGranule * kBlockGranule;
@@ -85,24 +86,26 @@ class Run {
     bases_[kConstantBase] = reinterpret_cast<std::byte*>(const_cast<ScratchLine*>(plan.constants.data()));
   }
 
-  void run(const std::uint64_t* params) {
+  std::uint64_t run(const std::uint64_t* params) {
     for (std::size_t k = 0; k < plan_.inputs.size(); ++k) bases_[kFirstArrayBase + k] = input(k);  // tables stay there
     for (const Fill& x : plan_.fills)
       fill_splat(at(bases_, x.place), x.type,
                  x.is_count ? eval_lane(Op::Convert, x.type, Type::i64, n_, 0, 0) : params[x.param]);
     run_steps(plan_.invariant_steps, bases_, 0, kBlockGranule);
     for (const Reduction& x : plan_.reductions) fill_splat(at(bases_, x.place), x.type, start_bits(x.op, x.type));
-    run_body();
+    const std::uint64_t done = run_body();
     for (const Store& x : plan_.filled_arrays)
-      fill(static_cast<std::byte*>(out_[x.output]), n_, x.bytes, at(bases_, x.place));
+      fill(static_cast<std::byte*>(out_[x.output]), done, x.bytes, at(bases_, x.place));
     for (const Reduction& x : plan_.reductions) finish(x, at(bases_, x.place));
     run_steps(plan_.epilogue_steps, bases_, 0, kBlockGranule);
     for (const Store& x : plan_.scalar_stores) std::memcpy(out_[x.output], at(bases_, x.place), x.bytes);
+    return done;
   }
 
  private:
-  void run_body() {
-    if (plan_.body_steps.empty()) return;
+  /// Returns how many elements are done.
+  std::uint64_t run_body() {
+    if (plan_.body_steps.empty() && !plan_.exit) return n_;
     const std::uint64_t whole = n_ / kBlockGranule * kBlockGranule;
     for (std::uint64_t done = 0; done < whole;) {
       const std::size_t n = std::min<std::uint64_t>(plan_.block, whole - done);
@@ -111,15 +114,37 @@ class Run {
       for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
         if (plan_.outputs[k].bytes != 0)
           bases_[output_base(k)] = static_cast<std::byte*>(out_[k]) + done * plan_.outputs[k].bytes;
-      run_steps(plan_.body_steps, bases_, done, n);
-      for (const Store& x : plan_.block_stores)
-        std::memmove(bases_[output_base(x.output)], at(bases_, x.place), n * x.bytes);
-      done += n;
+      const std::size_t kept = run_block(done, n);
+      done += kept;
+      if (kept != n) return done;
     }
-    if (whole != n_) run_tail(whole, n_ - whole);
+    return whole == n_ ? n_ : whole + run_tail(whole, n_ - whole);
   }
 
-  void run_tail(std::uint64_t done, std::size_t n) {
+  /// Runs the body over `n` elements at the bases, or over those before the exit; returns their number.
+  std::size_t run_block(std::uint64_t first, std::size_t n) {
+    const std::span<const Step> steps = plan_.body_steps;
+    run_steps(steps.first(plan_.steps_to_exit), bases_, first, n);
+    const std::size_t kept = before_exit(n);
+    if (kept == 0) return 0;
+    run_steps(steps.subspan(plan_.steps_to_exit), bases_, first, kept);
+    for (const Store& x : plan_.block_stores)
+      std::memmove(bases_[output_base(x.output)], at(bases_, x.place), kept * x.bytes);
+    return kept;
+  }
+
+  /// Returns how many of the block's `n` elements stand in granules before the first set lane of the exit's mask.
+  [[nodiscard]] std::size_t before_exit(std::size_t n) const {
+    if (!plan_.exit) return n;
+    const std::byte* const mask = at(bases_, plan_.exit->place);
+    const std::size_t step = plan_.exit->place.is_array ? plan_.exit->bytes : 0;
+    for (std::size_t i = 0; i < n; ++i)
+      if (mask[i * step] != std::byte{0}) return i / kBlockGranule * kBlockGranule;
+    return n;
+  }
+
+  /// Returns `n`, or 0 when the kernel stops before the tail.
+  std::size_t run_tail(std::uint64_t done, std::size_t n) {
     for (std::size_t k = 0; k < plan_.inputs.size(); ++k) {
       const ArrayPlan& array = plan_.inputs[k];
       if (array.bytes == 0) continue;
@@ -130,13 +155,12 @@ class Run {
     }
     for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
       bases_[output_base(k)] = bases_[kScratchBase] + plan_.outputs[k].tail;
-    run_steps(plan_.body_steps, bases_, done, n);
-    for (const Store& x : plan_.block_stores)
-      std::memmove(bases_[output_base(x.output)], at(bases_, x.place), n * x.bytes);
+    if (run_block(done, n) == 0) return 0;
     for (const std::uint32_t k : plan_.body_outputs) {
       const ArrayPlan& array = plan_.outputs[k];
       std::memcpy(static_cast<std::byte*>(out_[k]) + done * array.bytes, bases_[output_base(k)], n * array.bytes);
     }
+    return n;
   }
 
   [[nodiscard]] std::byte* input(std::size_t k) const {
@@ -160,21 +184,20 @@ bool Plan::takes_turns() const {
   return !state_->large_scratch.empty();
 }
 
-void Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
-  if (n == 0 && state_->scalar_stores.empty()) return;
+std::uint64_t Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
+  if (n == 0 && state_->scalar_stores.empty()) return 0;
   const StandardFloats floats;
   if (state_->scratch_bytes <= kStackScratchBytes) {
     ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];
-    Run(*state_, scratch->bytes, n, in, out).run(params);
-    return;
+    return Run(*state_, scratch->bytes, n, in, out).run(params);
   }
   const std::lock_guard lock(state_->large_scratch_lock);
-  Run(*state_, state_->large_scratch.data()->bytes, n, in, out).run(params);
+  return Run(*state_, state_->large_scratch.data()->bytes, n, in, out).run(params);
 }
 
-void interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
-               const std::uint64_t* params) {
-  Plan::prepare(kernel).run(n, in, out, params);
+std::uint64_t interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
+                        const std::uint64_t* params) {
+  return Plan::prepare(kernel).run(n, in, out, params);
 }
 
 }  // namespace trident::kir

@@ -30,8 +30,9 @@ class Plan {
   /// output); an output may be the same array as an input of the same type, but may not overlap one partly. `params[i]`
   /// holds the bits of parameter i in its low bytes. Takes at most 56 KiB of stack and allocates nothing; a kernel that
   /// needs more scratch than that (hundreds of values alive at once) has it in the plan, and concurrent runs then wait
-  /// for each other.
-  void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const;
+  /// for each other. Returns the number of elements that are done: n, unless the kernel has an exit and stops there.
+  /// The interpreter stops at a multiple of kBlockGranule elements.
+  std::uint64_t run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const;
 
   /// True if concurrent runs wait for each other, so that run() is neither async-signal-safe nor usable in a child that
   /// was forked during one.
@@ -43,8 +44,8 @@ class Plan {
 };
 
 /// Plan::prepare(kernel).run(...): see there.
-void interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
-               const std::uint64_t* params);
+std::uint64_t interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
+                        const std::uint64_t* params);
 
 /// Evaluates one lane of one op, on bits: constant folding uses it, and tests compare everything else with it.
 /// `operand` is the type of the operands (for Select: of b and c); reductions, leaves and Lookup are not allowed.

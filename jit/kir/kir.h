@@ -5,6 +5,11 @@
 //   body        computed for every element i in [0, n)
 //   epilogue    computed once after the loop, from reductions and invariants
 //
+// A kernel may have an *exit*, a mask: it stops before the first step in which the mask of any lane is set, and returns
+// how many elements are done. A step is a few vectors, whose number the host chooses, so the elements that are done end
+// at most kExitSpan before the first set lane. No array is written at or behind them. Guards of assumed ranges are
+// exits.
+//
 // The *interpreter* (interpreter.h) is the meaning of kir; every host backend gives the same bits. Math functions are
 // not ops: they are sequences of ops that jit/kir/math appends through the Builder.
 //
@@ -102,6 +107,9 @@ struct Output {
   OutputKind kind = OutputKind::array;
 };
 
+/// The done elements of a kernel that stops end fewer than this many before the first element whose exit mask is set.
+inline constexpr std::uint32_t kExitSpan = 128;
+
 /// A constant table for Lookup: 2^k entries (2..32), bits of one lane each, of one type.
 struct Table {
   Type type = Type::f32;
@@ -115,6 +123,7 @@ struct Kernel {
       params;  ///< scalars, in the order of the call's `params`; each takes 8 bytes there, low bytes used
   std::vector<Output> outputs;
   std::vector<Table> tables;
+  Value exit{};  ///< a mask of the body or the invariants; invalid: none. With it, no reductions and array outputs only
 
   [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }

@@ -226,6 +226,35 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"input x f32\n%0 = input f32 0\noutput scalar y %0\n", "comes from the body"},
         BadCase{"%0 = const f32 1\n%1 = add f32 %0, %0 normal\noutput y %1\n", "flag on an op"}));
 
+TEST(Text, ExitsSurviveTheRoundTripAndAreDrawn) {
+  Kernel k = polynomial();
+  k.outputs = {{"x", Value(0)}};
+  k.insts.resize(3);
+  Builder b(k);
+  k.exit = b.lt(b.input(0), b.input(1));
+  ASSERT_TRUE(check(k).ok()) << check(k).error().message;
+  const std::string text = print(k);
+  EXPECT_NE(text.find("exit %3\n"), std::string::npos) << text;
+  const auto again = parse(text);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->exit, k.exit);
+  EXPECT_EQ(print(*again), text);
+  EXPECT_NE(print_dot(k).find("v3 -> exit"), std::string::npos);
+}
+
+TEST(Check, ExitsAreMasksOfKernelsThatReduceNothing) {
+  const char* const kLines = "input x f32\n%0 = input f32 0\n%1 = lt b32 %0, %0\n";
+  const auto fault = [&](const std::string& rest) {
+    const auto kernel = parse(kLines + rest);
+    return kernel.ok() ? std::string() : kernel.error().message;
+  };
+  EXPECT_EQ(fault("output y %0\nexit %1\n"), "");
+  EXPECT_NE(fault("output y %0\nexit %0\n").find("no mask"), std::string::npos);
+  EXPECT_NE(fault("output y %0\nexit %1\nexit %1\n").find("one exit"), std::string::npos);
+  EXPECT_NE(fault("%2 = sum f32 %0\noutput y %0\nexit %1\n").find("reductions"), std::string::npos);
+  EXPECT_NE(fault("%2 = const f32 1\noutput scalar y %2\nexit %1\n").find("scalar"), std::string::npos);
+}
+
 TEST(Check, RefusesWrongSectionsAndForwardOperands) {
   Kernel k = polynomial();
   k.insts[0].section = Section::invariant;

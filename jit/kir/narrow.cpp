@@ -39,6 +39,7 @@ class Narrowing : private ValueFacts {
       value_.push_back(made);
     }
     for (const Output& o : from_.outputs) to_.outputs.push_back({o.name, value_[o.value.index], o.kind});
+    to_.exit = at(from_.exit);
     return std::move(to_);
   }
 
@@ -218,6 +219,7 @@ class Narrowing : private ValueFacts {
 Kernel without_idle(const Kernel& kernel) {
   std::vector<bool> needed(kernel.insts.size(), false);
   for (const Output& o : kernel.outputs) needed[o.value.index] = true;
+  if (kernel.exit.valid()) needed[kernel.exit.index] = true;
   for (std::size_t i = kernel.insts.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (const Value operand : {kernel.insts[i].a, kernel.insts[i].b, kernel.insts[i].c})
@@ -245,6 +247,7 @@ Kernel without_idle(const Kernel& kernel) {
     kept.insts.push_back(inst);
   }
   for (const Output& o : kernel.outputs) kept.outputs.push_back({o.name, place[o.value.index], o.kind});
+  if (kernel.exit.valid()) kept.exit = place[kernel.exit.index];
   return kept;
 }
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "jit/kir/block_ops.h"
@@ -78,6 +79,8 @@ struct alignas(64) ScratchLine {
 
 struct PlanState {
   std::vector<Step> invariant_steps, body_steps, epilogue_steps;
+  std::size_t steps_to_exit = 0;  ///< body steps that make the mask of the exit; no output is written by them
+  std::optional<Store> exit;      ///< the place of that mask, and its bytes
   std::vector<Fill> fills;
   std::vector<Reduction> reductions;
   std::vector<Store> block_stores;   ///< body values copied to their array after each block

@@ -14,6 +14,7 @@
 //   %6 = gather f32 %7, 1            the number of the input that is the table
 //   output y %4                      one element per i
 //   output scalar total %8           one element
+//   exit %9                          a mask
 //
 // Sections are not written: they follow from the instructions. Names may hold anything but white space and '#'.
 #include <algorithm>
@@ -109,6 +110,7 @@ class Parser {
     if (word_ == "param") return declaration(kernel_.params);
     if (word_ == "table") return table();
     if (word_ == "output") return output();
+    if (word_ == "exit") return exit();
     return instruction();
   }
 
@@ -159,10 +161,12 @@ class Parser {
     return {};
   }
 
+  Result<void> exit();
+
   Result<void> instruction() {
     Inst inst;
     Value result;
-    if (word_.front() != '%') return fault("expected input, param, table, output or an instruction");
+    if (word_.front() != '%') return fault("expected input, param, table, output, exit or an instruction");
     if (word_ != value_text(Value(static_cast<std::uint32_t>(kernel_.insts.size()))))
       return fault("instructions are numbered in order from %0");
     next_word();
@@ -281,6 +285,12 @@ class Parser {
   Kernel kernel_;
 };
 
+Result<void> Parser::exit() {
+  if (kernel_.exit.valid()) return fault("a kernel has one exit");
+  next_word();
+  return value(kernel_.exit);
+}
+
 }  // namespace
 
 std::string print(const Kernel& kernel) {
@@ -302,6 +312,7 @@ std::string print(const Kernel& kernel) {
     out.append(output.kind == OutputKind::scalar ? "output scalar " : "output ").append(output.name);
     out.append(" ").append(value_text(output.value)) += '\n';
   }
+  if (kernel.exit.valid()) out.append("exit ").append(value_text(kernel.exit)) += '\n';
   return out;
 }
 
@@ -334,6 +345,8 @@ std::string print_dot(const Kernel& kernel) {
     out.append("  ").append(node).append(" [shape=ellipse, label=").append(ir::dot_quoted(kernel.outputs[i].name));
     out.append("];\n  v").append(std::to_string(kernel.outputs[i].value.index)).append(" -> ").append(node) += ";\n";
   }
+  if (kernel.exit.valid())
+    out.append("  exit [shape=diamond];\n  v").append(std::to_string(kernel.exit.index)).append(" -> exit;\n");
   return out.append("}\n");
 }
 

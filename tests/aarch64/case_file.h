@@ -16,6 +16,7 @@ struct CaseRun {
   std::uint64_t n = 0;
   std::uint64_t in_place = 0;  ///< bit o: output o takes the array of the first input of its type that is not taken yet
   std::uint64_t at_front = 0;  ///< arrays begin after a guard page instead of ending before one
+  std::uint64_t first_exit = 0;  ///< the first element whose exit mask is set; n when there is none
   std::vector<std::vector<std::uint64_t>> inputs, expected;  ///< bits of each lane
 };
 
@@ -25,6 +26,7 @@ struct Case {
   std::vector<std::uint8_t> input_types, output_types;  ///< ir::Type
   std::vector<std::uint8_t> table_inputs;               ///< 1 where the input has a length of its own
   std::vector<std::uint8_t> scalar_outputs;             ///< 1 where the output has one element
+  std::uint64_t exits = 0;                              ///< 1: a kernel with an exit
   std::vector<std::uint64_t> params;
   std::vector<CaseRun> runs;
 };
@@ -42,12 +44,14 @@ class CaseStream {
     bytes(c.table_inputs);
     bytes(c.output_types);
     bytes(c.scalar_outputs);
+    raw(&c.exits, 8);
     lanes(c.params);
     count(c.runs);
     for (CaseRun& run : c.runs) {
       raw(&run.n, 8);
       raw(&run.in_place, 8);
       raw(&run.at_front, 8);
+      raw(&run.first_exit, 8);
       count(run.inputs);
       for (auto& x : run.inputs) lanes(x);
       count(run.expected);

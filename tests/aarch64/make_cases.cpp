@@ -1,4 +1,5 @@
 // make_cases FILE: writes the cases. make_cases --explain N: the kernel of case N and its disassembly.
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <fstream>
@@ -70,6 +71,8 @@ class Campaign {
     for (std::uint64_t seed = 1; seed <= 400; ++seed) random(seed, {});
     for (std::uint64_t seed = 401; seed <= 500; ++seed) random(seed, {.ops = 40, .narrow_only = true});
     for (std::uint64_t seed = 601; seed <= 800; ++seed) random(seed, {.narrow_only = seed % 4 == 0, .tables = true});
+    for (std::uint64_t seed = 801; seed <= 1000; ++seed)
+      random(seed, {.narrow_only = seed % 3 == 0, .tables = seed % 4 == 0, .exits = true});
     for (std::uint64_t seed = 501; seed <= 505; ++seed) random(seed, {.ops = 600, .inputs_max = 12, .outputs_max = 40});
     many_arrays();
     expressions();
@@ -223,7 +226,8 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const Variant
     c.output_types.push_back(static_cast<std::uint8_t>(kernel.type_of(x.value)));
     c.scalar_outputs.push_back(x.kind == kir::OutputKind::scalar ? 1 : 0);
   }
-  for (const std::uint64_t n : {0, 1, 2, 7, 16, 17, 33, 67}) {
+  for (const std::uint64_t n : {0, 1, 2, 7, 16, 17, 33, 67, 250}) {
+    if (n > 67 && !kernel.exit.valid()) continue;
     if (given.only) break;
     CaseRun run;
     run.n = n;
@@ -238,7 +242,16 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const Variant
     run.inputs = given.lanes;
     c.runs.push_back(std::move(run));
   }
-  for (CaseRun& run : c.runs) run.expected = interpreted(kernel, run.n, run.inputs, c.params);
+  c.exits = kernel.exit.valid() ? 1 : 0;
+  const kir::Kernel oracle = c.exits != 0 ? without_exit(kernel) : kernel;
+  for (CaseRun& run : c.runs) {
+    run.expected = interpreted(oracle, run.n, run.inputs, c.params);
+    if (c.exits == 0) continue;
+    const Lanes mask = std::move(run.expected.back());
+    run.expected.pop_back();
+    const auto set = [](std::uint64_t lane) { return lane != 0; };
+    run.first_exit = static_cast<std::uint64_t>(std::find_if(mask.begin(), mask.end(), set) - mask.begin());
+  }
   return c;
 }
 

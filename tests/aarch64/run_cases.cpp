@@ -8,10 +8,10 @@
 #include "tests/aarch64/case_file.h"
 #include "tests/support/foreign_floats.h"
 
-// call_preserving(entry, n, in, out, params): calls entry(nullptr, n, in, out, params) with known values in x19-x28 and
-// d8-d15; 0 if they are still there.
+// call_preserving(entry, n, in, out, params, &result): calls entry(nullptr, n, in, out, params) with known values in
+// x19-x28 and d8-d15; 0 if they are still there. What the entry returns goes to result.
 extern "C" std::uint64_t call_preserving(const void* entry, std::uint64_t n, const void* const* in, void* const* out,
-                                         const std::uint64_t* params);
+                                         const std::uint64_t* params, std::uint64_t* result);
 asm(R"(
 .text
 .global call_preserving
@@ -28,6 +28,7 @@ call_preserving:
   stp d10, d11, [sp, #112]
   stp d12, d13, [sp, #128]
   stp d14, d15, [sp, #144]
+  str x5, [sp, #160]
   .irp r, 19,20,21,22,23,24,25,26,27,28
   mov x\r, #(0x1100 + \r)
   .endr
@@ -38,6 +39,8 @@ call_preserving:
   mov x9, x0
   mov x0, #0
   blr x9
+  ldr x9, [x29, #160]
+  str x0, [x9]
   mov x0, #0
   .irp r, 19,20,21,22,23,24,25,26,27,28
   mov x9, #(0x1100 + \r)
@@ -71,6 +74,7 @@ namespace trident::testing {
 namespace {
 
 constexpr std::byte kUntouched{0xA5};
+constexpr std::uint64_t kExitSpan = 128;  // as in jit/kir/kir.h
 
 bool same_lane(ir::Type type, std::uint64_t a, std::uint64_t b) {
   if (a == b) return true;
@@ -142,24 +146,33 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry, const
     results.push_back(place);
     out.push_back(place->data());
   }
-  std::uint64_t changed = 0;
+  std::vector<std::vector<std::uint64_t>> before(results.size());
+  for (std::size_t o = 0; o < results.size(); ++o)
+    for (std::size_t e = 0; e < run.expected[o].size(); ++e) before[o].push_back(results[o]->get(e));
+  std::uint64_t changed = 0, returned = 0;
   bool intact = false;
   {
     const ForeignFloats floats(environment);
-    changed = call_preserving(entry, run.n, in.data(), out.data(), c.params.data());
+    changed = call_preserving(entry, run.n, in.data(), out.data(), c.params.data(), &returned);
     intact = floats.intact();
   }
   if (changed != 0) return "a callee-saved register changed";
   if (!intact) return "the floating-point environment changed";
+  const std::uint64_t done = c.exits != 0 ? returned : run.n;
+  const bool stops = run.first_exit < run.n;
+  if (c.exits != 0 && (stops ? done > run.first_exit || run.first_exit - done >= kExitSpan : done != run.n))
+    return "it stops at the wrong element";
   for (std::size_t o = 0; o < results.size(); ++o)
-    for (std::size_t e = 0; e < run.expected[o].size(); ++e)
-      if (!same_lane(static_cast<ir::Type>(c.output_types[o]), results[o]->get(e), run.expected[o][e])) {
+    for (std::size_t e = 0; e < run.expected[o].size(); ++e) {
+      const bool is_done = c.exits == 0 || e < done;
+      const std::uint64_t wanted = is_done ? run.expected[o][e] : before[o][e];
+      if (!same_lane(static_cast<ir::Type>(c.output_types[o]), results[o]->get(e), wanted)) {
         char text[160];
         std::snprintf(text, sizeof text, "output %zu element %zu: interpreter %016llx, native %016llx", o, e,
-                      static_cast<unsigned long long>(run.expected[o][e]),
-                      static_cast<unsigned long long>(results[o]->get(e)));
+                      static_cast<unsigned long long>(wanted), static_cast<unsigned long long>(results[o]->get(e)));
         return text;
       }
+    }
   for (const auto* list : {&inputs, &outputs})
     for (const auto& array : *list)
       if (!array->surroundings_untouched()) return "bytes around an array were overwritten";

@@ -3,6 +3,7 @@
 // element at a time. Kernels that break what ops.def asks of operands at run time (Lookup, Scalef, the flags of
 // divisions), or that look at the bits of a NaN, have no one result and are not run.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -25,7 +26,7 @@ extern "C" const char* const fuzz_dictionary[] = {
 #define X(id, Name, text, arity, signature, types, meaning) text " ",
 #include "jit/kir/ops.def"
 #undef X
-    "%0", "%1", "%2",     "%4294967295",        " = ",  "f32", "f64", "i32", "i64", "b32", "b64",
+    "%0", "%1", "%2",     "%4294967295",        "exit %", " = ", "f32", "f64", "i32", "i64", "b32", "b64",
     ", ", "\n", "kernel", "0x7ff8000000000000", nullptr};
 
 namespace {
@@ -83,6 +84,7 @@ class Model {
     for (std::size_t i = 0; i < kernel_.insts.size(); ++i) partial_[i].fill(start_of(kernel_.insts[i]));
     for (std::size_t e = 0; e < kElements; ++e) {
       if (!section(Section::body, e)) return std::nullopt;
+      if (kernel_.exit.valid() && values_[kernel_.exit.index] != 0) done_ = std::min(done_, e / 16 * 16);
       for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
         if (is_reduction(kernel_.insts[i])) step(i, partial_[i][e % 16], values_[kernel_.insts[i].a.index]);
       }
@@ -100,10 +102,16 @@ class Model {
     }
     if (!section(Section::epilogue, 0)) return std::nullopt;
     for (std::size_t o = 0; o < out.size(); ++o) {
-      if (kernel_.outputs[o].kind == kir::OutputKind::scalar) out[o].push_back(values_[kernel_.outputs[o].value.index]);
+      if (kernel_.outputs[o].kind == kir::OutputKind::scalar)
+        out[o].push_back(values_[kernel_.outputs[o].value.index]);
+      else
+        out[o].resize(done_);
     }
     return out;
   }
+
+  /// The number of elements before the exit, which is where the interpreter stops.
+  [[nodiscard]] std::size_t done() const { return done_; }
 
  private:
   static bool is_reduction(const Inst& x) { return kir::info(x.op).signature == kir::Signature::Reduce; }
@@ -171,9 +179,11 @@ class Model {
   const kir::Kernel& kernel_;
   std::vector<std::uint64_t> values_;
   std::vector<std::array<std::uint64_t, 16>> partial_;
+  std::size_t done_ = kElements;
 };
 
-void compare(const kir::Kernel& kernel, os::SimdLevel level, const std::vector<std::vector<std::uint64_t>>& wanted) {
+void compare(const kir::Kernel& kernel, os::SimdLevel level, const std::vector<std::vector<std::uint64_t>>& wanted,
+             std::size_t done) {
   std::vector<std::vector<std::byte>> inputs(kernel.inputs.size());
   std::vector<std::vector<std::byte>> outputs(kernel.outputs.size(), std::vector<std::byte>(8 * kElements));
   std::vector<const void*> in;
@@ -190,7 +200,7 @@ void compare(const kir::Kernel& kernel, os::SimdLevel level, const std::vector<s
   }
   for (std::size_t i = 0; i < kernel.params.size(); ++i) params.push_back(param_of(kernel, i));
   for (auto& each : outputs) out.push_back(each.data());
-  kir::Plan::prepare(kernel, level).run(kElements, in.data(), out.data(), params.data());
+  CHECK(kir::Plan::prepare(kernel, level).run(kElements, in.data(), out.data(), params.data()) == done);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const Type type = kernel.type_of(kernel.outputs[o].value);
     for (std::size_t e = 0; e < wanted[o].size(); ++e) {
@@ -204,10 +214,11 @@ void compare(const kir::Kernel& kernel, os::SimdLevel level, const std::vector<s
 
 void run(const kir::Kernel& kernel) {
   if (kernel.insts.size() > kInstsMax) return;
-  const auto wanted = Model(kernel).run();
+  Model model(kernel);
+  const auto wanted = model.run();
   if (!wanted) return;
   for (const os::SimdLevel level : os::kSimdLevels) {
-    if (kir::is_available(level)) compare(kernel, level, *wanted);
+    if (kir::is_available(level)) compare(kernel, level, *wanted, model.done());
   }
 }
 

@@ -36,6 +36,18 @@ class GuardedArray {
   std::size_t size_ = 0, offset_ = 0;
 };
 
+/// Says what is wrong with the number of done elements, when those of the last array of `mask` are not 0 where the
+/// kernel must stop.
+std::string fault_of_exit(std::uint64_t done, std::uint64_t n, std::span<const std::byte> mask) {
+  const std::size_t bytes = n == 0 ? 4 : mask.size() / n;
+  std::uint64_t first = 0;
+  while (first < n && mask[first * bytes] == std::byte{0}) ++first;
+  const bool good = first == n ? done == n : done <= first && first - done < kir::kExitSpan;
+  if (good) return {};
+  return "the first set lane of the exit is " + std::to_string(first) + " of " + std::to_string(n) + ", but " +
+         std::to_string(done) + " elements are done\n";
+}
+
 std::string describe(const kir::Kernel& kernel, std::size_t output, std::uint64_t i, std::uint64_t expected,
                      std::uint64_t actual, std::uint64_t n) {
   char text[200];
@@ -89,9 +101,24 @@ std::string compare_with_interpreter(const kir::Kernel& kernel, const image::Map
 std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
                        const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
                        const Arrangement& arrangement) {
+  const auto run = [&](std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* scalars) {
+    if (kernel.exit.valid()) {
+      void* const entry = reinterpret_cast<void*>(native.entry());
+      return reinterpret_cast<codegen::ExitEntry>(entry)(nullptr, n, in, out, scalars);
+    }
+    native.entry()(nullptr, n, in, out, scalars);
+    return n;
+  };
+  return compare_on(kernel, run, inputs, params, arrangement);
+}
+
+std::string compare_on(const kir::Kernel& kernel, const Run& run, const std::vector<std::vector<std::uint64_t>>& inputs,
+                       const std::vector<std::uint64_t>& params, const Arrangement& arrangement) {
   const std::uint64_t n = arrangement.n;
+  const bool exits = kernel.exit.valid();
+  const kir::Kernel oracle = exits ? without_exit(kernel) : kernel;
   std::vector<GuardedArray> arrays;
-  std::vector<std::vector<std::byte>> plain_in, expected;
+  std::vector<std::vector<std::byte>> plain_in, expected, before;
   std::vector<const void*> in, interpreter_in;
   std::vector<void*> out, interpreter_out;
   const auto make_array = [&](Type type, std::uint64_t count) -> GuardedArray& {
@@ -121,16 +148,24 @@ std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
       place = const_cast<void*>(in[i]);
     }
     out.push_back(place != nullptr ? place : make_array(type, array ? n : 1).data());
-    interpreter_out.push_back(expected.emplace_back((array ? n : 1) * ir::bytes_of(type)).data());
+    const std::size_t size = (array ? n : 1) * ir::bytes_of(type);
+    const auto* found = static_cast<const std::byte*>(out.back());
+    before.emplace_back(found, found + size);
   }
-  kir::interpret(kernel, n, interpreter_in.data(), interpreter_out.data(), params.data());
-  native.entry()(nullptr, n, in.data(), out.data(), params.data());
+  for (const kir::Output& output : oracle.outputs) {
+    const std::uint64_t count = output.kind == kir::OutputKind::array ? n : 1;
+    interpreter_out.push_back(expected.emplace_back(count * ir::bytes_of(oracle.type_of(output.value))).data());
+  }
+  kir::interpret(oracle, n, interpreter_in.data(), interpreter_out.data(), params.data());
+  const std::uint64_t done = run(n, in.data(), out.data(), params.data());
+  if (exits)
+    if (std::string fault = fault_of_exit(done, n, expected.back()); !fault.empty()) return fault;
   for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
     const Type type = kernel.type_of(kernel.outputs[o].value);
     const std::size_t bytes = ir::bytes_of(type);
     for (std::uint64_t e = 0; e < expected[o].size() / bytes; ++e) {
       std::uint64_t want = 0, have = 0;
-      std::memcpy(&want, &expected[o][e * bytes], bytes);
+      std::memcpy(&want, e < done || !exits ? &expected[o][e * bytes] : &before[o][e * bytes], bytes);
       std::memcpy(&have, static_cast<std::byte*>(out[o]) + e * bytes, bytes);
       if (!same_lane(type, want, have)) return describe(kernel, o, e, want, have, n);
     }

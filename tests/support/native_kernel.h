@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct Arrangement {
 };
 
 /// Runs `native` and the interpreter on the same data. Empty when all outputs agree (any NaN equals any NaN), else a
-/// sentence about the first difference.
+/// sentence about the first difference. Of a kernel with an exit it compares the done elements with those of the kernel
+/// without its exit, their number with the first set lane, and the elements behind them with what was there before.
 std::string compare_with_interpreter(const kir::Kernel& kernel, const image::Mapped& native,
                                      const Arrangement& arrangement);
 
@@ -43,5 +45,12 @@ Arguments random_arguments(const kir::Kernel& kernel, std::uint64_t n, Random& r
 std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
                        const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
                        const Arrangement& arrangement);
+
+/// Runs a kernel and returns how many elements are done.
+using Run =
+    std::function<std::uint64_t(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params)>;
+/// Does as above with any way to run the kernel.
+std::string compare_on(const kir::Kernel& kernel, const Run& run, const std::vector<std::vector<std::uint64_t>>& inputs,
+                       const std::vector<std::uint64_t>& params, const Arrangement& arrangement);
 
 }  // namespace trident::testing

@@ -92,6 +92,7 @@ class Maker {
     for (std::uint32_t i = 0; i < options_.ops; ++i) add_op();
     add_reductions();
     add_outputs();
+    if (options_.exits) add_exit();
     return std::move(kernel_);
   }
 
@@ -304,7 +305,7 @@ class Maker {
   }
 
   void add_reductions() {
-    if (!options_.reductions || random_.one_in(2)) return;
+    if (!options_.reductions || options_.exits || random_.one_in(2)) return;
     std::vector<Known> reduced;
     for (std::uint32_t i = 0; i < 1 + random_.below(3); ++i) {
       const Known a = pick(random_type());
@@ -327,12 +328,25 @@ class Maker {
     for (std::size_t i = known_.size(); i-- > 0 && left > 0;) {
       const Value v = known_[i].value;
       if (is_mask(kernel_.type_of(v)) || (!in_body(v) && !random_.one_in(4))) continue;
-      const bool scalar = !in_body(v) && random_.one_in(2);
+      const bool scalar = !in_body(v) && !options_.exits && random_.one_in(2);
       kernel_.outputs.push_back(
           {"o" + std::to_string(kernel_.outputs.size()), v, scalar ? kir::OutputKind::scalar : kir::OutputKind::array});
       --left;
     }
     if (kernel_.outputs.empty()) kernel_.outputs.push_back({"o", known_[0].value, kir::OutputKind::array});
+  }
+
+  /// Any mask from an element on, at one element in some, or everywhere; half of them as the negation of a mask.
+  void add_exit() {
+    const Type type = options_.narrow_only || random_.one_in(2) ? Type::i32 : Type::i64;
+    const Value index = builder_.index(type);
+    const Value from = builder_.constant_int(type, random_.below(200));
+    Value mask = builder_.op(random_.one_in(3) ? Op::Eq : Op::Le, from, index);
+    const Known any = pick(ir::mask_of(type));
+    if (random_.one_in(2)) mask = builder_.op(Op::And, mask, any.value);
+    if (random_.one_in(6)) mask = any.value;
+    if (random_.one_in(2)) mask = builder_.op(Op::Not, builder_.op(Op::Not, mask));
+    kernel_.exit = mask;
   }
 
   Random random_;
@@ -365,6 +379,16 @@ std::uint64_t random_lane(Random& random, Type type) {
   if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(small) / 4096);
   if (type == Type::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(small) / 4096);
   return static_cast<std::uint64_t>(small) & mask;
+}
+
+kir::Kernel without_exit(const kir::Kernel& kernel) {
+  kir::Kernel whole = kernel;
+  whole.exit = {};
+  kir::Builder b(whole);
+  const Type type = ir::bytes_of(kernel.type_of(kernel.exit)) == 4 ? Type::i32 : Type::i64;
+  const Value number = b.select(kernel.exit, b.constant_int(type, 1), b.constant_int(type, 0));
+  whole.outputs.push_back({"exit", number, kir::OutputKind::array});
+  return whole;
 }
 
 kir::Kernel random_kernel(std::uint64_t seed, const RandomKernelOptions& options) {

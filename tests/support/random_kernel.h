@@ -22,9 +22,13 @@ struct RandomKernelOptions {
   bool narrow_only = false;  ///< 4-byte types only
   bool floats_only = false;  ///< f32 and f64, no integer arithmetic
   bool tables = false;       ///< inputs of a length of their own, and ops that read them
+  bool exits = false;        ///< an exit, and so no reductions: mostly taken within the first two hundred elements
 };
 
 kir::Kernel random_kernel(std::uint64_t seed, const RandomKernelOptions& options = {});
+
+/// `kernel` without its exit, whose mask is one more output, the last: 0 where no lane is set.
+kir::Kernel without_exit(const kir::Kernel& kernel);
 
 /// One lane: corner cases, numbers near one, integers, raw bits.
 std::uint64_t random_lane(Random& random, kir::Type type);

@@ -1,0 +1,154 @@
+// Kernels with an exit. Oracle: the interpreter on the same kernel without its exit, whose mask is one more output
+// (compare_on). The interpreter's own exits have the same oracle, and one place where they must stop.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "jit/codegen/codegen.h"
+#include "jit/kir/builder.h"
+#include "jit/kir/interpreter.h"
+#include "tests/support/draws.h"
+#include "tests/support/native_kernel.h"
+
+namespace trident::codegen {
+namespace {
+
+using testing::map_native;
+using testing::random_kernel;
+using testing::runnable_isas;
+
+constexpr Variant kExitVariants[] = {{.vectors = 1, .schedule = false},
+                                     {.vectors = 2},
+                                     {.vectors = 4},
+                                     {.vectors = 8},
+                                     {.vectors = 1, .vector_bits = 256},
+                                     {.vectors = 3, .newton = 4},
+                                     {.vectors = 8, .schedule = false},
+                                     {.vectors = 2, .newton = 8}};
+
+std::string listing_of(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  std::string text = std::string(name_of(isa)) + "\n" + kir::print(kernel);
+  if (auto code = emit(kernel, isa, variant); code.ok())
+    if (auto listing = disassemble(*code, isa); listing.ok()) text += *listing;
+  return text;
+}
+
+TEST(Exit, RandomKernelsStopBeforeTheFirstSetLane) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(48); ++seed) {
+    const auto kernel =
+        random_kernel(seed, {.ops = 20, .narrow_only = seed % 3 == 0, .tables = seed % 5 == 0, .exits = true});
+    ASSERT_TRUE(kir::check(kernel).ok()) << kir::check(kernel).error().message << kir::print(kernel);
+    const Variant& variant = kExitVariants[seed % std::size(kExitVariants)];
+    for (const Isa isa : runnable_isas()) {
+      auto native = map_native(kernel, isa, variant);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::uint64_t n : {0, 1, 7, 17, 130, 260})
+        ASSERT_EQ(testing::compare_with_interpreter(
+                      kernel, *native, {.n = n, .in_place = n % 2 == 0, .at_front = seed % 2 != 0, .seed = seed + n}),
+                  "")
+            << "seed " << seed << " " << listing_of(kernel, isa, variant);
+    }
+  }
+}
+
+/// Copies x, adds y, and stops where y is not below 1; `negated`: where it is false that y is below 1.
+kir::Kernel stopping(ir::Type type, bool negated) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"x", type}, {"y", type}};
+  kir::Builder b(kernel);
+  const kir::Value x = b.input(0), y = b.input(1), limit = b.constant(type, 1);
+  kernel.exit = negated ? b.op(kir::Op::Not, b.lt(y, limit)) : b.le(limit, y);
+  kernel.outputs = {{"copy", x}, {"sum", b.add(x, y)}};
+  return kernel;
+}
+
+std::uint64_t float_bits(ir::Type type, double value) {
+  return type == ir::Type::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                               : std::bit_cast<std::uint64_t>(value);
+}
+
+/// `n` zeros, with a one in place `bad` if there is such a place.
+std::vector<std::uint64_t> zeros_but_one(ir::Type type, std::uint64_t n, std::uint64_t bad) {
+  std::vector<std::uint64_t> lanes(n, 0);
+  if (bad < n) lanes[bad] = float_bits(type, 1);
+  return lanes;
+}
+
+TEST(Exit, OneSetLaneInEachPositionStopsTheKernel) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
+    for (const Variant& variant : kExitVariants) {
+      const kir::Kernel kernel = stopping(type, variant.schedule);
+      ASSERT_TRUE(kir::check(kernel).ok()) << kir::check(kernel).error().message;
+      for (const Isa isa : runnable_isas()) {
+        auto native = map_native(kernel, isa, variant);
+        ASSERT_TRUE(native.ok()) << native.error().message;
+        for (const std::uint64_t n : {5, 39})
+          for (std::uint64_t bad = 0; bad <= n; ++bad)
+            ASSERT_EQ(
+                testing::compare_on(kernel, *native,
+                                    {std::vector<std::uint64_t>(n, float_bits(type, 3)), zeros_but_one(type, n, bad)},
+                                    {}, {.n = n, .in_place = bad % 2 == 0}),
+                "")
+                << "element " << bad << " of " << n << " " << listing_of(kernel, isa, variant);
+      }
+    }
+}
+
+TEST(Exit, StreamsStopInTheirFirstElementsAndInTheirLoop) {
+  const kir::Kernel kernel = stopping(ir::Type::f32, true);
+  const std::uint64_t n = kStreamBytes / 8 + 1000;
+  for (const Isa isa : runnable_isas()) {
+    auto native = map_native(kernel, isa, {.vectors = 2, .non_temporal = true});
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    for (const std::uint64_t bad : {std::uint64_t{2}, std::uint64_t{5000}, n})
+      ASSERT_EQ(testing::compare_on(
+                    kernel, *native,
+                    {std::vector<std::uint64_t>(n, float_bits(ir::Type::f32, 3)), zeros_but_one(ir::Type::f32, n, bad)},
+                    {}, {.n = n, .misalign = 3}),
+                "")
+          << "element " << bad;
+  }
+}
+
+/// Runs the interpreter on `kernel` in place and returns how many elements it says are done.
+std::uint64_t interpret_in_place(const kir::Kernel& kernel, std::vector<float>& x, const std::vector<float>& y,
+                                 std::vector<float>& sum) {
+  const void* const in[] = {x.data(), y.data()};
+  void* const out[] = {x.data(), sum.data()};
+  return kir::interpret(kernel, x.size(), in, out, nullptr);
+}
+
+TEST(Exit, TheInterpreterStopsAtTheMultipleOfSixteenBefore) {
+  const kir::Kernel kernel = stopping(ir::Type::f32, false);
+  for (const std::uint64_t n : {1u, 16u, 40u, 5000u})
+    for (const std::uint64_t bad : {0u, 3u, 15u, 16u, 31u, 38u, 39u, 1023u, 1024u, 4999u, 5000u}) {
+      if (bad > n) continue;
+      std::vector<float> x(n, 3), y(n, 0), sum(n, -1);
+      if (bad < n) y[bad] = 1;
+      const std::uint64_t done = interpret_in_place(kernel, x, y, sum);
+      ASSERT_EQ(done, bad == n ? n : bad / 16 * 16) << n;
+      ASSERT_EQ(std::count(sum.begin(), sum.end(), 3.0f), static_cast<std::ptrdiff_t>(done));
+      ASSERT_EQ(std::count(sum.begin(), sum.end(), -1.0f), static_cast<std::ptrdiff_t>(n - done));
+    }
+}
+
+TEST(Exit, RandomKernelsStopInTheInterpreterToo) {
+  for (std::uint64_t seed = 1; seed <= testing::draws(80); ++seed) {
+    const kir::Kernel kernel = random_kernel(seed, {.ops = 20, .tables = seed % 5 == 0, .exits = true});
+    const auto run = [&](std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) {
+      return kir::interpret(kernel, n, in, out, params);
+    };
+    for (const std::uint64_t n : {0u, 1u, 16u, 67u, 260u}) {
+      testing::Random random(seed + n);
+      const testing::Arguments arguments = testing::random_arguments(kernel, n, random);
+      ASSERT_EQ(testing::compare_on(kernel, run, arguments.inputs, arguments.params, {.n = n, .in_place = n % 2 == 0}),
+                "")
+          << "seed " << seed << "\n"
+          << kir::print(kernel);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trident::codegen

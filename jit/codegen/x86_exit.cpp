@@ -1,0 +1,67 @@
+// Exits (jit/kir/kir.h). The masks of all vectors of a step become one, which is tested once; the step's stores wait
+// behind the test. A mask that is a negation is tested for clear lanes of its operand.
+#include <asmjit/x86.h>
+
+#include "jit/codegen/x86_emit.h"
+#include "jit/codegen/x86_select.h"
+
+namespace trident::codegen {
+
+namespace x86 = asmjit::x86;
+namespace Inst = asmjit::x86::Inst;
+using kir::Op;
+using kir::Section;
+
+/// Says whether the body asks for any clear lane of the exit's operand, not for any set lane of its negation. In the
+/// tail the lanes behind the end are clear, so it takes the mask itself.
+bool X86Selector::tests_negation() const {
+  const kir::Inst& exit = kernel_.at(kernel_.exit);
+  return !masked_ && exit.op == Op::Not && exit.section == Section::body && body_uses_[kernel_.exit.index] == 1;
+}
+
+/// Joins the exit's mask of this copy with that of the copies before.
+VReg X86Selector::join_exits(VReg so_far) {
+  const bool negated = tests_negation();
+  VReg mask = reg(negated ? kernel_.at(kernel_.exit).a : kernel_.exit);
+  set_type(kernel_.type_of(kernel_.exit));
+  const auto join = [&](VReg a, VReg b, bool both) {
+    if (!target_.avx512) return logic(both ? Op::And : Op::Or, a, b);
+    return push_mask(both ? Inst::kIdKandw : Inst::kIdKorw, {a, b}).def;
+  };
+  if (masked_) mask = join(mask, tail_mask(lane_), true);
+  return so_far.valid() ? join(so_far, mask, negated) : mask;
+}
+
+void X86Selector::leave_if(VReg mask) {
+  MInst& inst = push(static_cast<std::uint32_t>(X86Pseudo::leave_if), {mask});
+  f_.vregs.pop_back();  // it has no result
+  inst.def = {};
+  inst.form = x86_form::kPseudo;
+  inst.imm = tests_negation() ? 1 : 0;
+  inst.use_width = f_[mask].width;
+  inst.exits = true;
+  inst.unit = Unit::none;
+}
+
+void X86Emitter::leave_if(const MInst& m, const Placed& p) {
+  const bool wants_all = m.imm != 0;
+  if (target_.avx512 && target_.lanes >= 8) {
+    const x86::KReg mask(p.use[0]);
+    if (target_.lanes == 16)
+      assembler_.kortestw(mask, mask);
+    else
+      assembler_.kortestb(mask, mask);
+    assembler_.j(wants_all ? x86::CondCode::kNC : x86::CondCode::kNZ, exit_);  // carry: all bits are set
+    return;
+  }
+  const std::uint32_t lanes = target_.avx512 ? target_.lanes : m.use_width / 4u;
+  if (target_.avx512)
+    assembler_.kmovb(x86::r11d, x86::KReg(p.use[0]));
+  else
+    emit(Inst::kIdVmovmskps, {x86::r11d, register_operand(RegClass::vector, m.use_width, p.use[0])});
+  assembler_.and_(x86::r11d, (1u << lanes) - 1);  // an opmask may have bits beyond the lanes
+  if (wants_all) assembler_.cmp(x86::r11d, (1u << lanes) - 1);
+  assembler_.jnz(exit_);
+}
+
+}  // namespace trident::codegen
