@@ -12,6 +12,8 @@
 
 namespace trident::codegen {
 
+inline constexpr std::uint32_t kBtiC = 0xD503'245F;  // "hint #34" where branch targets are not checked
+
 /// General registers by purpose. x18 belongs to the platform; x29 and x30 keep the caller's frame.
 namespace a64_gpr {
 inline constexpr std::uint8_t kResult = 0;  // of kernels with an exit: n, in the end the elements that are done

@@ -33,15 +33,8 @@ namespace {
 
 namespace a64 = asmjit::a64;
 
-constexpr std::uint32_t kBtiC = 0xD503'245F;  // "hint #34" where branch targets are not checked
 constexpr std::uint32_t kCallerSavedVectors = 24;
 constexpr std::uint8_t kDwarfLink = 30, kDwarfStack = 31, kDwarfVector0 = 64;
-constexpr UnwindHost kUnwindHost{.code_align = 4,
-                                 .data_align = -8,
-                                 .return_register = kDwarfLink,
-                                 .stack_register = kDwarfStack,
-                                 .cfa_offset = 0,
-                                 .return_on_stack = false};
 
 class KernelEmitter {
  public:
@@ -258,7 +251,7 @@ class KernelEmitter {
   A64Selector selector_;
   const kir::Kernel& kernel_;
   A64Emitter* emitter_ = nullptr;
-  UnwindWriter unwind_{kUnwindHost};
+  UnwindWriter unwind_{kUnwindA64};
   asmjit::Label standard_environment_, other_environment_;
   Stage prologue_, main_, parking_, tail_, epilogue_;
   std::uint32_t vectors_ = 1;

@@ -18,6 +18,14 @@ struct UnwindHost {
   bool return_on_stack = true;  ///< the return address stands at CFA + data_align
 };
 
+inline constexpr UnwindHost kUnwindX86{};
+inline constexpr UnwindHost kUnwindA64{.code_align = 4,
+                                       .data_align = -8,
+                                       .return_register = 30,
+                                       .stack_register = 31,
+                                       .cfa_offset = 0,
+                                       .return_on_stack = false};
+
 /// Records the changes of the frame by prologues and epilogues, in the order of the code. A function starts at 0.
 class UnwindWriter {
  public:

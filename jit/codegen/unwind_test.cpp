@@ -11,8 +11,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "jit/codegen/speculative.h"
 #include "jit/codegen/x86_writer.h"
 #include "jit/kir/builder.h"
+#include "jit/kir/guard.h"
 #include "runtime/os/memfd.h"
 #include "tests/support/foreign_floats.h"
 #include "tests/support/native_kernel.h"
@@ -189,6 +191,29 @@ TEST(Unwind, OutOfKernelsWithAndWithoutFrames) {
     expect_walk_out(sum_of(30), isa, {.vectors = 1}, false);  // all callee-saved registers
     expect_walk_out(crowded(), isa, {.vectors = 1, .schedule = false}, true);
   }
+}
+
+// The fast kernel faults: the walk passes the driver's frame.
+TEST(Unwind, OutOfSpeculativeKernels) {
+  for (const Isa isa : testing::runnable_isas())
+    for (const auto& environment : {kStandardFloats, testing::kForeignFloats[0]}) {
+      const kir::Kernel general = sum_of(7);
+      kir::Kernel fast = general;
+      const std::vector<kir::Assumed> ranges(7, kir::Assumed{0, 1});
+      ASSERT_TRUE(kir::guard(fast, ranges, {}));
+      const auto a = emit(fast, isa, {.vectors = 1}), b = emit(general, isa, {.vectors = 4});
+      ASSERT_TRUE(a.ok() && b.ok());
+      const auto code = join_speculative(*a, *b, array_bytes(general), 0, isa);
+      ASSERT_TRUE(code.ok());
+      const auto fd = image::seal(image::build(*code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {}));
+      ASSERT_TRUE(fd.ok());
+      const auto native = image::Mapped::map(*fd);
+      ASSERT_TRUE(native.ok());
+      const auto begin = reinterpret_cast<std::uintptr_t>(native->entry());
+      const trident_image_header& header = native->header();
+      expect_walk_out(native->entry(), begin, header.code_size,
+                      reinterpret_cast<void*>(begin - header.entry_offset + header.unwind_offset), 7, environment);
+    }
 }
 
 /// Emits a function that makes a frame of `bytes`, saves and overwrites rbx or r12, and faults.

@@ -400,20 +400,7 @@ class KernelEmitter {
     a.xor_(x86::eax, x86::eax);
   }
 
-  void count_main_loop() {
-    code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
-    code_.loop_elements = vectors_ * target_.lanes;
-    for (const Placed& placed : main_.placed) {
-      if (placed.kind == Placed::Kind::load) ++code_.loads;
-      if (placed.kind == Placed::Kind::store) ++code_.stores;
-      if (placed.kind != Placed::Kind::inst) continue;
-      const MInst& inst = main_.block.insts[placed.inst];
-      if (placed.mem_use != kNoReg || inst.unit == Unit::load) ++code_.loads;
-      if (inst.unit == Unit::store) ++code_.stores;
-      if (inst.unit == Unit::vector) code_.vector_work += inst.occupancy;
-      if (inst.unit == Unit::divider) code_.divider_work += inst.occupancy;
-    }
-  }
+  void count_main_loop();
 
   /// Returns the middle of a table of ones followed by zeros: unit * lanes 8-byte lanes of each.
   std::int32_t mask_table() {
@@ -455,6 +442,21 @@ class KernelEmitter {
   std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up
   MachineCode code_;
 };
+
+void KernelEmitter::count_main_loop() {
+  code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
+  code_.loop_elements = vectors_ * target_.lanes;
+  for (const Placed& placed : main_.placed) {
+    if (placed.kind == Placed::Kind::load) ++code_.loads;
+    if (placed.kind == Placed::Kind::store) ++code_.stores;
+    if (placed.kind != Placed::Kind::inst) continue;
+    const MInst& inst = main_.block.insts[placed.inst];
+    if (placed.mem_use != kNoReg || inst.unit == Unit::load) ++code_.loads;
+    if (inst.unit == Unit::store) ++code_.stores;
+    if (inst.unit == Unit::vector) code_.vector_work += inst.occupancy;
+    if (inst.unit == Unit::divider) code_.divider_work += inst.occupancy;
+  }
+}
 
 void KernelEmitter::exit() {
   emitter_.bind_exit();

@@ -7,9 +7,11 @@
 #include <sstream>
 
 #include "jit/codegen/codegen.h"
+#include "jit/codegen/speculative.h"
 #include "jit/expr/expr.h"
 #include "jit/kir/interpreter.h"
 #include "tests/aarch64/case_file.h"
+#include "tests/support/assumption.h"
 #include "tests/support/random_kernel.h"
 
 namespace trident::testing {
@@ -63,7 +65,8 @@ struct GivenInputs {
 /// Calls back with every kernel of the campaign, its name, its variant and given inputs.
 class Campaign {
  public:
-  using Visit = std::function<void(const std::string& what, const kir::Kernel&, const Variant&, const GivenInputs&)>;
+  using Visit =
+      std::function<void(const std::string& what, const kir::Kernel&, const codegen::MachineCode&, const GivenInputs&)>;
   explicit Campaign(Visit visit) : visit_(std::move(visit)) {}
 
   void run() {
@@ -73,6 +76,7 @@ class Campaign {
     for (std::uint64_t seed = 601; seed <= 800; ++seed) random(seed, {.narrow_only = seed % 4 == 0, .tables = true});
     for (std::uint64_t seed = 801; seed <= 1000; ++seed)
       random(seed, {.narrow_only = seed % 3 == 0, .tables = seed % 4 == 0, .exits = true});
+    for (std::uint64_t seed = 1001; seed <= 1150; ++seed) speculative(seed);
     for (std::uint64_t seed = 501; seed <= 505; ++seed) random(seed, {.ops = 600, .inputs_max = 12, .outputs_max = 40});
     many_arrays();
     expressions();
@@ -93,12 +97,12 @@ class Campaign {
         corners[2].push_back(random_lane(random, type));
       }
     for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 2}})
-      visit_("every op of " + std::string(name_of(type)), kernel, variant, {corners});
+      visit("every op of " + std::string(name_of(type)), kernel, variant, {corners});
   }
 
   void random(std::uint64_t seed, const RandomKernelOptions& options) {
     const Variant variant{.vectors = static_cast<std::uint8_t>(1 + seed % 4), .schedule = seed % 3 != 0};
-    visit_("random kernel " + std::to_string(seed), random_kernel(seed, options), variant, {});
+    visit("random kernel " + std::to_string(seed), random_kernel(seed, options), variant, {});
   }
 
   void many_arrays() {
@@ -126,7 +130,7 @@ class Campaign {
     auto parsed = kir::parse(text + outputs);
     CHECK(parsed.ok());
     for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 2}})
-      visit_("forty arrays", *parsed, variant, {});
+      visit("forty arrays", *parsed, variant, {});
   }
 
   /// Expressions through the front end, those with math functions included: they lower to the same ops.
@@ -149,7 +153,7 @@ class Campaign {
         const auto kernel = expr::lower(*parsed, {});
         CHECK(kernel.ok());
         for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 3}})
-          visit_(std::string(name_of(type)) + " " + text, *kernel, variant, {});
+          visit(std::string(name_of(type)) + " " + text, *kernel, variant, {});
       }
   }
 
@@ -180,7 +184,7 @@ class Campaign {
           lane = type == Type::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
                                    : std::bit_cast<std::uint64_t>(value);
         }
-      visit_(std::string(name_of(type)) + " " + name, *kernel, {.vectors = 2}, {inputs, true});
+      visit(std::string(name_of(type)) + " " + name, *kernel, {.vectors = 2}, {inputs, true});
     }
   }
 
@@ -199,22 +203,52 @@ class Campaign {
     return out;
   }
 
+  void visit(const std::string& what, const kir::Kernel& kernel, const Variant& variant, const GivenInputs& given) {
+    visit_(what, kernel, emitted(what, kernel, variant), given);
+  }
+
+  /// Kernels that are fast inside assumed ranges, in front of general ones.
+  void speculative(std::uint64_t seed) {
+    const kir::Kernel general =
+        random_kernel(seed, {.reductions = false, .narrow_only = seed % 3 == 0, .tables = seed % 4 == 0});
+    Random random(seed);
+    Assumption assumption = assume(general, random);
+    if (!codegen::runs_in_parts(general) || !kir::guard(assumption.fast, assumption.inputs, assumption.params)) return;
+    const std::string what = "speculative kernel " + std::to_string(seed);
+    const auto code =
+        codegen::join_speculative(emitted(what, assumption.fast, {.vectors = static_cast<std::uint8_t>(1 + seed % 4)}),
+                                  emitted(what, general, {.vectors = 2}), codegen::array_bytes(general),
+                                  seed % 2 == 0 ? 64 : 0, codegen::Isa::neon);
+    CHECK(code.ok());
+    GivenInputs given;
+    for (std::size_t i = 0; i < general.inputs.size(); ++i) {
+      Lanes& lanes = given.lanes.emplace_back(general.inputs[i].is_table() ? kTableLength : 900);
+      for (std::uint64_t& lane : lanes)
+        lane = lane_around(random, general.inputs[i].type, assumption.inputs[i], seed % 5 == 0 ? 0 : 60);
+    }
+    visit_(what, general, *code, given);
+  }
+
+  static codegen::MachineCode emitted(const std::string& what, const kir::Kernel& kernel, const Variant& variant) {
+    const auto checked = kir::check(kernel);
+    if (!checked.ok()) std::fprintf(stderr, "%s: %s\n", what.c_str(), checked.error().message.c_str());
+    CHECK(checked.ok());
+    auto code = codegen::emit(kernel, codegen::Isa::neon, variant);
+    if (!code.ok()) std::fprintf(stderr, "%s: %s\n", what.c_str(), code.error().message.c_str());
+    CHECK(code.ok());
+    return std::move(code).value();
+  }
+
   Visit visit_;
   std::size_t skipped_ = 0;
 };
 
-Case make_case(const std::string& what, const kir::Kernel& kernel, const Variant& variant, const GivenInputs& given,
-               std::uint64_t number) {
-  const auto checked = kir::check(kernel);
-  if (!checked.ok()) std::fprintf(stderr, "%s: %s\n", what.c_str(), checked.error().message.c_str());
-  CHECK(checked.ok());
-  const auto code = codegen::emit(kernel, codegen::Isa::neon, variant);
-  if (!code.ok()) std::fprintf(stderr, "%s: %s\n", what.c_str(), code.error().message.c_str());
-  CHECK(code.ok());
+Case make_case(const std::string& what, const kir::Kernel& kernel, const codegen::MachineCode& code,
+               const GivenInputs& given, std::uint64_t number) {
   Case c;
   c.what = "case " + std::to_string(number) + ": " + what;
-  c.code.resize(code->bytes.size());
-  std::memcpy(c.code.data(), code->bytes.data(), c.code.size());
+  c.code.resize(code.bytes.size());
+  std::memcpy(c.code.data(), code.bytes.data(), c.code.size());
   Random random(number);
   for (const kir::Input& x : kernel.params) c.params.push_back(random_lane(random, x.type));
   for (const kir::Input& x : kernel.inputs) {
@@ -260,11 +294,11 @@ int write_cases(const char* path) {
   if (file == nullptr) return 1;
   CaseStream stream(file, true);
   std::uint64_t number = 0;
-  Campaign campaign(
-      [&](const std::string& what, const kir::Kernel& kernel, const Variant& variant, const GivenInputs& given) {
-        Case c = make_case(what, kernel, variant, given, number++);
-        stream.transfer(c);
-      });
+  Campaign campaign([&](const std::string& what, const kir::Kernel& kernel, const codegen::MachineCode& code,
+                        const GivenInputs& given) {
+    Case c = make_case(what, kernel, code, given, number++);
+    stream.transfer(c);
+  });
   campaign.run();
   const bool good = stream.good() && std::fclose(file) == 0;
   std::printf("%llu kernels written; %zu of the corpus are not lowered yet\n", static_cast<unsigned long long>(number),
@@ -274,11 +308,11 @@ int write_cases(const char* path) {
 
 int explain(std::uint64_t wanted) {
   std::uint64_t number = 0;
-  Campaign([&](const std::string& what, const kir::Kernel& kernel, const Variant& variant, const GivenInputs&) {
+  Campaign([&](const std::string& what, const kir::Kernel& kernel, const codegen::MachineCode& code,
+               const GivenInputs&) {
     if (number++ != wanted) return;
     std::printf("%s\n%s", what.c_str(), kir::print(kernel).c_str());
-    const auto code = codegen::emit(kernel, codegen::Isa::neon, variant);
-    if (code.ok()) std::printf("%s", codegen::disassemble(*code, codegen::Isa::neon)->c_str());
+    std::printf("%s", codegen::disassemble(code, codegen::Isa::neon)->c_str());
   }).run();
   return 0;
 }

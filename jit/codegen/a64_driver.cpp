@@ -1,0 +1,200 @@
+// The driver of speculative kernels on AArch64 (speculative.h). Its state is in registers that calls keep:
+//
+//   x19 elements left   x20 of the chunk   x21 the next block   x22 params   x23 elements of this call   x24 misses
+#include <asmjit/arm/a64assembler.h>
+
+#include "jit/codegen/a64_emit.h"
+#include "jit/codegen/driver.h"
+
+namespace trident::codegen {
+namespace {
+
+namespace a64 = asmjit::a64;
+
+class A64Driver {
+ public:
+  A64Driver(const ArrayBytes& arrays, std::uint32_t chunk, UnwindWriter& unwind)
+      : arrays_(arrays), chunk_(chunk), frame_(arrays), unwind_(unwind) {
+    code_.init(asmjit::Environment(asmjit::Arch::kAArch64));
+    code_.attach(&a_);
+    fast_ = a_.newLabel();
+    general_ = a_.newLabel();
+    frame_bytes_ = (frame_.bytes + 15) / 16 * 16;
+  }
+
+  void emit() {
+    enter();
+    const asmjit::Label chunk = a_.newLabel(), again = a_.newLabel(), done = a_.newLabel();
+    a_.bind(chunk);
+    start_chunk();
+    a_.bind(again);
+    a_.mov(a64::x1, kOfChunk);
+    call(fast_);
+    a_.mov(kThis, a64::x0);
+    advance();
+    a_.cbz(kOfChunk, done);
+    a_.add(kMisses, kMisses, 1);
+    choose_block();
+    a_.mov(a64::x1, kThis);
+    call(general_);
+    advance();
+    a_.cbnz(kOfChunk, again);
+    a_.bind(done);
+    a_.cbnz(kLeft, chunk);
+    count_misses();
+    leave();
+  }
+
+  void embed(const MachineCode& fast, const MachineCode& general, Joined& joined) {
+    joined.driver_size = offset();
+    joined.fast_offset = embed(fast_, fast);
+    joined.general_offset = embed(general_, general);
+    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
+    joined.bytes.assign(bytes, bytes + a_.offset());
+    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
+  }
+
+ private:
+  static constexpr std::uint8_t kSaved[] = {19, 20, 21, 22, 23, 24, 30};
+  static constexpr std::uint32_t kSavedBytes = 64;
+  static_assert(8 * std::size(kSaved) <= kSavedBytes);
+  static constexpr std::uint8_t kStack = kUnwindA64.stack_register;
+  static constexpr a64::GpX kLeft = a64::x19, kOfChunk = a64::x20, kBlock = a64::x21, kParams = a64::x22,
+                            kThis = a64::x23, kMisses = a64::x24;
+
+  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
+
+  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
+    a_.align(asmjit::AlignMode::kZero, 64);
+    a_.bind(label);
+    const std::uint32_t at = offset();
+    a_.embed(part.bytes.data(), part.bytes.size());
+    return at;
+  }
+
+  void enter() {
+    const asmjit::Label some = a_.newLabel();
+    a_.embedUInt32(kBtiC);
+    a_.cbnz(a64::x1, some);  // no elements, no work: the tables may be null
+    a_.ret(a64::x30);
+    a_.bind(some);
+    a_.sub(a64::sp, a64::sp, kSavedBytes);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes);
+    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
+      a_.str(a64::x(kSaved[i]), place(static_cast<std::uint32_t>(8 * i)));
+      unwind_.saved(offset(), kSaved[i], kSavedBytes - static_cast<std::uint32_t>(8 * i));
+    }
+    a_.sub(a64::sp, a64::sp, frame_bytes_);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes + frame_bytes_);
+    a_.str(a64::x0, place(frame_.self));
+    a_.mov(kLeft, a64::x1);
+    a_.mov(kParams, a64::x4);
+    a_.mov(kMisses, a64::xzr);
+    copy_pointers(a64::x2, frame_.inputs, arrays_.inputs.size());
+    copy_pointers(a64::x3, frame_.outputs, arrays_.outputs.size());
+  }
+
+  void copy_pointers(const a64::GpX& from, std::uint32_t to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      a_.ldr(a64::x9, a64::ptr(from, static_cast<std::int32_t>(8 * i)));
+      a_.str(a64::x9, place(to + 8 * static_cast<std::uint32_t>(i)));
+    }
+  }
+
+  void start_chunk() {
+    a_.mov(kOfChunk, kLeft);
+    if (chunk_ != 0) limit(kOfChunk, chunk_);
+    a_.mov(kBlock, kBlockFirst / kBlockGrowth);
+  }
+
+  void limit(const a64::GpX& reg, std::uint32_t most) {
+    a_.mov(a64::x9, most);
+    a_.cmp(reg, a64::x9);
+    a_.csel(reg, reg, a64::x9, a64::CondCode::kLS);
+  }
+
+  /// Calls a kernel over the x1 elements that come next.
+  void call(const asmjit::Label& kernel) {
+    a_.add(a64::x2, a64::sp, frame_.inputs);
+    a_.add(a64::x3, a64::sp, frame_.outputs);
+    a_.mov(a64::x4, kParams);
+    a_.bl(kernel);
+  }
+
+  /// Goes on by the elements that are done.
+  void advance() {
+    for_arrays(arrays_, frame_, [&](std::uint32_t at, std::uint32_t bytes) {
+      a_.ldr(a64::x9, place(at));
+      a_.add(a64::x9, a64::x9, kThis, a64::lsl(bytes == 8 ? 3 : 2));
+      a_.str(a64::x9, place(at));
+    });
+    a_.sub(kLeft, kLeft, kThis);
+    a_.sub(kOfChunk, kOfChunk, kThis);
+  }
+
+  /// Chooses the next block from the last one and what the fast kernel has done since.
+  void choose_block() {
+    const asmjit::Label chosen = a_.newLabel();
+    a_.cmp(kThis, kBlock);
+    a_.mov(kThis, kBlockFirst);
+    a_.b_hs(chosen);
+    a_.mov(a64::x9, kBlockGrowth);
+    a_.mul(kThis, kBlock, a64::x9);
+    limit(kThis, kBlockMax);
+    a_.bind(chosen);
+    a_.mov(kBlock, kThis);
+    a_.cmp(kThis, kOfChunk);
+    a_.csel(kThis, kThis, kOfChunk, a64::CondCode::kLS);
+  }
+
+  void count_misses() {
+    const asmjit::Label none = a_.newLabel(), again = a_.newLabel();
+    a_.cbz(kMisses, none);
+    a_.ldr(a64::x9, place(frame_.self));
+    a_.cbz(a64::x9, none);
+    a_.ldr(a64::x9, a64::ptr(a64::x9, kMissesOffset));
+    a_.cbz(a64::x9, none);
+    a_.bind(again);
+    a_.ldxr(a64::x10, a64::ptr(a64::x9));
+    a_.add(a64::x10, a64::x10, kMisses);
+    a_.stxr(a64::w11, a64::x10, a64::ptr(a64::x9));
+    a_.cbnz(a64::w11, again);
+    a_.bind(none);
+  }
+
+  void leave() {
+    a_.add(a64::sp, a64::sp, frame_bytes_);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes);
+    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
+      a_.ldr(a64::x(kSaved[i]), place(static_cast<std::uint32_t>(8 * i)));
+      unwind_.restored(offset(), kSaved[i]);
+    }
+    a_.add(a64::sp, a64::sp, kSavedBytes);
+    unwind_.def_cfa(offset(), kStack, 0);
+    a_.ret(a64::x30);
+  }
+
+  static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
+
+  const ArrayBytes& arrays_;
+  std::uint32_t chunk_;
+  DriverFrame frame_;
+  UnwindWriter& unwind_;
+  std::uint32_t frame_bytes_ = 0;
+  asmjit::CodeHolder code_;
+  a64::Assembler a_;
+  asmjit::Label fast_, general_;
+};
+
+}  // namespace
+
+Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
+                 UnwindWriter& unwind) {
+  Joined joined;
+  A64Driver driver(arrays, chunk, unwind);
+  driver.emit();
+  driver.embed(fast, general, joined);
+  return joined;
+}
+
+}  // namespace trident::codegen

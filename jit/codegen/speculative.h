@@ -1,0 +1,43 @@
+// Speculative kernels: a fast kernel that stops where an input lies outside its assumed range (an exit,
+// jit/kir/guard.h), a general one that takes the elements there, and a driver that calls both.
+//
+//   driver (the entry) | fast code and constants | general code and constants
+//
+// Where the fast kernel stops, the general one does a block of elements, and the fast one goes on. The first block is
+// kBlockFirst elements. The next is kBlockGrowth times as long if the fast kernel did less than a block in between, so
+// that data which never fit cost little; else it is the first again. In chunks, all starts anew at each multiple of
+// `chunk` elements of the call: then an element's bits depend on its chunk alone. Both kernels may write over their
+// inputs, and the general one sees no element that the fast one has done.
+//
+// `self` is null, or has behind its first word a pointer to a 64-bit counter, or null: the driver adds the number of
+// times that the fast kernel stopped.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/codegen/codegen.h"
+
+namespace trident::codegen {
+
+inline constexpr std::uint32_t kBlockFirst = kir::kExitSpan;  ///< so the element that stopped the fast kernel is in it
+inline constexpr std::uint32_t kBlockGrowth = 4;
+inline constexpr std::uint32_t kBlockMax = 64 * kBlockFirst;
+inline constexpr std::uint32_t kMissesOffset = 8;  ///< of the pointer to the counter in `self`
+
+/// Bytes of an element of each array, in the order of a call; 0 for tables, of which every part of a call sees all.
+struct ArrayBytes {
+  std::vector<std::uint32_t> inputs, outputs;
+};
+ArrayBytes array_bytes(const kir::Kernel& kernel);
+
+/// Returns whether `kernel` may run over an array part by part: no reductions, and nothing asks for n or an element's
+/// number.
+bool runs_in_parts(const kir::Kernel& kernel);
+
+/// Joins the code of two kernels with one signature that run in parts; `fast` has an exit. `chunk`: 0 for none.
+/// Errors: LimitExceeded (code too large).
+Result<MachineCode> join_speculative(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
+                                     std::uint32_t chunk, Isa isa);
+
+}  // namespace trident::codegen

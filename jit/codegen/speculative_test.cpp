@@ -1,0 +1,234 @@
+// Speculative kernels: guard, driver and both kernels together. Oracle of the bits: the interpreter on the general
+// kernel, of which the fast one is a narrowing that is right inside the assumed ranges alone. Where the oracle must
+// tell which kernel computed an element, the two compute different things.
+#include "jit/codegen/speculative.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "jit/kir/builder.h"
+#include "jit/kir/guard.h"
+#include "tests/support/assumption.h"
+#include "tests/support/draws.h"
+#include "tests/support/native_kernel.h"
+
+namespace trident::codegen {
+namespace {
+
+using ir::Type;
+using kir::Assumed;
+using testing::Random;
+
+Result<image::Mapped> map_speculative(const kir::Kernel& fast, const kir::Kernel& general, Isa isa,
+                                      const Variant& variant, std::uint32_t chunk) {
+  TRY(const MachineCode fast_code, emit(fast, isa, variant));
+  TRY(const MachineCode general_code, emit(general, isa, {.vectors = 2}));
+  TRY(const MachineCode code, join_speculative(fast_code, general_code, array_bytes(general), chunk, isa));
+  const image::ImageBytes bytes = image::build(code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {});
+  TRY(const os::Fd fd, image::seal(bytes));
+  return image::Mapped::map(fd);
+}
+
+/// A handle as the driver sees it.
+struct Self {
+  const void* entry = nullptr;
+  std::uint64_t* misses = nullptr;
+};
+
+// --- the bits
+// ---------------------------------------------------------------------------------------------------------
+
+testing::Arguments draw_arguments(const kir::Kernel& kernel, const testing::Assumption& assumption, std::uint64_t n,
+                                  Random& random) {
+  testing::Arguments arguments = testing::random_arguments(kernel, n, random);
+  const std::uint32_t outside[] = {0, 0, 400, 40, 3};
+  const std::uint32_t one_in = outside[random.below(std::size(outside))];
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
+    if (!kernel.inputs[i].is_table())
+      for (std::uint64_t& x : arguments.inputs[i])
+        x = testing::lane_around(random, kernel.inputs[i].type, assumption.inputs[i], one_in);
+  for (std::size_t p = 0; p < kernel.params.size(); ++p)
+    if (!assumption.params[p].is_anything())
+      arguments.params[p] = testing::lane_around(random, kernel.params[p].type, assumption.params[p], one_in);
+  return arguments;
+}
+
+TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
+  const Variant kFastVariants[] = {{.vectors = 2},
+                                   {.vectors = 1},
+                                   {.vectors = 8},
+                                   {.vectors = 4, .newton = 4},
+                                   {.vectors = 1, .schedule = false},
+                                   {.vectors = 2, .vector_bits = 256}};
+  std::uint64_t tried = 0;
+  for (std::uint64_t seed = 1; tried < testing::draws(120); ++seed) {
+    Random random(seed);
+    const kir::Kernel general = testing::random_kernel(seed, {.ops = 25,
+                                                              .reductions = false,
+                                                              .narrow_only = seed % 3 == 0,
+                                                              .floats_only = seed % 2 == 0,
+                                                              .tables = seed % 7 == 0});
+    if (!runs_in_parts(general)) continue;
+    testing::Assumption assumption = testing::assume(general, random);
+    if (!kir::guard(assumption.fast, assumption.inputs, assumption.params)) continue;
+    ++tried;
+    ASSERT_TRUE(kir::check(assumption.fast).ok()) << kir::check(assumption.fast).error().message;
+    for (const Isa isa : testing::runnable_isas()) {
+      const Variant& variant = kFastVariants[seed % std::size(kFastVariants)];
+      auto native = map_speculative(assumption.fast, general, isa, variant, seed % 2 == 0 ? 256 : 0);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::uint64_t n : {0, 1, 16, 130, 700, 1500}) {
+        const testing::Arguments arguments = draw_arguments(general, assumption, n, random);
+        ASSERT_EQ(testing::compare_on(general, *native, arguments.inputs, arguments.params,
+                                      {.n = n, .in_place = random.one_in(2), .at_front = random.one_in(2)}),
+                  "")
+            << "seed " << seed << " " << name_of(isa) << "\n"
+            << kir::print(general) << kir::print(assumption.fast);
+      }
+    }
+  }
+}
+
+// --- which kernel
+// -----------------------------------------------------------------------------------------------------
+
+constexpr Assumed kUnit{0, 1};
+
+/// x + `what` and y, which is copied, for any x; `guarded`: for x and y in [0, 1].
+kir::Kernel adding(double what, bool guarded) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"x", Type::f32}, {"y", Type::f64}};
+  kir::Builder b(kernel);
+  kernel.outputs = {{"sum", b.add(b.input(0), b.constant(Type::f32, what))}, {"y", b.input(1)}};
+  const Assumed ranges[] = {kUnit, kUnit};
+  EXPECT_TRUE(!guarded || kir::guard(kernel, ranges, {}));
+  return kernel;
+}
+
+struct Answer {
+  std::vector<float> x, sum;
+  std::vector<double> y, copy;
+  std::uint64_t misses = 0;
+
+  [[nodiscard]] bool fits(std::size_t i) const { return x[i] >= 0 && x[i] <= 1 && y[i] >= 0 && y[i] <= 1; }
+  [[nodiscard]] bool by_fast(std::size_t i) const { return sum[i] == x[i] + 1; }
+};
+
+/// Calls a kernel that adds 1 where it is fast and 2 where it is general.
+Answer call(const image::Mapped& native, std::vector<float> x, std::vector<double> y) {
+  Answer answer{std::move(x), {}, std::move(y), {}, 0};
+  answer.sum.assign(answer.x.size(), 0);
+  answer.copy.assign(answer.x.size(), 0);
+  const Self self{nullptr, &answer.misses};
+  const void* const in[] = {answer.x.data(), answer.y.data()};
+  void* const out[] = {answer.sum.data(), answer.copy.data()};
+  native.entry()(&self, answer.x.size(), in, out, nullptr);
+  return answer;
+}
+
+Result<image::Mapped> map_adding(Isa isa, const Variant& variant, std::uint32_t chunk) {
+  return map_speculative(adding(1, true), adding(2, false), isa, variant, chunk);
+}
+
+TEST(Speculative, OneBadLaneInEachPositionIsComputedByTheGeneralKernel) {
+  for (const Isa isa : testing::runnable_isas())
+    for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 4}, Variant{.vectors = 8}}) {
+      const auto native = map_adding(isa, variant, 0);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::size_t n : {1, 17, 140, 300})
+        for (std::size_t bad = 0; bad <= n; ++bad) {
+          std::vector<float> x(n, 0.5F);
+          std::vector<double> y(n, 1);
+          if (bad < n && bad % 2 == 0) x[bad] = std::nextafter(1.0F, 2.0F);
+          if (bad < n && bad % 2 != 0) y[bad] = std::nan("");
+          const Answer answer = call(*native, std::move(x), std::move(y));
+          ASSERT_EQ(answer.misses, bad < n ? 1u : 0u);
+          for (std::size_t i = 0; i < n; ++i) {
+            const bool near = bad < n && (i > bad ? i - bad : bad - i) < kBlockFirst;
+            ASSERT_EQ(answer.sum[i], answer.x[i] + (answer.by_fast(i) ? 1 : 2)) << i << " of " << n << ", bad " << bad;
+            ASSERT_TRUE(answer.fits(i) || !answer.by_fast(i)) << i << " of " << n << ", bad " << bad;
+            ASSERT_TRUE(near || answer.by_fast(i)) << i << " of " << n << ", bad " << bad;
+          }
+        }
+    }
+}
+
+TEST(Speculative, DataThatNeverFitMissRarely) {
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native = map_adding(isa, {.vectors = 2}, 0);
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    const Answer answer = call(*native, std::vector<float>(100'000, -1), std::vector<double>(100'000, 0.5));
+    EXPECT_LE(answer.misses, 3 + 100'000 / kBlockMax);
+    for (std::size_t i = 0; i < answer.x.size(); ++i) ASSERT_EQ(answer.sum[i], 1);
+  }
+}
+
+TEST(Speculative, TheFastKernelGoesOnBehindRareMisses) {
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native = map_adding(isa, {.vectors = 2}, 0);
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    std::vector<float> x(100'000, 0.25F);
+    for (std::size_t i = 999; i < x.size(); i += 1000) x[i] = 2;
+    const Answer answer = call(*native, std::move(x), std::vector<double>(100'000, 0.5));
+    EXPECT_EQ(answer.misses, 100u);
+    std::size_t fast = 0;
+    for (std::size_t i = 0; i < answer.x.size(); ++i) fast += answer.by_fast(i) ? 1 : 0;
+    EXPECT_GE(fast, 100'000 - 100 * kBlockFirst);
+  }
+}
+
+TEST(Speculative, WhoComputesAnElementDependsOnItsChunkAlone) {
+  constexpr std::uint32_t kChunk = 512;
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native = map_adding(isa, {.vectors = 2}, kChunk);
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    for (std::uint64_t seed = 1; seed <= testing::draws(40); ++seed) {
+      Random random(seed);
+      const std::size_t n = 3 * kChunk + random.below(kChunk);
+      std::vector<float> x(n, 0.5F);
+      for (float& value : x)
+        if (random.one_in(100)) value = -1;
+      const Answer whole = call(*native, x, std::vector<double>(n, 0));
+      for (std::size_t first = 0; first < n; first += kChunk) {
+        const std::size_t count = std::min<std::size_t>(kChunk, n - first);
+        const auto begin = x.begin() + static_cast<std::ptrdiff_t>(first);
+        const Answer part =
+            call(*native, {begin, begin + static_cast<std::ptrdiff_t>(count)}, std::vector<double>(count, 0));
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(part.sum[i], whole.sum[first + i]) << "seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(Speculative, CountsNothingWithoutACounter) {
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native = map_adding(isa, {.vectors = 2}, 0);
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    float x = 7, sum = 0;
+    double y = 0, copy = 1;
+    const void* const in[] = {&x, &y};
+    void* const out[] = {&sum, &copy};
+    const Self no_counter{};
+    for (const Self* self : {static_cast<const Self*>(nullptr), &no_counter}) {
+      native->entry()(self, 1, in, out, nullptr);
+      EXPECT_EQ(sum, 9);
+      EXPECT_EQ(copy, 0);
+    }
+  }
+}
+
+TEST(Speculative, KernelsThatAskForNOrAnElementsNumberDoNotRunInParts) {
+  const auto runs = [](const char* text) {
+    const auto kernel = kir::parse(std::string("input x f32\n%0 = input f32 0\n") + text);
+    EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+    return runs_in_parts(*kernel);
+  };
+  EXPECT_TRUE(runs("output y %0\n"));
+  EXPECT_FALSE(runs("%1 = index i32\noutput y %1\n"));
+  EXPECT_FALSE(runs("%1 = count f32\noutput y %1\n"));
+  EXPECT_FALSE(runs("%1 = sum f32 %0\noutput scalar y %1\n"));
+}
+
+}  // namespace
+}  // namespace trident::codegen

@@ -1,0 +1,197 @@
+// The driver of speculative kernels on x86-64 (speculative.h). Its state is in registers that calls keep:
+//
+//   r12 elements left   r13 of the chunk   r14 the next block   r15 params   rbp elements of this call   rbx misses
+#include <asmjit/x86.h>
+
+#include "jit/codegen/driver.h"
+#include "jit/codegen/x86_writer.h"
+
+namespace trident::codegen {
+namespace {
+
+namespace x86 = asmjit::x86;
+
+class X86Driver {
+ public:
+  X86Driver(const ArrayBytes& arrays, std::uint32_t chunk, UnwindWriter& unwind)
+      : arrays_(arrays), chunk_(chunk), frame_(arrays), unwind_(unwind) {
+    code_.init(asmjit::Environment(asmjit::Arch::kX64));
+    code_.attach(&a_);
+    fast_ = a_.newLabel();
+    general_ = a_.newLabel();
+    // Behind the pushes and the return address, 7 words, calls see an aligned stack.
+    frame_bytes_ = (frame_.bytes + 15) / 16 * 16 + 8;
+  }
+
+  void emit() {
+    enter();
+    const asmjit::Label chunk = a_.newLabel(), again = a_.newLabel(), done = a_.newLabel();
+    a_.bind(chunk);
+    start_chunk();
+    a_.bind(again);
+    a_.mov(x86::rsi, x86::r13);
+    call(fast_);
+    a_.mov(x86::rbp, x86::rax);
+    advance();
+    a_.jz(done);
+    a_.inc(x86::rbx);
+    choose_block();
+    a_.mov(x86::rsi, x86::rbp);
+    call(general_);
+    advance();
+    a_.jnz(again);
+    a_.bind(done);
+    a_.test(x86::r12, x86::r12);
+    a_.jnz(chunk);
+    count_misses();
+    leave();
+  }
+
+  void embed(const MachineCode& fast, const MachineCode& general, Joined& joined) {
+    joined.driver_size = offset();
+    joined.fast_offset = embed(fast_, fast);
+    joined.general_offset = embed(general_, general);
+    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
+    joined.bytes.assign(bytes, bytes + a_.offset());
+    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
+  }
+
+ private:
+  static constexpr std::uint8_t kSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
+
+  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
+
+  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
+    a_.align(asmjit::AlignMode::kCode, 64);
+    a_.bind(label);
+    const std::uint32_t at = offset();
+    a_.embed(part.bytes.data(), part.bytes.size());
+    return at;
+  }
+
+  void enter() {
+    const asmjit::Label some = a_.newLabel();
+    a_.emit(x86::Inst::kIdEndbr64);
+    a_.test(x86::rsi, x86::rsi);  // no elements, no work: the tables may be null
+    a_.jnz(some);
+    a_.ret();
+    a_.bind(some);
+    std::uint32_t below = 8;
+    for (const std::uint8_t reg : kSaved) {
+      a_.push(x86::gpq(reg));
+      below += 8;
+      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
+      unwind_.saved(offset(), x86_gpr::dwarf(reg), below);
+    }
+    a_.sub(x86::rsp, frame_bytes_);
+    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below + frame_bytes_);
+    a_.mov(place(frame_.self), x86::rdi);
+    a_.mov(x86::r12, x86::rsi);
+    a_.mov(x86::r15, x86::r8);
+    a_.xor_(x86::ebx, x86::ebx);
+    copy_pointers(x86::rdx, frame_.inputs, arrays_.inputs.size());
+    copy_pointers(x86::rcx, frame_.outputs, arrays_.outputs.size());
+  }
+
+  void copy_pointers(const x86::Gp& from, std::uint32_t to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      a_.mov(x86::rax, x86::qword_ptr(from, static_cast<std::int32_t>(8 * i)));
+      a_.mov(place(to + 8 * static_cast<std::uint32_t>(i)), x86::rax);
+    }
+  }
+
+  void start_chunk() {
+    a_.mov(x86::r13, x86::r12);
+    if (chunk_ != 0) limit(x86::r13, chunk_);
+    a_.mov(x86::r14d, kBlockFirst / kBlockGrowth);
+  }
+
+  void limit(const x86::Gp& reg, std::uint32_t most) {
+    a_.mov(x86::ecx, most);
+    a_.cmp(reg, x86::rcx);
+    a_.cmova(reg, x86::rcx);
+  }
+
+  /// Calls a kernel over the rsi elements that come next.
+  void call(const asmjit::Label& kernel) {
+    a_.lea(x86::rdx, place(frame_.inputs));
+    a_.lea(x86::rcx, place(frame_.outputs));
+    a_.mov(x86::r8, x86::r15);
+    a_.call(kernel);
+  }
+
+  /// Goes on by the rbp elements that are done; sets the zero flag if none of the chunk are left.
+  void advance() {
+    for_arrays(arrays_, frame_, [&](std::uint32_t at, std::uint32_t bytes) {
+      a_.lea(x86::rcx, x86::ptr(0, x86::rbp, bytes == 8 ? 3 : 2));
+      a_.add(place(at), x86::rcx);
+    });
+    a_.sub(x86::r12, x86::rbp);
+    a_.sub(x86::r13, x86::rbp);
+  }
+
+  /// Chooses the next block from the last one and what the fast kernel has done since, rbp elements.
+  void choose_block() {
+    const asmjit::Label chosen = a_.newLabel();
+    a_.cmp(x86::rbp, x86::r14);
+    a_.mov(x86::ebp, kBlockFirst);
+    a_.jae(chosen);
+    a_.imul(x86::rbp, x86::r14, kBlockGrowth);
+    limit(x86::rbp, kBlockMax);
+    a_.bind(chosen);
+    a_.mov(x86::r14, x86::rbp);
+    a_.cmp(x86::rbp, x86::r13);
+    a_.cmova(x86::rbp, x86::r13);
+  }
+
+  void count_misses() {
+    const asmjit::Label none = a_.newLabel();
+    a_.test(x86::rbx, x86::rbx);
+    a_.jz(none);
+    a_.mov(x86::rax, place(frame_.self));
+    a_.test(x86::rax, x86::rax);
+    a_.jz(none);
+    a_.mov(x86::rax, x86::qword_ptr(x86::rax, kMissesOffset));
+    a_.test(x86::rax, x86::rax);
+    a_.jz(none);
+    a_.lock().add(x86::qword_ptr(x86::rax), x86::rbx);
+    a_.bind(none);
+  }
+
+  void leave() {
+    std::uint32_t below = 8 + 8 * static_cast<std::uint32_t>(std::size(kSaved));
+    a_.add(x86::rsp, frame_bytes_);
+    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
+    for (std::size_t i = std::size(kSaved); i-- > 0;) {
+      a_.pop(x86::gpq(kSaved[i]));
+      below -= 8;
+      unwind_.restored(offset(), x86_gpr::dwarf(kSaved[i]));
+      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
+    }
+    a_.ret();
+  }
+
+  x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
+
+  const ArrayBytes& arrays_;
+  std::uint32_t chunk_;
+  DriverFrame frame_;
+  UnwindWriter& unwind_;
+  std::uint32_t frame_bytes_ = 0;
+  asmjit::CodeHolder code_;
+  x86::Assembler a_;
+  asmjit::Label fast_, general_;
+};
+
+}  // namespace
+
+Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
+                 UnwindWriter& unwind) {
+  Joined joined;
+  X86Driver driver(arrays, chunk, unwind);
+  driver.emit();
+  driver.embed(fast, general, joined);
+  return joined;
+}
+
+}  // namespace trident::codegen

@@ -1,0 +1,102 @@
+// A float passes if it compares "not below" and "not above", so that NaN fails; an integer fails if it compares "below"
+// or "above", which AVX2 has instructions for. The exit is the negation of all that must hold, or any of what must not.
+#include "jit/kir/guard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "jit/kir/builder.h"
+#include "runtime/base/check.h"
+
+namespace trident::kir {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The least value of `type` that is not below `lo`, or the greatest that is not above `hi`.
+double rounded_up(Type type, double lo) {
+  if (type != Type::f32) return lo;
+  const auto near = static_cast<float>(lo);
+  return near < lo ? std::nextafter(near, static_cast<float>(kInfinity)) : near;
+}
+double rounded_down(Type type, double hi) {
+  return -rounded_up(type, -hi);
+}
+
+class Guard {
+ public:
+  explicit Guard(Kernel& kernel) : kernel_(kernel), b_(kernel) {}
+
+  void add_input(std::uint32_t i, const Assumed& assumed) {
+    if (!assumed.is_anything() && !kernel_.inputs[i].is_table()) add(b_.input(i), assumed);
+  }
+  void add_param(std::uint32_t i, const Assumed& assumed) {
+    if (!assumed.is_anything()) add(b_.param(i), assumed);
+  }
+
+  void finish() {
+    if (holds_.valid()) fails_ = either(b_.op(Op::Not, holds_), fails_);
+    kernel_.exit = fails_;
+  }
+
+ private:
+  void add(Value x, const Assumed& assumed) {
+    if (ir::is_float(b_.type_of(x)))
+      add_float(x, assumed);
+    else
+      add_int(x, assumed);
+  }
+
+  void add_float(Value x, const Assumed& assumed) {
+    const Type type = b_.type_of(x);
+    const double lo = rounded_up(type, assumed.lo), hi = rounded_down(type, assumed.hi);
+    if (lo == -hi) return require(b_.le(b_.abs(x), b_.constant(type, hi)));
+    if (assumed.lo != -kInfinity) require(b_.le(b_.constant(type, lo), x));
+    if (assumed.hi != kInfinity) require(b_.le(x, b_.constant(type, hi)));
+  }
+
+  void add_int(Value x, const Assumed& assumed) {
+    const Type type = b_.type_of(x);
+    const double least = type == Type::i32 ? -0x1p31 : -0x1p63, beyond = -least;
+    const double lo = std::ceil(assumed.lo), hi = std::floor(assumed.hi);
+    if (lo >= beyond || hi < least) return refuse(b_.constant_bits(ir::mask_of(type), ~std::uint64_t{0}));
+    if (lo > least) refuse(b_.lt(x, b_.constant_int(type, static_cast<std::int64_t>(lo))));
+    if (hi < beyond) refuse(b_.lt(b_.constant_int(type, static_cast<std::int64_t>(hi)), x));
+  }
+
+  void require(Value mask) { holds_ = join(Op::And, holds_, mask); }
+  void refuse(Value mask) { fails_ = either(fails_, mask); }
+  Value either(Value a, Value b) { return join(Op::Or, a, b); }
+
+  Value join(Op op, Value a, Value b) {
+    if (!a.valid() || !b.valid()) return a.valid() ? a : b;
+    return b_.op(op, wide(a, b), wide(b, a));
+  }
+  /// Returns `mask` in the wider type of both.
+  Value wide(Value mask, Value other) {
+    const Type type = b_.type_of(other);
+    return ir::bytes_of(type) > ir::bytes_of(b_.type_of(mask)) ? b_.convert(Op::Convert, type, mask) : mask;
+  }
+
+  Kernel& kernel_;
+  Builder b_;
+  Value holds_{}, fails_{};  ///< masks; invalid: always, never
+};
+
+}  // namespace
+
+bool Assumed::is_anything() const {
+  return lo == -kInfinity && hi == kInfinity;
+}
+
+bool guard(Kernel& kernel, std::span<const Assumed> inputs, std::span<const Assumed> params) {
+  CHECK(!kernel.exit.valid() && inputs.size() == kernel.inputs.size() && params.size() == kernel.params.size());
+  Guard guard(kernel);
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) guard.add_input(i, inputs[i]);
+  for (std::uint32_t i = 0; i < params.size(); ++i) guard.add_param(i, params[i]);
+  guard.finish();
+  return kernel.exit.valid();
+}
+
+}  // namespace trident::kir

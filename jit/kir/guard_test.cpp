@@ -1,0 +1,111 @@
+// Guards. Oracle: the ranges as comparisons of doubles and wide integers, element by element.
+#include "jit/kir/guard.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "jit/kir/interpreter.h"
+#include "tests/support/random_kernel.h"
+
+namespace trident::kir {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Assumed kRanges[] = {{0, 1},
+                               {-1, 1},
+                               {0.1, 0.3},
+                               {-0x1p40, 3},
+                               {1e300, kInfinity},
+                               {-kInfinity, 2},
+                               {2.5, 7},
+                               {-1e300, 1e300},
+                               {0, 0},
+                               {5, 4},
+                               {-0x1p31, 0x1p31},
+                               {0x1p62, 0x1p80},
+                               {kInfinity, kInfinity},
+                               {-kInfinity, -kInfinity},
+                               {1, 0x1p23}};
+
+bool holds(Type type, std::uint64_t bits, const Assumed& range) {
+  if (type == Type::i32 || type == Type::i64) {
+    const auto x =
+        static_cast<long double>(type == Type::i32 ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits));
+    return x >= static_cast<long double>(range.lo) && x <= static_cast<long double>(range.hi);
+  }
+  const double x = type == Type::f32 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                                     : std::bit_cast<double>(bits);
+  return x >= range.lo && x <= range.hi;
+}
+
+/// Says whether a kernel of one element runs; `scalar`: the element is a parameter.
+bool passes(Type type, std::uint64_t bits, const Assumed& range, bool scalar) {
+  Kernel kernel;
+  (scalar ? kernel.params : kernel.inputs).push_back({"x", type});
+  kernel.outputs = {{"y", Value(0)}};
+  kernel.insts = {
+      {.op = scalar ? Op::Param : Op::Input, .type = type, .section = scalar ? Section::invariant : Section::body}};
+  const std::span<const Assumed> ranges(&range, 1), none;
+  if (!guard(kernel, scalar ? none : ranges, scalar ? ranges : none)) return true;
+  EXPECT_TRUE(check(kernel).ok()) << check(kernel).error().message << print(kernel);
+  std::uint64_t y = 0;
+  const void* const in[] = {&bits};
+  void* const out[] = {&y};
+  return interpret(kernel, 1, in, out, &bits) == 1;
+}
+
+TEST(Guard, HoldsInsideTheRangeAlone) {
+  testing::Random random(1);
+  for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64})
+    for (const Assumed& range : kRanges) {
+      std::vector<std::uint64_t> lanes = testing::corner_lanes(type);
+      for (int i = 0; i < 200; ++i) lanes.push_back(testing::random_lane(random, type));
+      for (const double end : {range.lo, range.hi})
+        for (const double to : {-kInfinity, kInfinity}) {
+          const float narrow = std::nextafter(static_cast<float>(end), static_cast<float>(to));
+          if (type == Type::f32) lanes.push_back(std::bit_cast<std::uint32_t>(narrow));
+          if (type == Type::f32) lanes.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(end)));
+          if (type == Type::f64) lanes.push_back(std::bit_cast<std::uint64_t>(std::nextafter(end, to)));
+          if (type == Type::f64) lanes.push_back(std::bit_cast<std::uint64_t>(end));
+        }
+      for (const std::uint64_t bits : lanes)
+        for (const bool scalar : {false, true})
+          ASSERT_EQ(passes(type, bits, range, scalar), holds(type, bits, range))
+              << name_of(type) << " " << std::hex << bits << " in " << range.lo << " to " << range.hi;
+    }
+}
+
+TEST(Guard, AllInputsMustHoldWhateverTheirTypes) {
+  Kernel kernel;
+  kernel.inputs = {{"a", Type::f32}, {"b", Type::f64}, {"c", Type::i32}, {"d", Type::i64}, {"e", Type::f32}};
+  kernel.outputs = {{"y", Value(0)}};
+  kernel.insts = {{.op = Op::Input, .type = Type::f32, .section = Section::body}};
+  const Assumed ranges[] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {}};
+  ASSERT_TRUE(guard(kernel, ranges, {}));
+  ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
+  for (int bad = 0; bad <= 5; ++bad) {
+    const float a = bad == 0 ? 2 : 1, e = bad == 4 ? NAN : 1000;
+    const double b = bad == 1 ? 2 : 1;
+    const std::int32_t c = bad == 2 ? -1 : 1;
+    const std::int64_t d = bad == 3 ? 2 : 1;
+    float y = 0;
+    const void* const in[] = {&a, &b, &c, &d, &e};
+    void* const out[] = {&y};
+    EXPECT_EQ(interpret(kernel, 1, in, out, nullptr), bad < 4 ? 0u : 1u) << bad;
+  }
+}
+
+TEST(Guard, NothingIsAssumedOfNothing) {
+  Kernel kernel;
+  kernel.inputs = {{"a", Type::f32}, {"t", Type::f32, 0}};
+  kernel.params = {{"t.length", Type::i64}};
+  kernel.outputs = {{"y", Value(0)}};
+  kernel.insts = {{.op = Op::Input, .type = Type::f32, .section = Section::body}};
+  const Assumed ranges[] = {{}, {0, 1}}, lengths[] = {{}};
+  EXPECT_FALSE(guard(kernel, ranges, lengths));
+  EXPECT_FALSE(kernel.exit.valid());
+}
+
+}  // namespace
+}  // namespace trident::kir
