@@ -1,8 +1,8 @@
 // Finds libtrident-engine.so. Programs, libraries and engine are installed together but may be moved together, so
 // the way starts at the file that holds this code: the shared library, or the program that it is linked into.
 //
-// What dlopen() and the engine make once in a process is made under the engine lock, which fork.cpp takes too: a forked
-// child finds it made or not begun, never half made by a thread that the child does not have.
+// Things that dlopen() and the engine make once in a process are made under the engine lock, which fork.cpp takes too: a forked
+// child finds them made or not begun, never half made by a thread that the child does not have.
 #pragma once
 
 #include <mutex>

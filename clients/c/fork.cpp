@@ -4,7 +4,7 @@
 // back to waiting. Kernels keep their mapped images and work at once; the next submission or wait starts new threads
 // and connects anew.
 //
-// What is made once in a process must not be half made in the child either. The engine's part is made under the engine
+// Things that are made once in a process must not be half made in the child either. The engine's part is made under the engine
 // lock, taken last of all; this library's part before the first context is there (make_once).
 #include <pthread.h>
 #include <unistd.h>

@@ -23,14 +23,10 @@ int trident_unicorn_read_state(trident_unicorn* h, trident_loop_frame* frame) {
   return uc_reg_read_batch(h->uc, ids, places, STATE_REGISTERS) == UC_ERR_OK;
 }
 
-/* Returns whether addresses are physical ones and data little-endian. A guest that sets up page tables loads TTBR
- * first, which is cheaper to read than SCTLR. */
-int trident_unicorn_is_flat(struct head* head) {
-  if ((head->translation[0] | head->translation[1]) == 0) return 1;
-  uc_arm64_cp_reg sctlr = {.crn = 1, .crm = 0, .op0 = 3, .op1 = 0, .op2 = 0, .val = ~UINT64_C(0)};
+/* Returns whether addresses are physical ones and data little-endian. */
+int trident_unicorn_is_flat(const struct head* head) {
   const uint64_t translates_aligns_or_swaps = UINT64_C(1) | UINT64_C(1) << 1 | UINT64_C(3) << 24;
-  return uc_reg_read(head->owner->uc, UC_ARM64_REG_CP_REG, &sctlr) == UC_ERR_OK &&
-         (sctlr.val & translates_aligns_or_swaps) == 0;
+  return (head->sctlr.val & translates_aligns_or_swaps) == 0;
 }
 
 /* Makes the guest look the block up again that it is about to run. One that jumps to itself would go on with its old
@@ -91,7 +87,7 @@ static int may_enter(struct head* head, uint32_t block_bytes) {
   trident_unicorn* const h = head->owner;
   if (h->is_paused || block_bytes < head->block_bytes || has_timed_out(h)) return 0;
   if (!trident_unicorn_regions_hold(h)) return 0;
-  uc_reg_read_batch(h->uc, head->read_ids, head->read_places, head->read_count);
+  if (uc_reg_read_batch(h->uc, head->read_ids, head->read_places, head->read_count) != UC_ERR_OK) return 0;
   if (!trident_unicorn_is_flat(head)) return 0;
   head->frame.pc = head->address;
   if (__atomic_load_n(&head->loop->checks, __ATOMIC_RELAXED) != 0 && !trident_loop_look(head->loop, &head->frame)) {

@@ -83,11 +83,11 @@ struct head {
   uint32_t submissions;
   char note[160];
   /* Copying registers: ids, and where in the frame they lie. */
-  int read_ids[STATE_REGISTERS + 2], write_ids[STATE_REGISTERS + 1];
-  void *read_places[STATE_REGISTERS + 2], *write_places[STATE_REGISTERS + 1]; /* pc behind the last that is counted */
+  int read_ids[STATE_REGISTERS + 1], write_ids[STATE_REGISTERS + 1];
+  void *read_places[STATE_REGISTERS + 1], *write_places[STATE_REGISTERS + 1]; /* pc behind the last that is counted */
   int read_count, write_count;
   trident_loop_frame frame;
-  uint64_t translation[2]; /* TTBR0_EL1, TTBR1_EL1 */
+  uc_arm64_cp_reg sctlr; /* SCTLR_EL1, read with the registers */
   /* Pieces that the loop's windows lie in. */
   uint32_t probes[WINDOWS_MAX + 1], probe_count;
   trident_region_window probed[WINDOWS_MAX]; /* windows at that time */
@@ -169,7 +169,7 @@ int trident_unicorn_is_timed(trident_unicorn* h);
 void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data);
 int trident_unicorn_register_id(unsigned number);
 void trident_unicorn_leave_block(uc_engine* uc, uint64_t address);
-int trident_unicorn_is_flat(struct head* head);
+int trident_unicorn_is_flat(const struct head* head);
 int trident_unicorn_read_state(trident_unicorn* h, trident_loop_frame* frame);
 
 /* shadow.c */

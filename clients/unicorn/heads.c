@@ -165,10 +165,9 @@ static void list_registers(struct head* head) {
   }
   head->write_ids[head->write_count] = UC_ARM64_REG_PC;
   head->write_places[head->write_count] = &head->frame.pc;
-  for (unsigned i = 0; i < 2; ++i) {
-    head->read_ids[head->read_count] = i == 0 ? UC_ARM64_REG_TTBR0_EL1 : UC_ARM64_REG_TTBR1_EL1;
-    head->read_places[head->read_count++] = &head->translation[i];
-  }
+  head->sctlr = (uc_arm64_cp_reg){.crn = 1, .crm = 0, .op0 = 3, .op1 = 0, .op2 = 0, .val = ~UINT64_C(0)};
+  head->read_ids[head->read_count] = UC_ARM64_REG_CP_REG;
+  head->read_places[head->read_count++] = &head->sctlr;
 }
 
 /* Bytes from the head to where Unicorn ends the block: after a branch, or at a page's end. */

@@ -11,7 +11,7 @@
  *
  * When it never is equal, native code is wrong, or the program has put the guest elsewhere meanwhile: that happens
  * once, and twice is a mismatch. It does not count when the program stopped the guest right where native code left:
- * Unicorn then translates the block before it anew, which the edge hook sees. */
+ * Unicorn then translates the block before it anew, or the block there without running it, which the edge hook sees. */
 #include "clients/unicorn/shadow.h"
 
 #include <stdio.h>
@@ -83,8 +83,10 @@ static void strike(struct head* head, const char* what) {
   trident_unicorn_shadow_drop(head);
   if (head->strikes < STRIKES_MAX) return;
   ++head->mismatches;
-  snprintf(note, sizeof note, "native code differed from the guest in shadow runs, the last of %llu rounds: %s", rounds,
-           what);
+  snprintf(
+      note, sizeof note,
+      "guest and native code differed (the guest may rewrite the loop) in shadow runs, the last of %llu rounds: %s",
+      rounds, what);
   trident_unicorn_give_up(head, TRIDENT_UNICORN_MISMATCHED, note);
 }
 
@@ -201,7 +203,8 @@ void trident_unicorn_shadow_compare_at(struct head* head, uint64_t address) {
 void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uint64_t size) {
   for (uint32_t i = 0; i < h->head_count; ++i) {
     struct shadow* const s = h->heads[i]->shadow;
-    if (s != NULL && s->is_left && s->after.pc - 1 - address < size) s->was_stopped_there = 1;
+    if (s == NULL || !s->is_left) continue;
+    if (s->after.pc - 1 - address < size || (s->after.pc == address && s->visits == 0)) s->was_stopped_there = 1;
   }
 }
 

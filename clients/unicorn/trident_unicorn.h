@@ -6,8 +6,9 @@
  *   trident_unicorn_detach(offload);                              // before uc_close()
  *
  * The guest computes what it computes without this, to the bit: registers, flags, memory, and the instruction that a
- * fault stops at. What differs: loops that run natively are invisible to the program's own hooks and to the instruction
- * count of uc_emu_start(). So a program must say
+ * fault stops at (Unicorn itself, without hooks, tells the first instruction of the fault's block). What differs: loops
+ * that run natively are invisible to the program's own hooks and to the instruction count of uc_emu_start(). So a
+ * program must say
  *   - before attaching, in the options: memory that it made with uc_mem_map_ptr() or uc_mmio_map(), or that it watches
  *     with UC_HOOK_MEM_* hooks;
  *   - with trident_unicorn_exclude(): code that it hooks, or that holds an `until` address inside of a loop;

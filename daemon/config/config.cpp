@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <optional>
 #include <vector>
 
@@ -122,6 +123,11 @@ bool in_range(number value, number min, number max) {
   return value >= min && value <= max;
 }
 
+Error outside(const std::string& name, number min, number max) {
+  return make_error(ErrorCode::kInvalidArgument, "%s is outside %llu..%llu", name.c_str(),
+                    static_cast<unsigned long long>(min), static_cast<unsigned long long>(max));
+}
+
 struct Flags {
 #define X(name, type, standard, min, max, meaning) std::optional<type> name;
 #include "daemon/config/settings.def"
@@ -151,6 +157,14 @@ void add_option(CLI::App& app, const std::string& name, std::optional<list>& to,
       ->allow_extra_args(false);
 }
 
+/// Returns the exit status of what was printed: 1 where it was not written.
+int written() {
+  std::cout.flush();
+  if (std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::fputs("tridentd: standard output cannot be written\n", stderr);
+  return 1;
+}
+
 /// CLI11 throws; it is caught here, at the one place that calls it.
 std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& flags) {
   CLI::App app("Compile math expressions for clients on this machine", "tridentd");
@@ -170,13 +184,18 @@ std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& fl
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return Answered{app.exit(error) == 0 ? 0 : kExitUsage};
+    return Answered{app.exit(error) == 0 ? written() : kExitUsage};
   }
   if (flags.manual) {
     std::fputs(manual::man_page(app, title, page).c_str(), stdout);
-    return Answered{0};
+    return Answered{written()};
   }
   return std::nullopt;
+}
+
+Result<void> check_log_level(const Settings& settings) {
+  TRY([[maybe_unused]] const log::Level level, log_level_of(settings.log_level));
+  return {};
 }
 
 /// Reads the file that is named, else the first standard one that exists. Without any, returns the defaults.
@@ -201,10 +220,12 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
     for (const auto& [key, node] : table) {
       const char* must_be = nullptr;
       bool fits = false;
-#define X(name, type, standard, min, max, meaning) \
-  if (key == #name) {                              \
-    must_be = wanted(settings.name);               \
-    fits = assign(node, settings.name);            \
+      Result<void> value = Result<void>();
+#define X(name, type, standard, min, max, meaning)                            \
+  if (key == #name) {                                                         \
+    must_be = wanted(settings.name);                                          \
+    fits = assign(node, settings.name);                                       \
+    if (!in_range(settings.name, min, max)) value = outside(#name, min, max); \
   }
 #include "daemon/config/settings.def"
 #undef X
@@ -215,6 +236,9 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
       if (!fits)
         return make_error(ErrorCode::kInvalidArgument, "%s:%u: setting '%s' must be %s", file.c_str(), line,
                           name.c_str(), must_be);
+      if (name == "log_level") value = check_log_level(settings);
+      if (!value.ok())
+        return make_error(value.error().code, "%s:%u: %s", file.c_str(), line, value.error().message.c_str());
     }
   } catch (const toml::parse_error& error) {
     return make_error(ErrorCode::kSyntaxError, "%s:%u: %s", file.c_str(),
@@ -241,17 +265,11 @@ std::string cure_of_reading(const std::string& path, const std::string& flag) {
 }
 
 Result<void> check(const Settings& settings) {
-#define X(name, type, standard, min, max, meaning)                                    \
-  if (!in_range(settings.name, min, max))                                             \
-    return make_error(ErrorCode::kInvalidArgument, "%s is outside %llu..%llu", #name, \
-                      static_cast<unsigned long long>(min), static_cast<unsigned long long>(max));
+#define X(name, type, standard, min, max, meaning) \
+  if (!in_range(settings.name, min, max)) return outside(#name, min, max);
 #include "daemon/config/settings.def"
 #undef X
-  TRY_VOID([&]() -> Result<void> {
-    TRY([[maybe_unused]] const log::Level level, log_level_of(settings.log_level));
-    return {};
-  }());
-  return {};
+  return check_log_level(settings);
 }
 
 Result<std::variant<Settings, Answered, CheckOnly>> load(int argc, const char* const* argv) {

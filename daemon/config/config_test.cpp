@@ -133,6 +133,9 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
   EXPECT_EQ(message("log_level = 1\n"), "f.toml:1: setting 'log_level' must be a text such as \"a\"");
   EXPECT_EQ(message("zzzzzzzzz = 1\n"), "f.toml:1: unknown setting 'zzzzzzzzz': tridentd --help lists all settings");
   EXPECT_EQ(message("workers = 1\nwhat is this").substr(0, 9), "f.toml:2:");
+  EXPECT_EQ(message("log_json = true\nworkers = 0\n"), "f.toml:2: workers is outside 1..256");
+  EXPECT_EQ(message("\nlog_level = \"loud\"\n"),
+            "f.toml:2: log_level 'loud' is unknown: expected debug, info, warning or error");
   EXPECT_EQ(message("# nothing\n"), "accepted");
 }
 

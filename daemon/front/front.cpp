@@ -27,6 +27,7 @@
 #include "runtime/os/sandbox.h"
 #include "runtime/os/self.h"
 #include "runtime/os/service.h"
+#include "runtime/os/socket.h"
 
 namespace trident::front {
 namespace {
@@ -390,8 +391,24 @@ void turn_clients_away() {
   }
 }
 
+/// Refuses fewer descriptors than front, workers and one client need.
+Result<void> check_open_files(std::uint64_t allowed) {
+  constexpr std::uint64_t kOpenFilesMin = 40;
+  if (allowed >= kOpenFilesMin) return {};
+  return make_error(ErrorCode::kInvalidArgument,
+                    "the daemon may open %llu files and needs %llu: raise open_files, or the limit of who starts it "
+                    "(ulimit -n, LimitNOFILE=)",
+                    static_cast<unsigned long long>(allowed), static_cast<unsigned long long>(kOpenFilesMin));
+}
+
 int check_settings(const config::Settings& settings) {
   configure_log(settings);
+  os::raise_open_files_limit();
+  const std::uint64_t allowed = os::open_files_limit();
+  const std::uint64_t wanted = settings.open_files == 0 ? allowed : std::min(settings.open_files, allowed);
+  if (const auto files = check_open_files(wanted); !files.ok()) return refused(files.error());
+  if (const auto socket = os::check_socket_length(config::socket_path(settings)); !socket.ok())
+    return refused(socket.error());
   if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
   if (const auto costs = measured_costs(settings); !costs.ok()) return refused(costs.error());
   if (const auto rules = check_rule_files(settings); !rules.ok()) return refused(rules.error());
@@ -407,6 +424,7 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   if (settings.open_files != 0)
     if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())
       log::warning("{}", set.error().message);
+  if (const auto files = check_open_files(os::open_files_limit()); !files.ok()) return refused(files.error());
   os::deny_writable_code();
   if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
   auto costs = measured_costs(settings);

@@ -168,7 +168,7 @@ void Pool::Worker::say_farewell(std::uint64_t until_ns) {
   const std::uint64_t now = os::monotonic_ns();
   if (!child_.ends_within(until_ns > now ? static_cast<int>((until_ns - now) / 1'000'000) : 0)) return;
   if (const std::string how = child_.wait(); how != "exit 0" && how != "reaped already" && !was_asked_to(how))
-    log::warning("a {} worker ended with {}", name_of(lane_), how);
+    log::warning("a worker of the {} lane ended with {}", name_of(lane_), how);
 }
 
 void Pool::Worker::tell_again(Tail what, const std::string& text) {
@@ -285,7 +285,7 @@ void Pool::Worker::on_frame(std::span<const std::byte> frame) {
 }
 
 void Pool::Worker::fail_protocol(const std::string& what) {
-  log::error("a {} worker sent {}", name_of(lane_), what);
+  log::error("a worker of the {} lane sent {}", name_of(lane_), what);
   ++pool_.stats_.protocol_errors;
   end(Fate::crashed);
 }
@@ -299,10 +299,10 @@ void Pool::Worker::end(Fate fate) {
   if (pool_.stopping_) return;
   fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
   if (was_asked_to(how))
-    log::info("a {} worker was terminated from outside ({}); it held {} requests", name_of(lane_), how,
+    log::info("a worker of the {} lane was terminated from outside ({}); it held {} requests", name_of(lane_), how,
               running_.size());
   else
-    log::warning("a {} worker ended ({}{}); it held {} requests; starting another", name_of(lane_), how,
+    log::warning("a worker of the {} lane ended ({}{}); it held {} requests; starting another", name_of(lane_), how,
                  fate == Fate::timed_out ? ", out of time" : "", running_.size());
   const std::deque<Request> lost = std::exchange(running_, {});
   const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;

@@ -184,31 +184,28 @@ class Parser {
     return words_.number(inst.imm);
   }
 
+  /// Reads one of `count` words: text_of(i) is that of the enumerator with number i.
+  template <class Enum, class TextOf>
+  Result<void> one_of(std::size_t count, TextOf text_of, Enum& out, const char* otherwise) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!words_.take(text_of(i))) continue;
+      out = static_cast<Enum>(i);
+      return {};
+    }
+    return words_.fault(otherwise);
+  }
+
   Result<void> op(Op& out) {
-    for (std::uint32_t i = 0; i < kOpCount; ++i) {
-      if (!words_.take(kOpInfos[i].text)) continue;
-      out = static_cast<Op>(i);
-      return {};
-    }
-    return words_.fault("unknown op");
+    return one_of(
+        kOpCount, [](std::size_t i) { return kOpInfos[i].text; }, out, "unknown op");
   }
-
   Result<void> type(Type& out) {
-    for (std::size_t i = 0; i < kTypes.size(); ++i) {
-      if (!words_.take(kTypes[i])) continue;
-      out = static_cast<Type>(i);
-      return {};
-    }
-    return words_.fault("expected a type: i32, i64 or place");
+    return one_of(
+        kTypes.size(), [](std::size_t i) { return kTypes[i]; }, out, "expected a type: i32, i64 or place");
   }
-
   Result<void> exit(Exit& out) {
-    for (std::size_t i = 0; i < kExits.size(); ++i) {
-      if (!words_.take(kExits[i])) continue;
-      out = static_cast<Exit>(i);
-      return {};
-    }
-    return words_.fault("no such exit");
+    return one_of(
+        kExits.size(), [](std::size_t i) { return kExits[i]; }, out, "no such exit");
   }
 
   Result<void> variable_name(std::uint64_t& out) {

@@ -364,6 +364,7 @@ class RunOfAProgram(CommandCase):
                                    (("--digests", "1,2,3,4,5, "), "a number is missing after the last comma"),
                                    (("--input", self.write("list", "1,\n,2")), "a number is missing before a comma"),
                                    (("--ram", "5="), "--ram 5=: no words for the address"),
+                                   (("--ram", "0=7,8", "--ram", "1=5"), "--ram 1=5: address 1 has a word already"),
                                    (("--ram", "5=1,"), "a number is missing after the last comma"),
                                    (("--input", self.folder.name), self.folder.name + ": is a directory"),
                                    (("--n", "3"), "--n is about expressions"), (("--csv", "-"), "--csv is about expressions")):

@@ -340,6 +340,23 @@ TEST_F(Offload, AGuestWithAnMmuOrAlignmentChecksIsNotEntered) {
   EXPECT_EQ(guest_.stats().entries, entries);
 }
 
+// Without page tables a guest may turn its data big-endian: native code would load and store the other way round.
+TEST_F(Offload, AGuestThatTurnsItsDataBigEndianIsNotEntered) {
+  load(kFill);
+  guest_.attach(early());
+  run_both(repeated(kData, 100, 50));
+  const std::uint64_t entries = guest_.stats().entries;
+  EXPECT_GT(entries, 20u);
+  for (Guest* guest : {&plain_, &guest_}) {
+    uc_arm64_cp_reg sctlr{1, 0, 3, 0, 0, 0};
+    uc_reg_read(guest->uc, UC_ARM64_REG_CP_REG, &sctlr);
+    sctlr.val |= std::uint64_t{1} << 25;
+    uc_reg_write(guest->uc, UC_ARM64_REG_CP_REG, &sctlr);
+  }
+  run_both(repeated(kData, 100, 50));
+  EXPECT_EQ(guest_.stats().entries, entries);
+}
+
 TEST_F(Offload, NestsAreEnteredAtBothHeads) {
   load({mov(0, 10), mov(3, 13), mov(2, 11), strb_post(1, 0, 1), subs(2, 2, 1), b_ne(-2), subs(3, 3, 1), b_ne(-5), bl(4),
         subs(12, 12, 1), b_ne(-10), kStop, kRet});

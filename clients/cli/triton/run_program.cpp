@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "clients/cli/verb/verb.h"
 #include "jit/tir/lowering/lowering.h"
@@ -82,6 +83,7 @@ Result<std::vector<field::Digest>> digests_of(const std::vector<std::string>& te
 
 Result<std::vector<std::pair<Element, Element>>> ram_of(const std::vector<std::string>& texts) {
   std::vector<std::pair<Element, Element>> out;
+  std::set<std::uint64_t> given;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const auto address = element_of(text.substr(0, equals));
@@ -93,7 +95,12 @@ Result<std::vector<std::pair<Element, Element>>> ram_of(const std::vector<std::s
     if (words.empty())
       return make_error(ErrorCode::kInvalidArgument, "--ram %s: no words for the address", text.c_str());
     Element at = *address;
-    for (const Element word : words) out.emplace_back(at, word), at += field::kOne;
+    for (const Element word : words) {
+      if (!given.insert(at.value()).second)
+        return make_error(ErrorCode::kInvalidArgument, "--ram %s: address %s has a word already", text.c_str(),
+                          std::to_string(at.value()).c_str());
+      out.emplace_back(at, word), at += field::kOne;
+    }
   }
   return out;
 }

@@ -26,6 +26,31 @@ def calls(options):
     yield "Kernel", lambda: trident.Kernel("x + 1", **options)
 
 
+class Others(unittest.TestCase):
+    def test_functions_that_return_later(self):
+        async def later(x):
+            return x
+
+        def made(x):
+            yield x
+
+        for function in (later, made):
+            with self.assertRaisesRegex(TypeError, "no coroutine and no generator"):
+                trident.jit(function)
+
+    def test_variables(self):
+        with self.assertRaisesRegex(TypeError, "local_dict must be a dict, not int"):
+            trident.evaluate("x + 1", 3)
+        with self.assertRaisesRegex(TypeError, "'x' is an integer that 64 bits do not hold"):
+            trident.evaluate("x + 1", {"x": 2**70})
+        with self.assertRaisesRegex(TypeError, "take one of its fields"):
+            trident.evaluate("x + 1", {"x": np.zeros(3, "V4")})
+
+    def test_words_of_a_program(self):
+        with self.assertRaisesRegex(ValueError, r"word 1 is 18446744073709551616, which is not in \[0, 2\^64\)"):
+            trident.Context(mode="embedded").build("halt", public_input=[1, 2**64])
+
+
 class Promises(unittest.TestCase):
     def refused(self, options, error, says):
         for name, call in calls(options):

@@ -32,7 +32,7 @@ _BLOCK = 16384  # elements of one block where operands must be copied
 _ITERATED_MAX = 31  # operands of one numpy.nditer, beside the result
 _REDUCE_OP = {"sum": "sum", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
-_NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "V": "np.float64", "U": "'S'", "c": "np.complex128"}
+_NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 
 
@@ -145,6 +145,9 @@ def _arguments(names, local_dict, global_dict, frame):
         local_dict = frame.f_locals if frame is not None else {}
     if global_dict is None:
         global_dict = frame.f_globals if frame is not None else {}
+    for what, given in (("local_dict", local_dict), ("global_dict", global_dict)):
+        if not hasattr(given, "__getitem__") or not hasattr(given, "__contains__"):
+            raise TypeError(f"{what} must be a dict, not {type(given).__name__}")
     try:
         return [np.asarray(local_dict[n] if n in local_dict else global_dict[n]) for n in names]
     finally:
@@ -183,7 +186,12 @@ def _make_program(ex, tree, names, arguments, options, promise):
 def _check_known(names, arguments):
     """Refuses arrays of types that numexpr does not have either, and would not name."""
     for name, a in zip(names, arguments):
-        if a.dtype.kind in "OMmVU" or a.dtype.kind == "c" and a.dtype.itemsize > 16:
+        if a.dtype.kind == "O" and a.ndim == 0 and isinstance(a.item(), int):
+            raise TypeError(f"'{name}' is an integer that 64 bits do not hold: give a float")
+        if a.dtype.kind == "V":
+            raise TypeError(f"'{name}' is {a.dtype}, which neither kernels nor numexpr have: take one of its fields, or view "
+                            "it as numbers")
+        if a.dtype.kind in "OMmU" or a.dtype.kind == "c" and a.dtype.itemsize > 16:
             raise TypeError(f"'{name}' is {a.dtype}, which neither kernels nor numexpr have: convert it with "
                             f"{name}.astype({_NEAREST[a.dtype.kind]})")
 

@@ -284,6 +284,9 @@ def _argument(name, value):
     return array
 
 
+_NO_PLAIN_FUNCTION = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
+
+
 def jit(function=None, *, policy="exact", k=None, ranges=None, fallback=False, context=None):
     """Compiles a plain Python function of NumPy arrays by recording it. The answer is the same at once and later, on every
     processor and in every run: operations as they are written, functions good to an ulp. policy="bounded" (with k=, default
@@ -307,6 +310,8 @@ def jit(function=None, *, policy="exact", k=None, ranges=None, fallback=False, c
     check_context(context)
     if function is None:
         return functools.partial(jit, policy=policy, k=k, ranges=ranges, fallback=fallback, context=context)
+    if any(is_other(function) for is_other in _NO_PLAIN_FUNCTION):
+        raise TypeError("a jit function returns its arrays at once: it is no coroutine and no generator")
     promise = EXACT if policy == "exact" and k is None and ranges is None else Promise(policy, k, ranges)
     state = _Function(function, promise, fallback, context)
 

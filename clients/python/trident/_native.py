@@ -146,6 +146,8 @@ def _load():
 
 def _bind():
     loaded = _load()
+    if not hasattr(loaded, "trident_abi_version"):
+        raise ImportError(f"{loaded._name} is another library: set TRIDENT_LIBRARY to the path of libtrident.so.0")
     for name, (result, arguments) in _PROTOTYPES.items():
         bound = getattr(loaded, name)
         bound.restype, bound.argtypes = result, arguments

@@ -36,8 +36,9 @@ def _words(rows, each, what):
         raise TypeError(f"{what} must be {rule}: {error}") from None
     if len(flat) != each * len(rows):
         raise ValueError(f"{what}: each row has {each} words")
-    if any(not 0 <= word < 1 << 64 for word in flat):
-        raise ValueError(f"{what}: a word is not in [0, 2^64)")
+    for number, word in enumerate(flat):
+        if not 0 <= word < 1 << 64:
+            raise ValueError(f"{what}: word {number} is {word}, which is not in [0, 2^64)")
     return (ctypes.c_uint64 * len(flat))(*flat)
 
 
