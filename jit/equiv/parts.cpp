@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "jit/equiv/apart.h"
 #include "jit/equiv/both_forms.h"
@@ -21,6 +22,10 @@ using expr::Op;
 /// Bounds of the work for one form: comparisons over the reals (some hundredths of a millisecond each), and checks of
 /// parts (some milliseconds each). A form that needs more is refused.
 constexpr int kComparisonsMax = 800, kChecksMax = 48;
+/// More of both for each node: parts grow in number with the form, not in size.
+constexpr int kComparisonsPerNode = 4, kNodesPerCheck = 16;
+/// Levels of values that both have, below a part's end, where its cuts are sought.
+constexpr int kLevelsMax = 6;
 constexpr std::uint64_t kPartPoints = 2048;
 constexpr std::size_t kPartRefinedMax = 64;
 
@@ -50,6 +55,9 @@ class Parts : private BothForms {
         options_(options),
         explored_(std::move(explored)) {
     freed_.assign(both_.nodes.size(), false);
+    const int nodes = static_cast<int>(both_.nodes.size());
+    comparisons_left_ = kComparisonsMax + kComparisonsPerNode * nodes;
+    checks_left_ = kChecksMax + nodes / kNodesPerCheck;
     evaluate();
     unmask();
   }
@@ -141,17 +149,34 @@ class Parts : private BothForms {
     return equal_over_the_reals(values[0], values[1], tolerance_of(pair.at(pair.outputs[0].node).type));
   }
 
-  // Chooses as many cuts as leave both equal. Values that hardly vary come first, since a value behind a mask looks
-  // equal to anything. Goes upwards, so that the values below vary as much as they can when those above are tried.
+  bool still_equal(std::uint32_t n, std::uint32_t m, const Cuts& cuts) {
+    --comparisons_left_;
+    return still_equal(cut(n, m, cuts).expr);
+  }
+
+  // Chooses as many cuts as leave both equal. Mostly the two are equal whatever the values just below are that both
+  // have: then only the steps between are looked at, however much is below. Else cuts go down, level by level.
   Cuts choose_cuts(std::uint32_t n, std::uint32_t m) {
-    Cuts cuts(both_.nodes.size(), false);
+    Cuts cuts(both_.nodes.size(), false), open(cuts.size(), false);
+    const std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
+    for (std::uint32_t c = 0; c < n; ++c) cuts[c] = may_end(c) && in_source[c] && in_form[c];
+    for (int level = 0; level < kLevelsMax && comparisons_left_ > 0; ++level) {
+      if (still_equal(n, m, cuts)) return with_more_cuts(n, m, std::move(cuts), open);
+      for (const std::uint32_t part : cut(n, m, cuts).parts) cuts[part] = false, open[part] = true;
+    }
+    return with_more_cuts(n, m, Cuts(both_.nodes.size(), false), Cuts(both_.nodes.size(), true));
+  }
+
+  // Adds those of `open` to the cuts that leave both equal. Values that hardly vary come first, since a value behind a
+  // mask looks equal to anything. Goes upwards, so that the values below vary as much as they can when those above are
+  // tried.
+  Cuts with_more_cuts(std::uint32_t n, std::uint32_t m, Cuts cuts, const Cuts& open) {
     std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
     for (const bool varying : {false, true}) {
       for (std::uint32_t c = 0; c < n && comparisons_left_ > 0; ++c) {
-        if (!may_end(c) || !in_source[c] || !in_form[c] || varies(values_[c]) != varying) continue;
-        --comparisons_left_;
+        if (!open[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies(values_[c]) != varying) continue;
         cuts[c] = true;
-        cuts[c] = still_equal(cut(n, m, cuts).expr);
+        cuts[c] = still_equal(n, m, cuts);
         if (cuts[c] && !varying) in_source = met(n, cuts), in_form = met(m, cuts);
       }
     }
@@ -170,7 +195,8 @@ class Parts : private BothForms {
     Verdict verdict;
   };
   std::vector<Failed> failed_;
-  int comparisons_left_ = kComparisonsMax, checks_left_ = kChecksMax;
+  std::map<std::vector<std::byte>, Verdict> verdicts_;  ///< of parts, by what they have in common with equal ones
+  int comparisons_left_ = 0, checks_left_ = 0;
 };
 
 bool Parts::unmask() {
@@ -235,6 +261,9 @@ Result<Verdict> Parts::check(std::uint32_t n, std::uint32_t m, const Cuts& cuts,
   const bool as_good = sets == Sets::ordinary && demand == Demand::policy;
   if (same_steps && (as_good || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
   if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than the check's limit");
+  std::vector<std::byte> key = expr::canonical_bytes(pair.expr);
+  key.push_back(static_cast<std::byte>(2 * static_cast<int>(sets) + (demand == Demand::any_set ? 1 : 0)));
+  if (const auto known = verdicts_.find(key); known != verdicts_.end()) return known->second;
   checks_left_ -= checks_left_ > 0 ? 1 : 0;
   Expr sides[2] = {pair.expr, pair.expr};
   for (const std::size_t k : {0, 1}) sides[k].outputs = {{"part", pair.expr.outputs[k].node}};
@@ -248,6 +277,7 @@ Result<Verdict> Parts::check(std::uint32_t n, std::uint32_t m, const Cuts& cuts,
   TRY(const kir::Kernel kernel, expr::lower(sides[1], how_));
   TRY(Checker::Prepared prepared, checker->check_meaning(kernel, demand, &unrewritten));
   if (!prepared.meaning.same()) explain(pair, *prepared.meaning.counterexample);
+  verdicts_.emplace(std::move(key), prepared.meaning);
   return std::move(prepared.meaning);
 }
 

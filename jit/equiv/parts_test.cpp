@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "jit/equiv/probe.h"
 #include "jit/kir/interpreter.h"
@@ -314,6 +315,42 @@ TEST(Parts, WhatIsTooMuchToLookAtIsRefused) {
     const auto verdict = check_parts(source, form, kHow, CheckOptions{});
     ASSERT_TRUE(verdict.ok()) << verdict.error().message;
     EXPECT_FALSE(verdict->same()) << masks;
+  }
+}
+
+// Hundreds of parts, each of a few operations: every one is compared, and one careless one among them is found.
+TEST(Parts, LargeFormsAreComparedPartByPart) {
+  constexpr int kTerms = 100;
+  const auto sum_of = [](const std::function<std::string(int)>& term) {
+    std::string text;
+    for (int i = 0; i < kTerms; ++i) text += (i > 0 ? " + " : "") + term(i);
+    return text;
+  };
+  const auto number = [](int i) { return std::to_string(i + 1) + ".5"; };
+  const std::string source = sum_of([&](int i) {
+    return i == 60 ? std::string("(k == 7) * (expm1(x) / x)")
+                   : "sqrt(x + " + number(i) + ")*(x*y + x*" + number(i) + ")";
+  });
+  const auto form = [&](const char* masked, const char* factor) {
+    return sum_of([&](int i) {
+      const std::string root = "sqrt(x + " + number(i) + ")*x*";
+      return i == 60 ? masked : root + (i == 30 ? factor : "(y + " + number(i) + ")");
+    });
+  };
+  struct Large {
+    std::string form;
+    bool same;
+  };
+  const Large kLarge[] = {{form("(k == 7) * (expm1(x) / x)", "(y + 31.5)"), true},
+                          {form("(k == 7) * ((exp(x) - 1) / x)", "(y + 31.5)"), false},
+                          {form("(k == 7) * (expm1(x) / x)", "(y + 31.500001)"), false}};
+  const std::vector<std::string> names = {"x", "y", "k"};
+  const std::vector<Range> ranges = {{1e-9, 1}, {1, 2}, {0, 100}};
+  for (const Large& large : kLarge) {
+    const auto verdict =
+        check_parts(parsed(source, names, ranges), parsed(large.form, names, ranges), kHow, CheckOptions{});
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_EQ(verdict->same(), large.same) << print(*verdict);
   }
 }
 
