@@ -705,10 +705,20 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
     }
     case Form::SignBit:
       return binary(Op::Lt, binary(Op::Copysign, literal(1, offset), x, offset), literal(0, offset), offset);
+    case Form::Any: return truth_of_all(Op::MaxOf, x, offset);
+    case Form::All: return truth_of_all(Op::MinOf, x, offset);
     case Form::Missing: return fail(offset, ErrorCode::kUnsupported, "there is no kernel code for this function");
     case Form::Op: break;
   }
   CHECK(false);
+}
+
+// Counts truth values as 0 and 1. Of no elements the greatest is below 0 and the least above 1: none is true, and all
+// are.
+Value Composer::truth_of_all(Op extreme, Value a, std::size_t offset) {
+  a = as_bool(a);
+  if (failed_) return {};
+  return binary(Op::Gt, unary(extreme, convert(a, Type::i32), offset), number({.integral = true}, offset), offset);
 }
 
 // Gives |x| with the sign of y, for integers, which have no -0.

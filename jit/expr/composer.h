@@ -137,6 +137,7 @@ class Composer {
   NodeId retype(NodeId id, Type type);
   Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
+  Value truth_of_all(Op extreme, Value a, std::size_t offset);
   Value copysign(Value x, Value y, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
   Value literal(double value, std::size_t offset);

@@ -93,6 +93,8 @@ std::uint32_t arity_of(const Function& function) {
     case Form::IsFinite:
     case Form::IsNormal:
     case Form::SignBit:
+    case Form::Any:
+    case Form::All:
     case Form::Missing: return 1;
   }
   CHECK(false);

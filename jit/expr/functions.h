@@ -20,6 +20,8 @@ enum class Form : std::uint8_t {
   IsFinite,
   IsNormal,
   SignBit,
+  Any,
+  All,
   Missing,  ///< known, but there is no kernel code for it
 };
 

@@ -2,6 +2,7 @@
 // lowered kernel, native code at every level that this machine runs, and the strict evaluator of the other tests.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -115,6 +116,28 @@ TEST(ExprExtremes, NoCostWhereRangesExcludeNan) {
   };
   EXPECT_EQ(insts("x in [-1, 1]; minof(x)"), 2u);  // the input and the reduction
   EXPECT_EQ(insts("minof(x)"), 4u);                // ... and a minimum with infinity
+}
+
+TEST(ExprExtremes, AnyAndAllAreThoseOfTheStandardLibrary) {
+  const Result<expr::Expr> e =
+      expr::parse("(any(x), all(x), any(x > 0.5), all(x < 0.5))", {.type = ir::Type::f64, .variables = {}});
+  ASSERT_TRUE(e.ok()) << e.error().message;
+  const Result<kir::Kernel> kernel = expr::lower(*e, {});
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  for (std::vector<double> x : arrays()) {
+    for (const bool zero : {false, true}) {
+      if (zero) std::fill(x.begin(), x.end(), -0.0);
+      double got[4];
+      const void* in[] = {x.data()};
+      void* out[] = {&got[0], &got[1], &got[2], &got[3]};
+      kir::interpret(*kernel, x.size(), in, out, nullptr);
+      const auto is_true = [](double v) { return v != 0; };  // NaN is
+      EXPECT_EQ(got[0], std::any_of(x.begin(), x.end(), is_true)) << x.size();
+      EXPECT_EQ(got[1], std::all_of(x.begin(), x.end(), is_true)) << x.size();
+      EXPECT_EQ(got[2], std::any_of(x.begin(), x.end(), [](double v) { return v > 0.5; })) << x.size();
+      EXPECT_EQ(got[3], std::all_of(x.begin(), x.end(), [](double v) { return v < 0.5; })) << x.size();
+    }
+  }
 }
 
 }  // namespace
