@@ -38,7 +38,10 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
   const Kernel& kernel = *Kernel::of(static_cast<const trident_kernel*>(self));
   try {
     const auto plan = kernel.lower();
-    if (plan) return plan.value()->run(n, in, out, params);
+    if (plan) {
+      plan.value()->run(n, in, out, params);
+      return;
+    }
   } catch (...) {  // bad_alloc; nothing may cross into the caller's C frames
   }
   fill_unanswered(kernel, n, out);
