@@ -309,7 +309,8 @@ class Command(CommandCase):
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
                                         "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
-                                        "--roof-min", "--against", "--disable", "--load-rules"},
+                                        "--roof-min", "--won-min", "--optimise-median-max", "--optimise-p95-max", "--optimise-max",
+                                        "--against", "--disable", "--load-rules"},
                          self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon", "--busybox"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
