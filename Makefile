@@ -3,8 +3,6 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
 BUILD ?= build
 JOBS  ?= $(shell nproc)
-# Many tests wait for other processes, so there is room for one more than there are cores.
-TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 PYTHON := /usr/bin/python3
 export BUILD JOBS
@@ -35,7 +33,7 @@ build: configure ## build everything into build/ (programs in build/bin), benche
 
 test: configure ## build all but benches, and run the test-suite
 	@ninja -C $(BUILD) -j$(JOBS)
-	@GTEST_BRIEF=1 ctest --test-dir $(BUILD) --output-on-failure -j$(TEST_JOBS)
+	@GTEST_BRIEF=1 ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
 
 demo: ## the main job: kernels through a private daemon, live table, HTML report
 	@$(MAKE) --no-print-directory configure PACKAGES="$(PROGRAM_PACKAGES)"
