@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "runtime/os/clock.h"
@@ -128,8 +129,12 @@ int child_of(int pid) {
   return child;
 }
 
+/// A process that has ended may wait for ever to be reaped, where nobody does that.
 bool lives(int pid) {
-  return ::kill(pid, 0) == 0;
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text((std::istreambuf_iterator<char>(stat)), {});
+  const auto name_end = text.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] != 'Z';
 }
 
 bool ends(int pid) {
