@@ -11,16 +11,10 @@ namespace {
 
 namespace a64 = asmjit::a64;
 
-class A64Driver {
+class A64Driver : public Driver<a64::Assembler> {
  public:
   A64Driver(const ArrayBytes& arrays, std::uint32_t chunk, UnwindWriter& unwind)
-      : arrays_(arrays), chunk_(chunk), frame_(arrays), unwind_(unwind) {
-    code_.init(asmjit::Environment(asmjit::Arch::kAArch64));
-    code_.attach(&a_);
-    fast_ = a_.newLabel();
-    general_ = a_.newLabel();
-    frame_bytes_ = (frame_.bytes + 15) / 16 * 16;
-  }
+      : Driver(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, arrays, chunk, unwind) {}
 
   void emit() {
     enter();
@@ -45,15 +39,6 @@ class A64Driver {
     leave();
   }
 
-  void embed(const MachineCode& fast, const MachineCode& general, Joined& joined) {
-    joined.driver_size = offset();
-    joined.fast_offset = embed(fast_, fast);
-    joined.general_offset = embed(general_, general);
-    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
-    joined.bytes.assign(bytes, bytes + a_.offset());
-    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
-  }
-
  private:
   static constexpr std::uint8_t kSaved[] = {19, 20, 21, 22, 23, 24, 30};
   static constexpr std::uint32_t kSavedBytes = 64;
@@ -61,16 +46,6 @@ class A64Driver {
   static constexpr std::uint8_t kStack = kUnwindA64.stack_register;
   static constexpr a64::GpX kLeft = a64::x19, kOfChunk = a64::x20, kBlock = a64::x21, kParams = a64::x22,
                             kThis = a64::x23, kMisses = a64::x24;
-
-  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
-
-  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
-    a_.align(asmjit::AlignMode::kZero, 64);
-    a_.bind(label);
-    const std::uint32_t at = offset();
-    a_.embed(part.bytes.data(), part.bytes.size());
-    return at;
-  }
 
   void enter() {
     const asmjit::Label some = a_.newLabel();
@@ -175,26 +150,15 @@ class A64Driver {
   }
 
   static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
-
-  const ArrayBytes& arrays_;
-  std::uint32_t chunk_;
-  DriverFrame frame_;
-  UnwindWriter& unwind_;
-  std::uint32_t frame_bytes_ = 0;
-  asmjit::CodeHolder code_;
-  a64::Assembler a_;
-  asmjit::Label fast_, general_;
 };
 
 }  // namespace
 
 Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
                  UnwindWriter& unwind) {
-  Joined joined;
   A64Driver driver(arrays, chunk, unwind);
   driver.emit();
-  driver.embed(fast, general, joined);
-  return joined;
+  return driver.join(fast, general);
 }
 
 }  // namespace trident::codegen

@@ -30,6 +30,56 @@ struct DriverFrame {
   std::uint32_t bytes = 0;
 };
 
+/// The part that drivers of all hosts share: an assembler, both kernels behind the driver's code, and a frame.
+template <class Assembler>
+class Driver {
+ public:
+  /// `padding` lies between the kernels.
+  Driver(asmjit::Arch arch, asmjit::AlignMode padding, const ArrayBytes& arrays, std::uint32_t chunk,
+         UnwindWriter& unwind)
+      : arrays_(arrays), chunk_(chunk), frame_(arrays), unwind_(unwind), padding_(padding) {
+    code_.init(asmjit::Environment(arch));
+    code_.attach(&a_);
+    fast_ = a_.newLabel();
+    general_ = a_.newLabel();
+    frame_bytes_ = (frame_.bytes + 15) / 16 * 16;
+  }
+
+  /// Puts the kernels behind the driver, which is emitted.
+  Joined join(const MachineCode& fast, const MachineCode& general) {
+    Joined joined{.bytes = {}, .driver_size = offset()};
+    joined.fast_offset = embed(fast_, fast);
+    joined.general_offset = embed(general_, general);
+    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
+    joined.bytes.assign(bytes, bytes + a_.offset());
+    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
+    return joined;
+  }
+
+ protected:
+  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
+
+  const ArrayBytes& arrays_;
+  std::uint32_t chunk_;
+  DriverFrame frame_;
+  UnwindWriter& unwind_;
+  std::uint32_t frame_bytes_ = 0;
+  asmjit::CodeHolder code_;
+  Assembler a_;
+  asmjit::Label fast_, general_;
+
+ private:
+  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
+    a_.align(padding_, 64);
+    a_.bind(label);
+    const std::uint32_t at = offset();
+    a_.embed(part.bytes.data(), part.bytes.size());
+    return at;
+  }
+
+  asmjit::AlignMode padding_;
+};
+
 /// Calls f(place in the frame, bytes of an element) for each array that is no table.
 template <class F>
 void for_arrays(const ArrayBytes& arrays, const DriverFrame& frame, F f) {

@@ -11,16 +11,12 @@ namespace {
 
 namespace x86 = asmjit::x86;
 
-class X86Driver {
+class X86Driver : public Driver<x86::Assembler> {
  public:
   X86Driver(const ArrayBytes& arrays, std::uint32_t chunk, UnwindWriter& unwind)
-      : arrays_(arrays), chunk_(chunk), frame_(arrays), unwind_(unwind) {
-    code_.init(asmjit::Environment(asmjit::Arch::kX64));
-    code_.attach(&a_);
-    fast_ = a_.newLabel();
-    general_ = a_.newLabel();
+      : Driver(asmjit::Arch::kX64, asmjit::AlignMode::kCode, arrays, chunk, unwind) {
     // Behind the pushes and the return address, 7 words, calls see an aligned stack.
-    frame_bytes_ = (frame_.bytes + 15) / 16 * 16 + 8;
+    frame_bytes_ += 8;
   }
 
   void emit() {
@@ -47,27 +43,8 @@ class X86Driver {
     leave();
   }
 
-  void embed(const MachineCode& fast, const MachineCode& general, Joined& joined) {
-    joined.driver_size = offset();
-    joined.fast_offset = embed(fast_, fast);
-    joined.general_offset = embed(general_, general);
-    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
-    joined.bytes.assign(bytes, bytes + a_.offset());
-    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
-  }
-
  private:
   static constexpr std::uint8_t kSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
-
-  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
-
-  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
-    a_.align(asmjit::AlignMode::kCode, 64);
-    a_.bind(label);
-    const std::uint32_t at = offset();
-    a_.embed(part.bytes.data(), part.bytes.size());
-    return at;
-  }
 
   void enter() {
     const asmjit::Label some = a_.newLabel();
@@ -172,26 +149,15 @@ class X86Driver {
   }
 
   x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
-
-  const ArrayBytes& arrays_;
-  std::uint32_t chunk_;
-  DriverFrame frame_;
-  UnwindWriter& unwind_;
-  std::uint32_t frame_bytes_ = 0;
-  asmjit::CodeHolder code_;
-  x86::Assembler a_;
-  asmjit::Label fast_, general_;
 };
 
 }  // namespace
 
 Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
                  UnwindWriter& unwind) {
-  Joined joined;
   X86Driver driver(arrays, chunk, unwind);
   driver.emit();
-  driver.embed(fast, general, joined);
-  return joined;
+  return driver.join(fast, general);
 }
 
 }  // namespace trident::codegen

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "clients/cli/loop/guest_code.h"
 
@@ -67,24 +68,31 @@ class Elf {
   Result<std::vector<CodeRange>> sections() {
     TRY(const auto headers,
         table<Elf64_Shdr>("section headers", header_.e_shoff, header_.e_shnum, header_.e_shentsize));
-    std::vector<CodeRange> ranges;
-    for (std::size_t i = 0; i < headers.size(); ++i) {
-      const Elf64_Shdr& section = headers[i];
-      if (section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0) continue;
-      TRY_VOID(add("section " + std::to_string(i), section.sh_addr, section.sh_offset, section.sh_size, ranges));
-    }
-    return sorted(std::move(ranges));
+    return ranges_of("section ", headers, [](const Elf64_Shdr& s) {
+      const bool is_code = s.sh_type == SHT_PROGBITS && (s.sh_flags & SHF_EXECINSTR) != 0;
+      return is_code ? std::optional(Place{s.sh_addr, s.sh_offset, s.sh_size}) : std::nullopt;
+    });
   }
 
   Result<std::vector<CodeRange>> segments() {
     TRY(const auto headers,
         table<Elf64_Phdr>("program headers", header_.e_phoff, header_.e_phnum, header_.e_phentsize));
+    return ranges_of("segment ", headers, [](const Elf64_Phdr& s) {
+      const bool is_code = s.p_type == PT_LOAD && (s.p_flags & PF_X) != 0;
+      return is_code ? std::optional(Place{s.p_vaddr, s.p_offset, s.p_filesz}) : std::nullopt;
+    });
+  }
+
+  struct Place {
+    std::uint64_t address, offset, size;
+  };
+  /// The ranges of the headers for which `code_of` returns a place. `kind`: of the headers, in errors.
+  template <class Header, class CodeOf>
+  Result<std::vector<CodeRange>> ranges_of(const char* kind, const std::vector<Header>& headers, CodeOf code_of) {
     std::vector<CodeRange> ranges;
-    for (std::size_t i = 0; i < headers.size(); ++i) {
-      const Elf64_Phdr& segment = headers[i];
-      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-      TRY_VOID(add("segment " + std::to_string(i), segment.p_vaddr, segment.p_offset, segment.p_filesz, ranges));
-    }
+    for (std::size_t i = 0; i < headers.size(); ++i)
+      if (const auto place = code_of(headers[i]))
+        TRY_VOID(add(kind + std::to_string(i), place->address, place->offset, place->size, ranges));
     return sorted(std::move(ranges));
   }
 
