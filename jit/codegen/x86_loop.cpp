@@ -411,19 +411,7 @@ class KernelEmitter {
   }
 
   Result<MachineCode> finish() {
-    code_.code_size = emitter_.offset();
-    code_.pool_offset = (code_.code_size + 63) / 64 * 64;
-    const std::size_t size = code_.pool_offset + pool_.bytes.size();
-    if (size > limits::kImageBytesMax)
-      return make_error(ErrorCode::kLimitExceeded,
-                        "the kernel has %zu bytes of machine code, more than the limit of %zu", size,
-                        limits::kImageBytesMax);
-    code_.bytes.resize(size, std::byte{0xCC});
-    std::memcpy(code_.bytes.data(), emitter_.assembler().bufferData(), code_.code_size);
-    std::memcpy(code_.bytes.data() + code_.pool_offset, pool_.bytes.data(), pool_.bytes.size());
-    CHECK(emitter_.link(code_.bytes.data(), code_.pool_offset));
-    code_.eh_frame_distance = static_cast<std::uint32_t>((size + 7) / 8 * 8);
-    code_.eh_frame = unwind_.finish(code_.code_size, code_.eh_frame_distance);
+    TRY_VOID(lay_out(emitter_, pool_, unwind_, "kernel", code_));
     return std::move(code_);
   }
 

@@ -317,20 +317,7 @@ class RegionEmitter {
   }
 
   Result<MachineCode> finish() {
-    code_.code_size = writer_->offset();
-    code_.pool_offset = (code_.code_size + 63) / 64 * 64;
-    const std::size_t size = code_.pool_offset + pool_.bytes.size();
-    if (size > limits::kImageBytesMax)
-      return make_error(ErrorCode::kLimitExceeded,
-                        "the region has %zu bytes of machine code, more than the limit of %zu", size,
-                        limits::kImageBytesMax);
-    code_.bytes.resize(size, std::byte{0xCC});
-    std::memcpy(code_.bytes.data(), writer_->assembler().bufferData(), code_.code_size);
-    if (!pool_.bytes.empty())
-      std::memcpy(code_.bytes.data() + code_.pool_offset, pool_.bytes.data(), pool_.bytes.size());
-    CHECK(writer_->link(code_.bytes.data(), code_.pool_offset));
-    code_.eh_frame_distance = static_cast<std::uint32_t>((size + 7) / 8 * 8);
-    code_.eh_frame = unwind_.finish(code_.code_size, code_.eh_frame_distance);
+    TRY_VOID(lay_out(*writer_, pool_, unwind_, "region", code_));
     return std::move(code_);
   }
 

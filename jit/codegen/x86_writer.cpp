@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/base/check.h"
+#include "runtime/base/limits.h"
 
 namespace trident::codegen {
 
@@ -233,6 +234,24 @@ std::uint32_t X86Writer::move_id(RegClass reg_class) {
 void X86Writer::zero(std::uint8_t reg) {
   const x86::Xmm def(reg);
   emit(reg < 16 ? Inst::kIdVpxor : Inst::kIdVpxord, {def, def, def});
+}
+
+Result<void> lay_out(X86Writer& writer, const ConstantPool& pool, UnwindWriter& unwind, const char* what,
+                     MachineCode& code) {
+  code.code_size = writer.offset();
+  code.pool_offset = (code.code_size + 63) / 64 * 64;
+  const std::size_t size = code.pool_offset + pool.bytes.size();
+  if (size > limits::kImageBytesMax)
+    return make_error(ErrorCode::kLimitExceeded, "the %s has %zu bytes of machine code, more than the limit of %zu",
+                      what, size, limits::kImageBytesMax);
+  code.bytes.resize(size, std::byte{0xCC});
+  std::memcpy(code.bytes.data(), writer.assembler().bufferData(), code.code_size);
+  std::copy_n(reinterpret_cast<const std::byte*>(pool.bytes.data()), pool.bytes.size(),
+              code.bytes.data() + code.pool_offset);
+  CHECK(writer.link(code.bytes.data(), code.pool_offset));
+  code.eh_frame_distance = static_cast<std::uint32_t>((size + 7) / 8 * 8);
+  code.eh_frame = unwind.finish(code.code_size, code.eh_frame_distance);
+  return {};
 }
 
 }  // namespace trident::codegen

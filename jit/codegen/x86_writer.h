@@ -10,7 +10,11 @@
 
 #include <span>
 
+#include "jit/codegen/codegen.h"
+#include "jit/codegen/constant_pool.h"
+#include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_target.h"
+#include "runtime/base/result.h"
 
 namespace trident::codegen {
 
@@ -107,5 +111,10 @@ class X86Writer {
   std::pmr::vector<PoolUse> pool_uses_;
   std::pmr::vector<asmjit::Label> labels_;  ///< by target
 };
+
+/// Puts the code that `writer` has written, its constants and its unwind records into `code`. LimitExceeded when they
+/// take more than an image may; the error names `what`, such as "kernel".
+Result<void> lay_out(X86Writer& writer, const ConstantPool& pool, UnwindWriter& unwind, const char* what,
+                     MachineCode& code);
 
 }  // namespace trident::codegen
