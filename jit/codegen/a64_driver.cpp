@@ -13,14 +13,19 @@ namespace a64 = asmjit::a64;
 
 class A64Driver : public Driver<a64::Assembler> {
  public:
-  A64Driver(const ArrayBytes& arrays, std::uint32_t chunk, UnwindWriter& unwind)
-      : Driver(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, arrays, chunk, unwind) {}
+  A64Driver(const ArrayBytes& arrays, const Division& division, UnwindWriter& unwind)
+      : Driver(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, arrays, division, unwind) {}
 
   void emit() {
     enter();
-    const asmjit::Label chunk = a_.newLabel(), again = a_.newLabel(), done = a_.newLabel();
+    const asmjit::Label chunk = a_.newLabel(), again = a_.newLabel(), block = a_.newLabel(), done = a_.newLabel();
     a_.bind(chunk);
     start_chunk();
+    if (ends_shortly()) {
+      a_.mov(kThis, kOfChunk);
+      compare(kThis, division_.shortest);
+      a_.b_lo(block);
+    }
     a_.bind(again);
     a_.mov(a64::x1, kOfChunk);
     call(fast_);
@@ -29,6 +34,7 @@ class A64Driver : public Driver<a64::Assembler> {
     a_.cbz(kOfChunk, done);
     a_.add(kMisses, kMisses, 1);
     choose_block();
+    a_.bind(block);
     a_.mov(a64::x1, kThis);
     call(general_);
     advance();
@@ -53,6 +59,7 @@ class A64Driver : public Driver<a64::Assembler> {
     a_.cbnz(a64::x1, some);  // no elements, no work: the tables may be null
     a_.ret(a64::x30);
     a_.bind(some);
+    if (division_.shortest != 0) leave_short_calls();
     a_.sub(a64::sp, a64::sp, kSavedBytes);
     unwind_.def_cfa(offset(), kStack, kSavedBytes);
     for (std::size_t i = 0; i < std::size(kSaved); ++i) {
@@ -69,6 +76,14 @@ class A64Driver : public Driver<a64::Assembler> {
     copy_pointers(a64::x3, frame_.outputs, arrays_.outputs.size());
   }
 
+  void leave_short_calls() {
+    const asmjit::Label long_enough = a_.newLabel();
+    compare(a64::x1, division_.shortest);
+    a_.b_hs(long_enough);
+    a_.b(general_);
+    a_.bind(long_enough);
+  }
+
   void copy_pointers(const a64::GpX& from, std::uint32_t to, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       a_.ldr(a64::x9, a64::ptr(from, static_cast<std::int32_t>(8 * i)));
@@ -78,13 +93,17 @@ class A64Driver : public Driver<a64::Assembler> {
 
   void start_chunk() {
     a_.mov(kOfChunk, kLeft);
-    if (chunk_ != 0) limit(kOfChunk, chunk_);
+    if (division_.chunk != 0) limit(kOfChunk, division_.chunk);
     a_.mov(kBlock, kBlockFirst / kBlockGrowth);
   }
 
-  void limit(const a64::GpX& reg, std::uint32_t most) {
-    a_.mov(a64::x9, most);
+  void compare(const a64::GpX& reg, std::uint32_t with) {
+    a_.mov(a64::x9, with);
     a_.cmp(reg, a64::x9);
+  }
+
+  void limit(const a64::GpX& reg, std::uint32_t most) {
+    compare(reg, most);
     a_.csel(reg, reg, a64::x9, a64::CondCode::kLS);
   }
 
@@ -154,9 +173,9 @@ class A64Driver : public Driver<a64::Assembler> {
 
 }  // namespace
 
-Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
-                 UnwindWriter& unwind) {
-  A64Driver driver(arrays, chunk, unwind);
+Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
+                 const Division& division, UnwindWriter& unwind) {
+  A64Driver driver(arrays, division, unwind);
   driver.emit();
   return driver.join(fast, general);
 }

@@ -35,9 +35,9 @@ template <class Assembler>
 class Driver {
  public:
   /// `padding` lies between the kernels.
-  Driver(asmjit::Arch arch, asmjit::AlignMode padding, const ArrayBytes& arrays, std::uint32_t chunk,
+  Driver(asmjit::Arch arch, asmjit::AlignMode padding, const ArrayBytes& arrays, const Division& division,
          UnwindWriter& unwind)
-      : arrays_(arrays), chunk_(chunk), frame_(arrays), unwind_(unwind), padding_(padding) {
+      : arrays_(arrays), division_(division), frame_(arrays), unwind_(unwind), padding_(padding) {
     code_.init(asmjit::Environment(arch));
     code_.attach(&a_);
     fast_ = a_.newLabel();
@@ -57,10 +57,12 @@ class Driver {
   }
 
  protected:
+  /// Returns whether a call that is long enough may end with a chunk that is not.
+  [[nodiscard]] bool ends_shortly() const { return division_.chunk != 0 && division_.shortest != 0; }
   [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
 
   const ArrayBytes& arrays_;
-  std::uint32_t chunk_;
+  Division division_;
   DriverFrame frame_;
   UnwindWriter& unwind_;
   std::uint32_t frame_bytes_ = 0;
@@ -89,9 +91,9 @@ void for_arrays(const ArrayBytes& arrays, const DriverFrame& frame, F f) {
     f(frame.outputs + 8 * static_cast<std::uint32_t>(o), arrays.outputs[o]);
 }
 
-Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
-                 UnwindWriter& unwind);
-Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
-                 UnwindWriter& unwind);
+Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
+                 const Division& division, UnwindWriter& unwind);
+Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
+                 const Division& division, UnwindWriter& unwind);
 
 }  // namespace trident::codegen

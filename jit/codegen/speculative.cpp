@@ -49,11 +49,11 @@ bool runs_in_parts(const kir::Kernel& kernel) {
 }
 
 Result<MachineCode> join_speculative(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
-                                     std::uint32_t chunk, Isa isa) {
+                                     const Division& division, Isa isa) {
   const bool arm = isa == Isa::neon;
   UnwindWriter unwind(arm ? kUnwindA64 : kUnwindX86);
   Joined joined =
-      arm ? drive_a64(fast, general, arrays, chunk, unwind) : drive_x86(fast, general, arrays, chunk, unwind);
+      arm ? drive_a64(fast, general, arrays, division, unwind) : drive_x86(fast, general, arrays, division, unwind);
   CHECK(!joined.failed);
   if (joined.bytes.size() > limits::kImageBytesMax)
     return make_error(ErrorCode::kLimitExceeded,

@@ -7,7 +7,8 @@
 // kBlockFirst elements. The next is kBlockGrowth times as long if the fast kernel did less than a block in between, so
 // that data which never fit cost little; else it is the first again. In chunks, all starts anew at each multiple of
 // `chunk` elements of the call: then an element's bits depend on its chunk alone. Both kernels may write over their
-// inputs, and the general one sees no element that the fast one has done.
+// inputs, and the general one sees no element that the fast one has done. Short chunks, where the driver would cost
+// more than the fast kernel saves, are left to the general kernel: a short call goes there by one jump.
 //
 // `self` is null, or has behind its first word a pointer to a 64-bit counter, or null: the driver adds the number of
 // times that the fast kernel stopped.
@@ -35,9 +36,15 @@ ArrayBytes array_bytes(const kir::Kernel& kernel);
 /// number.
 bool runs_in_parts(const kir::Kernel& kernel);
 
-/// Joins the code of two kernels with one signature that run in parts; `fast` has an exit. `chunk`: 0 for none.
+/// How a driver divides a call.
+struct Division {
+  std::uint32_t chunk = 0;     ///< 0: the call is one chunk
+  std::uint32_t shortest = 0;  ///< chunks of fewer elements are the general kernel's
+};
+
+/// Joins the code of two kernels with one signature that run in parts; `fast` has an exit.
 /// Errors: LimitExceeded (code too large).
 Result<MachineCode> join_speculative(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
-                                     std::uint32_t chunk, Isa isa);
+                                     const Division& division, Isa isa);
 
 }  // namespace trident::codegen

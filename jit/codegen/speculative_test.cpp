@@ -21,10 +21,10 @@ using kir::Assumed;
 using testing::Random;
 
 Result<image::Mapped> map_speculative(const kir::Kernel& fast, const kir::Kernel& general, Isa isa,
-                                      const Variant& variant, std::uint32_t chunk) {
+                                      const Variant& variant, const Division& division) {
   TRY(const MachineCode fast_code, emit(fast, isa, variant));
   TRY(const MachineCode general_code, emit(general, isa, {.vectors = 2}));
-  TRY(const MachineCode code, join_speculative(fast_code, general_code, array_bytes(general), chunk, isa));
+  TRY(const MachineCode code, join_speculative(fast_code, general_code, array_bytes(general), division, isa));
   const image::ImageBytes bytes = image::build(code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {});
   TRY(const os::Fd fd, image::seal(bytes));
   return image::Mapped::map(fd);
@@ -36,8 +36,7 @@ struct Self {
   std::uint64_t* misses = nullptr;
 };
 
-// --- the bits
-// ---------------------------------------------------------------------------------------------------------
+// --- the bits ---
 
 testing::Arguments draw_arguments(const kir::Kernel& kernel, const testing::Assumption& assumption, std::uint64_t n,
                                   Random& random) {
@@ -76,7 +75,8 @@ TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
     ASSERT_TRUE(kir::check(assumption.fast).ok()) << kir::check(assumption.fast).error().message;
     for (const Isa isa : testing::runnable_isas()) {
       const Variant& variant = kFastVariants[seed % std::size(kFastVariants)];
-      auto native = map_speculative(assumption.fast, general, isa, variant, seed % 2 == 0 ? 256 : 0);
+      const Division division = {.chunk = seed % 2 == 0 ? 256u : 0, .shortest = seed % 3 == 0 ? 150u : 0};
+      auto native = map_speculative(assumption.fast, general, isa, variant, division);
       ASSERT_TRUE(native.ok()) << native.error().message;
       for (const std::uint64_t n : {0, 1, 16, 130, 700, 1500}) {
         const testing::Arguments arguments = draw_arguments(general, assumption, n, random);
@@ -90,8 +90,7 @@ TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
   }
 }
 
-// --- which kernel
-// -----------------------------------------------------------------------------------------------------
+// --- which kernel ---
 
 constexpr Assumed kUnit{0, 1};
 
@@ -127,14 +126,14 @@ Answer call(const image::Mapped& native, std::vector<float> x, std::vector<doubl
   return answer;
 }
 
-Result<image::Mapped> map_adding(Isa isa, const Variant& variant, std::uint32_t chunk) {
-  return map_speculative(adding(1, true), adding(2, false), isa, variant, chunk);
+Result<image::Mapped> map_adding(Isa isa, const Variant& variant, const Division& division = {}) {
+  return map_speculative(adding(1, true), adding(2, false), isa, variant, division);
 }
 
 TEST(Speculative, OneBadLaneInEachPositionIsComputedByTheGeneralKernel) {
   for (const Isa isa : testing::runnable_isas())
     for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 4}, Variant{.vectors = 8}}) {
-      const auto native = map_adding(isa, variant, 0);
+      const auto native = map_adding(isa, variant);
       ASSERT_TRUE(native.ok()) << native.error().message;
       for (const std::size_t n : {1, 17, 140, 300})
         for (std::size_t bad = 0; bad <= n; ++bad) {
@@ -156,7 +155,7 @@ TEST(Speculative, OneBadLaneInEachPositionIsComputedByTheGeneralKernel) {
 
 TEST(Speculative, DataThatNeverFitMissRarely) {
   for (const Isa isa : testing::runnable_isas()) {
-    const auto native = map_adding(isa, {.vectors = 2}, 0);
+    const auto native = map_adding(isa, {.vectors = 2});
     ASSERT_TRUE(native.ok()) << native.error().message;
     const Answer answer = call(*native, std::vector<float>(100'000, -1), std::vector<double>(100'000, 0.5));
     EXPECT_LE(answer.misses, 3 + 100'000 / kBlockMax);
@@ -166,7 +165,7 @@ TEST(Speculative, DataThatNeverFitMissRarely) {
 
 TEST(Speculative, TheFastKernelGoesOnBehindRareMisses) {
   for (const Isa isa : testing::runnable_isas()) {
-    const auto native = map_adding(isa, {.vectors = 2}, 0);
+    const auto native = map_adding(isa, {.vectors = 2});
     ASSERT_TRUE(native.ok()) << native.error().message;
     std::vector<float> x(100'000, 0.25F);
     for (std::size_t i = 999; i < x.size(); i += 1000) x[i] = 2;
@@ -181,7 +180,7 @@ TEST(Speculative, TheFastKernelGoesOnBehindRareMisses) {
 TEST(Speculative, WhoComputesAnElementDependsOnItsChunkAlone) {
   constexpr std::uint32_t kChunk = 512;
   for (const Isa isa : testing::runnable_isas()) {
-    const auto native = map_adding(isa, {.vectors = 2}, kChunk);
+    const auto native = map_adding(isa, {.vectors = 2}, {.chunk = kChunk});
     ASSERT_TRUE(native.ok()) << native.error().message;
     for (std::uint64_t seed = 1; seed <= testing::draws(40); ++seed) {
       Random random(seed);
@@ -201,9 +200,25 @@ TEST(Speculative, WhoComputesAnElementDependsOnItsChunkAlone) {
   }
 }
 
+TEST(Speculative, ShortChunksAreTheGeneralKernels) {
+  constexpr std::uint32_t kChunk = 512, kShortest = 200;
+  for (const Isa isa : testing::runnable_isas())
+    for (const Division& division : {Division{0, kShortest}, Division{kChunk, kShortest}}) {
+      const auto native = map_adding(isa, {.vectors = 2}, division);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::size_t n : {1u, 199u, 200u, 201u, kChunk + 199, kChunk + 200, 2 * kChunk}) {
+        const Answer answer = call(*native, std::vector<float>(n, 0.5F), std::vector<double>(n, 1));
+        EXPECT_EQ(answer.misses, 0u);
+        const std::size_t last = n < kShortest || division.chunk == 0 ? n : n % kChunk;
+        const std::size_t by_fast = last < kShortest ? n - last : n;
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(answer.by_fast(i), i < by_fast) << i << " of " << n;
+      }
+    }
+}
+
 TEST(Speculative, CountsNothingWithoutACounter) {
   for (const Isa isa : testing::runnable_isas()) {
-    const auto native = map_adding(isa, {.vectors = 2}, 0);
+    const auto native = map_adding(isa, {.vectors = 2});
     ASSERT_TRUE(native.ok()) << native.error().message;
     float x = 7, sum = 0;
     double y = 0, copy = 1;
@@ -215,6 +230,14 @@ TEST(Speculative, CountsNothingWithoutACounter) {
       EXPECT_EQ(sum, 9);
       EXPECT_EQ(copy, 0);
     }
+  }
+}
+
+TEST(Speculative, NoElementsNeedNoArrays) {
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native = map_adding(isa, {.vectors = 2});
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    native->entry()(nullptr, 0, nullptr, nullptr, nullptr);
   }
 }
 

@@ -203,7 +203,7 @@ TEST(Unwind, OutOfSpeculativeKernels) {
       ASSERT_TRUE(kir::guard(fast, ranges, {}));
       const auto a = emit(fast, isa, {.vectors = 1}), b = emit(general, isa, {.vectors = 4});
       ASSERT_TRUE(a.ok() && b.ok());
-      const auto code = join_speculative(*a, *b, array_bytes(general), 0, isa);
+      const auto code = join_speculative(*a, *b, array_bytes(general), {}, isa);
       ASSERT_TRUE(code.ok());
       const auto fd = image::seal(image::build(*code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {}));
       ASSERT_TRUE(fd.ok());

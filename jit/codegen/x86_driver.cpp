@@ -13,17 +13,22 @@ namespace x86 = asmjit::x86;
 
 class X86Driver : public Driver<x86::Assembler> {
  public:
-  X86Driver(const ArrayBytes& arrays, std::uint32_t chunk, UnwindWriter& unwind)
-      : Driver(asmjit::Arch::kX64, asmjit::AlignMode::kCode, arrays, chunk, unwind) {
+  X86Driver(const ArrayBytes& arrays, const Division& division, UnwindWriter& unwind)
+      : Driver(asmjit::Arch::kX64, asmjit::AlignMode::kCode, arrays, division, unwind) {
     // Behind the pushes and the return address, 7 words, calls see an aligned stack.
     frame_bytes_ += 8;
   }
 
   void emit() {
     enter();
-    const asmjit::Label chunk = a_.newLabel(), again = a_.newLabel(), done = a_.newLabel();
+    const asmjit::Label chunk = a_.newLabel(), again = a_.newLabel(), block = a_.newLabel(), done = a_.newLabel();
     a_.bind(chunk);
     start_chunk();
+    if (ends_shortly()) {
+      a_.mov(x86::rbp, x86::r13);
+      a_.cmp(x86::rbp, division_.shortest);
+      a_.jb(block);
+    }
     a_.bind(again);
     a_.mov(x86::rsi, x86::r13);
     call(fast_);
@@ -32,6 +37,7 @@ class X86Driver : public Driver<x86::Assembler> {
     a_.jz(done);
     a_.inc(x86::rbx);
     choose_block();
+    a_.bind(block);
     a_.mov(x86::rsi, x86::rbp);
     call(general_);
     advance();
@@ -53,6 +59,10 @@ class X86Driver : public Driver<x86::Assembler> {
     a_.jnz(some);
     a_.ret();
     a_.bind(some);
+    if (division_.shortest != 0) {
+      a_.cmp(x86::rsi, division_.shortest);
+      a_.jb(general_);
+    }
     std::uint32_t below = 8;
     for (const std::uint8_t reg : kSaved) {
       a_.push(x86::gpq(reg));
@@ -79,7 +89,7 @@ class X86Driver : public Driver<x86::Assembler> {
 
   void start_chunk() {
     a_.mov(x86::r13, x86::r12);
-    if (chunk_ != 0) limit(x86::r13, chunk_);
+    if (division_.chunk != 0) limit(x86::r13, division_.chunk);
     a_.mov(x86::r14d, kBlockFirst / kBlockGrowth);
   }
 
@@ -99,8 +109,10 @@ class X86Driver : public Driver<x86::Assembler> {
 
   /// Goes on by the rbp elements that are done; sets the zero flag if none of the chunk are left.
   void advance() {
+    std::uint32_t in_rcx = 0;
     for_arrays(arrays_, frame_, [&](std::uint32_t at, std::uint32_t bytes) {
-      a_.lea(x86::rcx, x86::ptr(0, x86::rbp, bytes == 8 ? 3 : 2));
+      if (bytes != in_rcx) a_.lea(x86::rcx, x86::ptr(0, x86::rbp, bytes == 8 ? 3 : 2));
+      in_rcx = bytes;
       a_.add(place(at), x86::rcx);
     });
     a_.sub(x86::r12, x86::rbp);
@@ -153,9 +165,9 @@ class X86Driver : public Driver<x86::Assembler> {
 
 }  // namespace
 
-Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays, std::uint32_t chunk,
-                 UnwindWriter& unwind) {
-  X86Driver driver(arrays, chunk, unwind);
+Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
+                 const Division& division, UnwindWriter& unwind) {
+  X86Driver driver(arrays, division, unwind);
   driver.emit();
   return driver.join(fast, general);
 }

@@ -10,7 +10,7 @@ constexpr std::uint64_t kWallPerCpu = 20;
 
 void call_kernel(void* call) {
   const auto& c = *static_cast<const KernelCall*>(call);
-  c.entry(nullptr, c.n, c.in, c.out, c.params);
+  c.entry(c.self, c.n, c.in, c.out, c.params);
 }
 
 os::SandboxLimits child_limits(std::uint64_t cpu_ns) {

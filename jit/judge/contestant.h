@@ -8,6 +8,7 @@
 // memory from os::map_shared() or os::GuardedMapping. Each child begins with the contexts as they are here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -32,7 +33,15 @@ struct KernelCall {
   const void* const* in = nullptr;
   void* const* out = nullptr;
   const std::uint64_t* params = nullptr;
+  const void* self = nullptr;
 };
+/// The `self` of a call whose kernel counts misses (schemas/kernel_image.h).
+struct CountingSelf {
+  const void* unused = nullptr;
+  std::uint64_t* misses = nullptr;
+};
+static_assert(offsetof(CountingSelf, misses) == TRIDENT_SELF_MISSES_OFFSET);
+
 /// Makes the call with the KernelCall `call`: the function of a contestant that is a kernel.
 void call_kernel(void* call);
 

@@ -133,6 +133,7 @@ class Arena {
     }
     TRY(log_, os::map_shared(log_bytes(signature_, run_)));
     lay_out_calls();
+    if (run_.counts) TRY_VOID(lay_out_counters());
     return {};
   }
 
@@ -157,7 +158,21 @@ class Arena {
     return all;
   }
 
+  [[nodiscard]] std::vector<std::uint64_t> misses() const {
+    std::vector<std::uint64_t> counts;
+    for (const CountingSelf& self : selves_) counts.push_back(*self.misses);
+    return counts;
+  }
+
  private:
+  Result<void> lay_out_counters() {
+    TRY(counters_, os::map_shared(calls_.size() * sizeof(std::uint64_t)));
+    for (std::size_t c = 0; c < calls_.size(); ++c)
+      selves_.push_back({nullptr, static_cast<std::uint64_t*>(counters_.base()) + c});
+    for (std::size_t c = 0; c < calls_.size(); ++c) calls_[c].kernel.self = &selves_[c];
+    return {};
+  }
+
   Result<Array> make_array(std::uint32_t bytes, std::uint64_t elements) {
     const std::size_t size = static_cast<std::size_t>(elements) * bytes;
     TRY(auto mapping, os::GuardedMapping::make(size));
@@ -216,7 +231,8 @@ class Arena {
   std::vector<os::GuardedMapping> mappings_;
   std::vector<std::span<std::byte>> read_only_;
   std::vector<Array> inputs_, outputs_;
-  os::Mapping log_;
+  os::Mapping log_, counters_;
+  std::vector<CountingSelf> selves_;  ///< by call, or none
   std::vector<const void*> in_;
   std::vector<void*> out_;
   std::vector<OutputPlace> places_;
@@ -258,8 +274,11 @@ Result<void> run_together(trident_entry entry, const Signature& signature, std::
   for (const Arena& arena : arenas) {
     const GuardedEnd end = end_of_run(child, first, arena.calls());
     if (end.end.kind == os::SandboxEnd::Kind::timed_out && &arena != &arenas.front()) return {};
-    results.push_back({end, end.sound() ? arena.outputs() : decltype(arena.outputs()){}});
-    if (!end.sound()) return {};
+    if (!end.sound()) {
+      results.push_back({end, {}, {}});
+      return {};
+    }
+    results.push_back({end, arena.outputs(), arena.misses()});
     first += arena.calls();
   }
   return {};

@@ -48,6 +48,7 @@ struct GuardedRun {
   std::vector<std::vector<std::uint64_t>> params;  ///< one row per setting of the scalar parameters; at least one row
   std::vector<GuardedCall> calls;
   bool flush_start = false;  ///< arrays start where their mapping starts, instead of ending at its end
+  bool counts = false;       ///< each call has a counter of misses, as kernels of image version 3 take one
   std::uint64_t cpu_ns = 10'000'000'000;
 };
 
@@ -68,6 +69,7 @@ std::string describe(const GuardedEnd& end);
 struct GuardedResults : GuardedEnd {
   /// outputs[call][output]: n elements (one when scalar); only for finished runs.
   std::vector<std::vector<std::vector<std::byte>>> outputs;
+  std::vector<std::uint64_t> misses;  ///< by call, if the run counts them
 };
 
 /// Calls every contestant once, in turn, in one child that cannot write to the `read_only` regions. A contestant's

@@ -157,9 +157,11 @@ Result<Timings> time_rounds(std::span<const image::Mapped* const> kernels, const
   CHECK(workload.inputs.size() == signature.input_bytes.size());
   Buffers buffers;
   TRY_VOID(buffers.make(signature, workload));
+  std::uint64_t misses = 0;  // the child's copy counts
+  const CountingSelf self{nullptr, &misses};
   std::vector<KernelCall> calls;
   for (const image::Mapped* kernel : kernels)
-    calls.push_back({kernel->entry(), workload.elements, buffers.in(), buffers.out(), workload.params.data()});
+    calls.push_back({kernel->entry(), workload.elements, buffers.in(), buffers.out(), workload.params.data(), &self});
   std::vector<Contestant> contestants;
   for (KernelCall& call : calls) contestants.push_back({call_kernel, &call});
   return time_rounds(contestants, rules);

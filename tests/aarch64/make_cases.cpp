@@ -215,10 +215,10 @@ class Campaign {
     Assumption assumption = assume(general, random);
     if (!codegen::runs_in_parts(general) || !kir::guard(assumption.fast, assumption.inputs, assumption.params)) return;
     const std::string what = "speculative kernel " + std::to_string(seed);
-    const auto code =
-        codegen::join_speculative(emitted(what, assumption.fast, {.vectors = static_cast<std::uint8_t>(1 + seed % 4)}),
-                                  emitted(what, general, {.vectors = 2}), codegen::array_bytes(general),
-                                  seed % 2 == 0 ? 64 : 0, codegen::Isa::neon);
+    const auto code = codegen::join_speculative(
+        emitted(what, assumption.fast, {.vectors = static_cast<std::uint8_t>(1 + seed % 4)}),
+        emitted(what, general, {.vectors = 2}), codegen::array_bytes(general),
+        {.chunk = seed % 2 == 0 ? 64u : 0, .shortest = seed % 3 == 0 ? 40u : 0}, codegen::Isa::neon);
     CHECK(code.ok());
     GivenInputs given;
     for (std::size_t i = 0; i < general.inputs.size(); ++i) {
