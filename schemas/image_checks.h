@@ -49,7 +49,9 @@ inline const char* place_fault(const trident_image_header& h) {
 /// Says what is wrong with the header `h` of an image of `size` bytes; null when nothing is.
 inline const char* header_fault(const trident_image_header& h, std::uint64_t size) {
   if (h.magic != TRIDENT_IMAGE_MAGIC) return "magic number";
-  if (h.version != TRIDENT_IMAGE_VERSION && h.version != TRIDENT_LOOP_IMAGE_VERSION) return "version";
+  if (h.version != TRIDENT_IMAGE_VERSION && h.version != TRIDENT_LOOP_IMAGE_VERSION &&
+      h.version != TRIDENT_SPECULATIVE_IMAGE_VERSION)
+    return "version";
   if (h.tier != TRIDENT_TIER_BASELINE && h.tier != TRIDENT_TIER_OPTIMISED) return "tier";
   if (h.total_size != size || size < TRIDENT_IMAGE_HEADER_BYTES) return "total size";
   if (const char* fault = place_fault(h)) return fault;

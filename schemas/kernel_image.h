@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRIDENT_IMAGE_MAGIC 0x4B4E5254u /* "TRNK" */
-#define TRIDENT_IMAGE_VERSION 1u        /* of kernels; that of loops is TRIDENT_LOOP_IMAGE_VERSION */
+#define TRIDENT_IMAGE_MAGIC 0x4B4E5254u      /* "TRNK" */
+#define TRIDENT_IMAGE_VERSION 1u             /* of kernels; that of loops is TRIDENT_LOOP_IMAGE_VERSION */
+#define TRIDENT_SPECULATIVE_IMAGE_VERSION 3u /* of kernels that count misses of assumed ranges */
+#define TRIDENT_SELF_MISSES_OFFSET 8u        /* in `self`: where it has the pointer to the counter of misses */
 #define TRIDENT_IMAGE_HEADER_BYTES 128u
 #define TRIDENT_IMAGE_DESCRIPTION_ALIGN 8u
 #define TRIDENT_IMAGE_ALIGN 64u         /* of code and pool: a cache line, and the widest aligned load */
@@ -55,7 +57,9 @@ typedef struct trident_image_header {
 } trident_image_header;
 
 /* The entry: n elements; in[i] and out[i] arrays of the declared types; params[i] the bits of parameter i in 8 bytes.
- * `self` is not read by a kernel: it lets an interpreter sit behind the same pointer. */
+ * `self` is not read by a kernel of version 1: it lets an interpreter sit behind the same pointer. To one of version 3
+ * it must be null or have, at TRIDENT_SELF_MISSES_OFFSET, null or a pointer to a uint64_t, to which the kernel adds,
+ * atomically and relaxed, the number of times that inputs lay outside the ranges that it assumes. */
 typedef void (*trident_entry)(const void* self, uint64_t n, const void* const* in, void* const* out,
                               const uint64_t* params);
 

@@ -96,7 +96,8 @@ TEST_F(ImageMapTest, EveryFieldIsChecked) {
   using Header = trident_image_header;
   const Lie lies[] = {
       {"magic number", [](Header& h) { h.magic ^= 1; }},
-      {"version", [](Header& h) { h.version = 3; }},
+      {"version", [](Header& h) { h.version = 4; }},
+      {"another kind", [](Header& h) { h.version = TRIDENT_SPECULATIVE_IMAGE_VERSION; }},
       {"instruction set", [](Header& h) { h.isa = 0; }},
       {"instruction set", [](Header& h) { h.isa = 7; }},
       {"tier", [](Header& h) { h.tier = TRIDENT_TIER_OPTIMISED; }},

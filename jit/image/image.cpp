@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "jit/codegen/speculative.h"
 #include "runtime/base/limits.h"
 #include "schemas/image_checks.h"
 
@@ -129,9 +130,9 @@ ImageBytes lay_out(trident_image_header& h, const codegen::MachineCode& code, st
 
 }  // namespace
 
-ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
-                 const Key& key) {
-  trident_image_header h = header_of(TRIDENT_IMAGE_VERSION, isa, tier, key);
+namespace {
+
+ImageBytes build_kernel(trident_image_header h, const codegen::MachineCode& code, const Counts& counts) {
   const std::size_t end = place_code(code, h);
   CHECK(end <= UINT32_MAX);
   h.total_size = static_cast<std::uint32_t>(end);
@@ -139,6 +140,18 @@ ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen
   h.outputs = counts.outputs;
   h.params = counts.params;
   return lay_out(h, code, {});
+}
+
+}  // namespace
+
+ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
+                 const Key& key) {
+  return build_kernel(header_of(TRIDENT_IMAGE_VERSION, isa, tier, key), code, counts);
+}
+
+ImageBytes build_speculative(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, const Key& key) {
+  static_assert(TRIDENT_SELF_MISSES_OFFSET == codegen::kMissesOffset);
+  return build_kernel(header_of(TRIDENT_SPECULATIVE_IMAGE_VERSION, isa, TRIDENT_TIER_OPTIMISED, key), code, counts);
 }
 
 ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,

@@ -39,6 +39,9 @@ Counts counts_of(const kir::Kernel& kernel);
 ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
                  const Key& key);
 
+/// Does the same for a speculative kernel of the optimised tier (jit/codegen/speculative.h), whose image has version 3.
+ImageBytes build_speculative(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, const Key& key);
+
 /// Lays the code of a loop out as an image of version 2. `description` is that of schemas/loop_image.h, which must pass
 /// the checks (schemas/loop_checks.h).
 ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,

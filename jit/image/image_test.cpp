@@ -58,6 +58,14 @@ TEST(Image, BuiltImageIsValidAndHoldsItsParts) {
   EXPECT_EQ(std::memcmp(h.key, some_key().data(), 32), 0);
 }
 
+TEST(Image, ASpeculativeImageHasItsOwnVersion) {
+  const ImageBytes image = build_speculative(writes_42(), kOneOutput, codegen::Isa::avx2, some_key());
+  EXPECT_TRUE(validate(image.bytes).ok());
+  EXPECT_EQ(image.header().version, TRIDENT_SPECULATIVE_IMAGE_VERSION);
+  EXPECT_EQ(image.header().tier, TRIDENT_TIER_OPTIMISED);
+  EXPECT_EQ(image.header().outputs, 1u);
+}
+
 TEST(Image, EveryFlippedBitIsRefused) {
   const ImageBytes image = good_image();
   for (std::size_t i = 0; i < image.bytes.size(); ++i) {
@@ -98,7 +106,7 @@ TEST(Image, EveryFieldIsChecked) {
   };
   refused_for("magic", [](Header& h) { ++h.magic; });
   refused_for("version", [](Header& h) { h.version = 0; });
-  refused_for("version", [](Header& h) { h.version = 3; });
+  refused_for("version", [](Header& h) { h.version = 4; });
   refused_for("description", [](Header& h) { h.version = TRIDENT_LOOP_IMAGE_VERSION; });
   refused_for("instruction set", [](Header& h) { h.isa = 0; });
   refused_for("instruction set", [](Header& h) { h.isa = 4; });

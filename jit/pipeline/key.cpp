@@ -38,6 +38,9 @@ void add_target(KeyWriter& key, const expr::Expr& expr, const Target& target) {
           {},
           target.policy.kind == expr::PolicyKind::bounded ? target.policy.k : 0};
   key.add(std::as_bytes(std::span(&piece, 1)));
+  if (target.assumed.empty()) return;
+  key.add("assumed");
+  key.add(std::as_bytes(std::span(target.assumed)));
 }
 
 /// Adds the user's rules and weights; the build id covers the shipped ones.

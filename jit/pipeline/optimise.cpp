@@ -15,6 +15,7 @@
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/refine.h"
+#include "jit/pipeline/speculate.h"
 #include "jit/pipeline/timed_call.h"
 #include "jit/pipeline/tried.h"
 #include "runtime/os/sandbox.h"
@@ -97,6 +98,8 @@ class Optimisation {
   }
 
   void conclude(const judge::Verdict& verdict);
+  /// Offers the general kernel, then looks for one that is faster in the assumed ranges.
+  void speculate();
 
   // Proves a bound for the winner, which conclude() has not taken apart yet, or for the source.
   Result<void> prove(const judge::Verdict& verdict);
@@ -272,6 +275,12 @@ void Optimisation::conclude(const judge::Verdict& verdict) {
   }
   result.winner = {std::move(tried_[winner.form].form.kernel), std::move(winner.code), winner.variant,
                    std::move(winner.image)};
+}
+
+void Optimisation::speculate() {
+  if (options_.interim && result.outcome == Outcome::published)
+    options_.interim({result.winner.image, result.baseline_ns, result.winner_ns});
+  pipeline::speculate(source_, options_, passes_.left_ns(), result);
 }
 
 Result<void> Optimisation::prove(const judge::Verdict& verdict) {
@@ -515,6 +524,7 @@ Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
   if (!done.ok() && done.error().code != ErrorCode::kCancelled) return done.error();
   if (!done.ok()) o.conclude_ended(done.error());
   o.result.times = passes.take_times();
+  if (!options.target.assumed.empty()) o.speculate();
   return std::move(o.result);
 }
 

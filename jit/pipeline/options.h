@@ -15,6 +15,7 @@
 #include "jit/expr/rewrite/costs.h"
 #include "jit/expr/rewrite/guides.h"
 #include "jit/image/image.h"
+#include "jit/kir/guard.h"
 #include "jit/pipeline/search_rules.h"
 #include "jit/pipeline/search_weights.h"
 
@@ -29,6 +30,8 @@ struct Target {
   codegen::Isa isa = codegen::Isa::avx2;
   expr::Policy policy{};
   std::uint64_t elements = 4096;  ///< the call length that the judge times
+  /// Ranges that the variables were seen in, by number; none: no speculation (speculate.h). They promise nothing.
+  std::vector<kir::Assumed> assumed{};
 };
 
 /// Budget of the compilation.
@@ -80,7 +83,8 @@ struct Options {
   Trace trace{};
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not repeat it
   std::optional<image::Key> key{};  ///< expr_key() of these options, if the caller has made it
-  /// Called at most once, for a large expression, whose search takes seconds; empty: nobody wants it.
+  /// Called for a large expression, whose search takes seconds, and before Target::assumed is looked at; empty: nobody
+  /// wants it.
   std::function<void(const Interim&)> interim{};
 };
 

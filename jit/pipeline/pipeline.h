@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,24 @@ struct PassTime {
   std::uint64_t ns = 0;
 };
 
+/// Times of a speculative kernel over those of the general one, in calls of one length.
+struct SpeculationTime {
+  std::uint64_t elements = 0;
+  double general_ns = 0;  ///< per call on data in the ranges
+  double matching = 0;    ///< on data in the ranges
+  double missing = 0;     ///< on data that are never in the ranges
+  double few = 0;         ///< on data of which one element in every two blocks is not; 0 in long calls: not timed
+};
+
+/// Outcome of a speculation on observed ranges (speculate.h).
+struct Speculation {
+  bool published = false;              ///< it is the winner
+  std::string guard;                   ///< the fast kernel with its guard, as text
+  std::vector<SpeculationTime> times;  ///< in order of length; none: not timed
+  std::uint32_t shortest = 0;          ///< shorter calls are the general kernel's
+  std::string refused;                 ///< the reason why it is not the winner
+};
+
 struct Optimised {
   Outcome outcome = Outcome::no_gain;
   bool baseline_checked = false;          ///< the baseline was found right, whatever the outcome of the others
@@ -64,7 +83,8 @@ struct Optimised {
   std::string note;
   std::vector<CandidateReport> candidates;
   std::vector<PassTime> times;
-  std::vector<equiv::ErrorBound> bounds;  ///< for Trace::prove_error: the winner's form, or the source
+  std::optional<Speculation> speculation;  ///< if Target::assumed narrows a range
+  std::vector<equiv::ErrorBound> bounds;   ///< for Trace::prove_error: the winner's form, or the source
 };
 
 /// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a

@@ -303,7 +303,8 @@ class Command(CommandCase):
         self.assertEqual(text | {"--derivatives"}, self.options_of("dot"))
         self.assertEqual(text | {"--derivatives", "--to"}, self.options_of("print"))
         self.assertEqual(text | code | search, self.options_of("disasm"))
-        self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--svg"}, self.options_of("explain"))
+        self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--assume", "--svg"},
+                         self.options_of("explain"))
         self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"} |
                          {"--secret", "--digests", "--ram", "--vm", "--cycles", "--json"}, self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
@@ -354,6 +355,17 @@ class Command(CommandCase):
         self.assertIn("'x' has no declared range", proven("x + y"))
         self.assertIn("a comparison of computed values", proven("select(x*x < x, x, 1)", "-r", "x:0:2"))
         self.assertNotIn("proven", self.trident("explain", "x + y", "--dump=c").stdout)
+
+    def test_assumed_ranges(self):
+        text = self.trident("explain", "sin(x)*cos(y)*sin(x + 2*y)", "-t", "f32", "-p", "exact", "--assume", "x:-4:4",
+                            "--assume", "y:-4:4", "--dump=c").stdout
+        self.assertRegex(text, r"; speculation: (published|not published, )")
+        self.assertRegex(text, r";   4096 elements: the general kernel takes \S+ ns, this \S+ of that; \S+ where none fits")
+        self.assertIn("no variable 'z'", self.trident("explain", "x", "--assume", "z:0:1", status=2).stderr)
+        self.assertIn("--assume x:0:: '' is not a number", self.trident("explain", "x", "--assume", "x:0:", status=2).stderr)
+        self.assertIn("--tier baseline", self.trident("explain", "x", "--assume", "x:0:1", "--tier", "baseline",
+                                                      status=2).stderr)
+        self.assertNotIn("speculation", self.trident("explain", "x + y", "--dump=c").stdout)
 
     def test_options_about_the_code(self):
         def explain(*options):

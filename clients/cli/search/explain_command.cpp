@@ -58,7 +58,7 @@ std::string names_of_candidates() {
 struct ExplainVerb {
   KernelOptions kernel;
   std::string input, tier = "optimised", stop_after = "cost", svg;
-  std::vector<std::string> dump = {"i", "s", "k", "m", "c"}, disabled, rule_files;
+  std::vector<std::string> dump = {"i", "s", "k", "m", "c"}, disabled, rule_files, assumed;
   std::uint64_t n = 4096, seed = 1;
   bool prove_error = false;
   bool has_options = false;  ///< the command line has more than the input
@@ -88,6 +88,8 @@ struct ExplainVerb {
     if (prove_error && tier == "baseline")
       return make_error(ErrorCode::kInvalidArgument,
                         "--prove-error needs the search's result: leave out --tier baseline");
+    if (!assumed.empty() && tier == "baseline")
+      return make_error(ErrorCode::kInvalidArgument, "--assume needs the search: leave out --tier baseline");
     if (!rule_files.empty() && tier == "baseline")
       return make_error(ErrorCode::kInvalidArgument, "--load-rules needs the search: leave out --tier baseline");
     if (tier != "baseline" && tier != "optimised")
@@ -153,6 +155,18 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
   return out;
 }
 
+std::string speculation_text(const pipeline::Speculation& s) {
+  std::string out = s.published ? "; speculation: published\n" : "; speculation: not published, " + s.refused + "\n";
+  for (const pipeline::SpeculationTime& t : s.times) {
+    out += ";   " + std::to_string(t.elements) + " elements: the general kernel takes " + number(t.general_ns) +
+           " ns, this " + number(t.matching) + " of that; " + number(t.missing) + " where none fits";
+    out += t.few > 0 ? ", " + number(t.few) + " where few do not\n" : "\n";
+  }
+  if (s.shortest != 0)
+    out += ";   calls of fewer than " + std::to_string(s.shortest) + " elements run the general one\n";
+  return s.guard.empty() ? out : out + "; kernel with its guard\n" + s.guard;
+}
+
 Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa, std::string& cost) {
   pipeline::Options options;
   TRY(const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
@@ -162,6 +176,10 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
   TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
   options.search.rules = rules ? &*rules : nullptr;
+  if (!verb.assumed.empty()) {
+    TRY(const std::vector<expr::Variable> assumed, assumed_variables(verb.assumed, e));
+    for (const expr::Variable& v : assumed) options.target.assumed.push_back({v.lo, v.hi});
+  }
   std::optional<report::ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
         bar->update(p.done, p.total, report::stage_text(name_of(p.stage), p.best_ratio));
@@ -175,6 +193,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
     cost += line;
     if (!c.same) cost += ";   " + c.verdict + "\n";
   }
+  if (best.speculation) cost += speculation_text(*best.speculation);
   for (const equiv::ErrorBound& bound : best.bounds) cost += "; proven error of " + equiv::print(bound) + "\n";
   switch (best.outcome) {
     case pipeline::Outcome::published:
@@ -288,6 +307,11 @@ void add_explain_command(Verb app, int& status) {
   verb.add_option("EXPR|FILE", state->input, "Expression, file with one, or - for standard input").required();
   add_tier_options(verb, *state);
   verb.add_flag("--prove-error", state->prove_error, "Prove an error bound of the kernel over the declared ranges");
+  verb.add_option("--assume", state->assumed,
+                  "Range that a variable was seen in, name:lo:hi, not promised: speculate on it; repeatable")
+      .take_all()
+      .expected(1)
+      .allow_extra_args(false);
   verb.add_option("--dump", state->dump,
                   "Stages to print: i expression, d Graphviz, s search, k kernel IR, m machine code, c cost")
       .delimiter(',')

@@ -17,23 +17,23 @@
 namespace trident::cli {
 namespace {
 
-Result<double> parse_bound(const std::string& text, const std::string& whole) {
+Result<double> parse_bound(const std::string& text, const std::string& whole, const char* option) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || end != text.c_str() + text.size() || std::isnan(value))
-    return make_error(ErrorCode::kInvalidArgument, "--range %s: '%s' is not a number", whole.c_str(), text.c_str());
+    return make_error(ErrorCode::kInvalidArgument, "%s %s: '%s' is not a number", option, whole.c_str(), text.c_str());
   return value;
 }
 
-Result<expr::Variable> parse_range(const std::string& text) {
+Result<expr::Variable> parse_range(const std::string& text, const char* option) {
   const std::size_t first = text.find(':'), second = text.find(':', first + 1);
   if (first == std::string::npos || first == 0 || second == std::string::npos)
-    return make_error(ErrorCode::kInvalidArgument, "--range %s: expected name:lo:hi", text.c_str());
+    return make_error(ErrorCode::kInvalidArgument, "%s %s: expected name:lo:hi", option, text.c_str());
   expr::Variable v;
   v.name = text.substr(0, first);
-  TRY(v.lo, parse_bound(text.substr(first + 1, second - first - 1), text));
-  TRY(v.hi, parse_bound(text.substr(second + 1), text));
-  if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "--range %s: the range is empty", text.c_str());
+  TRY(v.lo, parse_bound(text.substr(first + 1, second - first - 1), text, option));
+  TRY(v.hi, parse_bound(text.substr(second + 1), text, option));
+  if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "%s %s: the range is empty", option, text.c_str());
   return v;
 }
 
@@ -65,7 +65,7 @@ void KernelOptions::add_code_options(Verb verb) {
 Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& options, ir::Type type) {
   std::vector<expr::Variable> variables;
   for (const std::string& text : options.ranges) {
-    TRY(expr::Variable v, parse_range(text));
+    TRY(expr::Variable v, parse_range(text, "--range"));
     variables.push_back(std::move(v));
   }
   for (const std::string& name : options.scalars) {
@@ -79,6 +79,24 @@ Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& opti
     variables.push_back(std::move(v));
   }
   for (expr::Variable& v : variables) v.type = type;
+  return variables;
+}
+
+Result<std::vector<expr::Variable>> assumed_variables(const std::vector<std::string>& texts, const expr::Expr& e) {
+  std::vector<expr::Variable> variables = e.variables;
+  for (expr::Variable& v : variables) {
+    const expr::Variable anything;
+    v.lo = anything.lo, v.hi = anything.hi;
+  }
+  for (const std::string& text : texts) {
+    TRY(const expr::Variable assumed, parse_range(text, "--assume"));
+    const auto v =
+        std::find_if(variables.begin(), variables.end(), [&](const auto& x) { return x.name == assumed.name; });
+    if (v == variables.end())
+      return make_error(ErrorCode::kInvalidArgument, "--assume: the expression has no variable '%s'",
+                        assumed.name.c_str());
+    v->lo = assumed.lo, v->hi = assumed.hi;
+  }
   return variables;
 }
 

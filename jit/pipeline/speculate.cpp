@@ -1,0 +1,232 @@
+#include "jit/pipeline/speculate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "jit/codegen/speculative.h"
+#include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
+#include "jit/pipeline/speculative_check.h"
+#include "jit/pipeline/speculative_points.h"
+#include "jit/pipeline/speculative_times.h"
+
+namespace trident::pipeline {
+namespace {
+
+constexpr std::uint32_t kChunk = 4096;  ///< under policies that do not fix the bits
+/// The longest call that may be left to the general kernel because the driver costs too much there.
+constexpr std::uint64_t kShortestMax = 4096;
+
+/// `expr` with the assumed ranges, where they narrow the declared ones.
+expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assumed) {
+  expr::Expr result = expr;
+  for (std::size_t v = 0; v < assumed.size() && v < result.variables.size(); ++v) {
+    expr::Variable& variable = result.variables[v];
+    if (variable.is_table()) continue;
+    variable.lo = std::max(variable.lo, assumed[v].lo);
+    variable.hi = std::min(variable.hi, assumed[v].hi);
+    if (variable.lo > variable.hi) variable = expr.variables[v];  // nothing that was promised was observed
+  }
+  return result;
+}
+
+/// Returns the range that the guard tests a variable for: one that is assumed and not promised.
+kir::Assumed to_test(const expr::Variable& declared, const expr::Variable& assumed) {
+  if (same_range(declared, assumed)) return {};
+  return {assumed.lo, assumed.hi};
+}
+
+Result<void> add_guard(kir::Kernel& kernel, const expr::Expr& expr, const expr::Expr& narrow) {
+  std::vector<kir::Assumed> inputs, params;
+  for (std::size_t v = 0; v < expr.variables.size(); ++v) {
+    auto& list = expr.variables[v].is_scalar() ? params : inputs;
+    list.push_back(to_test(expr.variables[v], narrow.variables[v]));
+  }
+  params.resize(kernel.params.size());  // behind the scalars, lengths of tables
+  if (!kir::guard(kernel, inputs, params))
+    return make_error(ErrorCode::kUnsupported, "the assumed ranges leave nothing to test");
+  return kir::check(kernel);
+}
+
+/// An image under test.
+struct Candidate {
+  codegen::MachineCode code;
+  image::ImageBytes image;
+  image::Mapped mapped;
+};
+
+Result<image::Mapped> mapped(const image::ImageBytes& image) {
+  TRY(const os::Fd fd, image::seal(image));
+  return image::Mapped::map(fd);
+}
+
+bool loses(const SpeculationTime& time) {
+  return std::max({time.matching, time.missing, time.few}) > kSpeculationLoss;
+}
+
+class Speculating {
+ public:
+  Speculating(const expr::Expr& expr, const expr::Expr& narrow, const Options& options, std::uint64_t left_ns,
+              Optimised& result)
+      : expr_(expr),
+        narrow_(narrow),
+        options_(options),
+        left_ns_(left_ns),
+        result_(result),
+        told_(*result.speculation) {}
+
+  // The spine. Returns the reason why nothing is published; empty: it is.
+  Result<std::string> run() {
+    // There are two kernels with one signature, each checked by itself where it is to run.
+    if (left_ns_ == 0) return std::string("the general search has used up the limit of processor time");
+    TRY_VOID(take_general());
+    if (!codegen::runs_in_parts(general_.kernel))
+      return std::string("the kernel reduces, or asks for numbers of elements");
+    TRY(std::string why, find_fast());
+    if (!why.empty()) return why;
+
+    // One image has both. It pays on data in the ranges, and costs little on others, or there is none.
+    TRY(why, choose_division());
+    if (!why.empty()) return why;
+
+    // It does what its parts mean. (It has only run in sandboxed children so far.)
+    const bool exact = options_.target.policy.kind == expr::PolicyKind::exact;
+    TRY(why, fault_of_speculative({expr_, narrow_, fast_.kernel, general_.kernel, candidate_->mapped, division_, exact,
+                                   options_.search.seed}));
+    if (!why.empty()) return "the check as a whole found a fault: " + why;
+    publish();
+    return why;
+  }
+
+ private:
+  Result<void> take_general() {
+    if (result_.outcome == Outcome::published) {
+      general_ = result_.winner;
+      return {};
+    }
+    TRY(general_, compile_baseline(expr_, options_));
+    return {};
+  }
+
+  /// Optimises within the assumed ranges. Nobody gets that kernel as it is: it has no guard.
+  Result<std::string> find_fast() {
+    Options inner;
+    inner.target = options_.target;
+    inner.target.assumed.clear();
+    inner.budget = options_.budget;
+    inner.budget.cpu_ns = left_ns_;
+    inner.search = options_.search;
+    TRY(Optimised fast, optimise(narrow_, inner));
+    if (fast.outcome != Outcome::published) return "nothing faster was found in the assumed ranges: " + fast.note;
+    fast_ = std::move(fast.winner);
+    fast_error_ulp_ = fast.max_error_ulp;
+    fast_detail_ = fast.detail;
+    if (!codegen::runs_in_parts(fast_.kernel)) return std::string("the fast kernel asks for numbers of elements");
+    guarded_ = fast_.kernel;
+    TRY_VOID(add_guard(guarded_, expr_, narrow_));
+    told_.guard = kir::print(guarded_);
+    return std::string();
+  }
+
+  Result<void> join() {
+    const codegen::Isa isa = options_.target.isa;
+    TRY(const codegen::MachineCode fast, codegen::emit(guarded_, isa, fast_.variant));
+    TRY(codegen::MachineCode code,
+        codegen::join_speculative(fast, general_.code, codegen::array_bytes(general_.kernel), division_, isa));
+    const image::Key key = options_.key ? *options_.key : expr_key(expr_, options_.target, options_.search);
+    image::ImageBytes image = image::build_speculative(code, image::counts_of(general_.kernel), isa, key);
+    TRY_VOID(check_size(image));
+    TRY(image::Mapped map, mapped(image));
+    candidate_.emplace(Candidate{std::move(code), std::move(image), std::move(map)});
+    return {};
+  }
+
+  /// Times all lengths. Where calls of some length lose, those up to the next length are left to the general kernel.
+  Result<std::string> choose_division() {
+    division_.chunk = options_.target.policy.kind == expr::PolicyKind::exact ? 0 : kChunk;
+    TRY_VOID(join());
+    TRY_VOID(time_below(UINT64_MAX));
+    std::uint64_t shortest = 0;
+    for (std::size_t i = 0; i < told_.times.size(); ++i) {
+      if (!loses(told_.times[i])) continue;
+      if (i + 1 == told_.times.size() || told_.times[i + 1].elements > kShortestMax)
+        return "it loses too much in calls of " + std::to_string(told_.times[i].elements) + " elements";
+      shortest = told_.times[i + 1].elements;
+    }
+    if (shortest > options_.target.elements) return std::string("it loses too much in calls as short as these");
+    if (shortest != 0) {
+      division_.shortest = static_cast<std::uint32_t>(shortest);
+      TRY_VOID(join());
+      TRY_VOID(time_below(shortest));
+    }
+    return why_no_gain();
+  }
+
+  Result<void> time_below(std::uint64_t end) {
+    TRY(const image::Mapped general, mapped(general_.image));
+    const judge::Signature signature = judge::signature_of(general_.kernel);
+    const Rivals rivals{expr_, narrow_, signature, general, candidate_->mapped, options_};
+    const std::vector<std::uint64_t> lengths = timed_lengths(rivals);
+    told_.times.resize(lengths.size());
+    for (std::size_t i = 0; i < lengths.size() && lengths[i] < end; ++i) {
+      TRY(told_.times[i], time_speculative(rivals, lengths[i]));
+    }
+    told_.shortest = division_.shortest;
+    return {};
+  }
+
+  /// The time of calls that are as long as most are said to be.
+  [[nodiscard]] const SpeculationTime& usual() const {
+    const std::uint64_t elements = std::min(options_.target.elements, told_.times.back().elements);
+    return *std::find_if(told_.times.begin(), told_.times.end(),
+                         [&](const SpeculationTime& time) { return time.elements >= elements; });
+  }
+
+  [[nodiscard]] std::string why_no_gain() const {
+    return usual().matching > kSpeculationGain ? "it gains too little on data in the ranges" : "";
+  }
+
+  void publish() {
+    result_.outcome = Outcome::published;
+    result_.winner_ns *= usual().matching;
+    result_.max_error_ulp = std::max(result_.max_error_ulp, fast_error_ulp_);
+    result_.detail = "guarded " + fast_detail_;
+    result_.winner = {std::move(guarded_), std::move(candidate_->code), fast_.variant, std::move(candidate_->image)};
+    result_.note.clear();
+  }
+
+  const expr::Expr &expr_, &narrow_;
+  const Options& options_;
+  std::uint64_t left_ns_;
+  Optimised& result_;
+  Speculation& told_;
+  Compiled general_, fast_;
+  double fast_error_ulp_ = 0;
+  std::string fast_detail_;
+  kir::Kernel guarded_;
+  codegen::Division division_;
+  std::optional<Candidate> candidate_;
+};
+
+/// Speculates on an expression without Diff.
+Result<std::string> why_refused(const expr::Expr& expr, const expr::Expr& narrow, const Options& options,
+                                std::uint64_t left_ns, Optimised& result) {
+  TRY_VOID(expr::check(narrow));
+  return Speculating(expr, narrow, options, left_ns, result).run();
+}
+
+}  // namespace
+
+void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result) {
+  const expr::Expr narrow = narrowed(expr, options.target.assumed);
+  const bool narrows = !std::equal(expr.variables.begin(), expr.variables.end(), narrow.variables.begin(), same_range);
+  const bool right = result.outcome == Outcome::published || result.outcome == Outcome::no_gain;
+  if (!narrows || !right || !result.baseline_checked || options.budget.check_only) return;
+  result.speculation.emplace();
+  const Result<std::string> why = why_refused(expr, narrow, options, left_ns, result);
+  result.speculation->refused = why.ok() ? *why : why.error().message;
+  result.speculation->published = why.ok() && why->empty();
+}
+
+}  // namespace trident::pipeline

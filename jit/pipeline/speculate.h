@@ -1,0 +1,22 @@
+// Speculation: a kernel that is fast where inputs lie in ranges that were observed, not promised. The expression is
+// optimised as if the ranges were declared; the result gets a guard and, for other elements, the general kernel beside
+// it (jit/codegen/speculative.h). It is published if it passes the check as a whole, gains on data in the ranges, and
+// loses little on others at every length that is timed. Where short calls would lose, they are left to the general
+// kernel.
+#pragma once
+
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::pipeline {
+
+/// The greatest time over that of the general kernel, on data that always miss, miss sometimes, or never.
+inline constexpr double kSpeculationLoss = 1.05;
+/// The greatest such time on data that never miss, at Target::elements. A gain below the loss is no bargain.
+inline constexpr double kSpeculationGain = 0.95;
+
+/// Adds Optimised::speculation to `result`, which optimise() has made without it, and makes its kernel the winner if it
+/// is to be published. Does nothing unless Target::assumed narrows a range. The result stays as it is, with the reason
+/// told, whatever goes wrong on the way. `left_ns`: CPU time for the search in the assumed ranges.
+void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result);
+
+}  // namespace trident::pipeline

@@ -1,0 +1,275 @@
+// Speculation, from assumed ranges to a published image. Oracle of the check as a whole: images that are wrong by
+// construction, each in another way, and one that is right.
+#include "jit/pipeline/speculate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "jit/codegen/speculative.h"
+#include "jit/kir/builder.h"
+#include "jit/pipeline/speculative_check.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::pipeline {
+namespace {
+
+codegen::Isa this_isa() {
+  return os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
+}
+
+expr::Expr in_f32(const char* text, std::vector<expr::Variable> variables = {}) {
+  auto e = expr::parse_infix(text, {.type = ir::Type::f32, .variables = std::move(variables)});
+  EXPECT_TRUE(e.ok()) << e.error().message;
+  return std::move(e).value();
+}
+
+constexpr kir::Assumed kFits{0, 2};
+
+/// x * y + a, with the ranges that are assumed of x and y.
+struct Product {
+  expr::Expr source = in_f32("x*y + a", {{.name = "x", .type = ir::Type::f32},
+                                         {.name = "y", .type = ir::Type::f32},
+                                         {.name = "a", .type = ir::Type::f32, .kind = expr::VariableKind::scalar}});
+  expr::Expr narrowed = source;
+  kir::Kernel general, fast;
+
+  /// The fast kernel adds what is zero inside the ranges, so that it is another kernel outside.
+  Product() {
+    for (const std::size_t v : {0, 1}) narrowed.variables[v].lo = kFits.lo, narrowed.variables[v].hi = kFits.hi;
+    general.inputs = {{"x", ir::Type::f32}, {"y", ir::Type::f32}};
+    general.params = {{"a", ir::Type::f32}};
+    kir::Builder b(general);
+    general.outputs = {{"z", b.add(b.mul(b.input(0), b.input(1)), b.param(0))}};
+    fast = general;
+    kir::Builder f(fast);
+    const kir::Value zero = f.constant(ir::Type::f32, 0), two = f.constant(ir::Type::f32, 2);
+    const kir::Value beyond =
+        f.max(f.max(f.sub(f.input(0), two), f.sub(f.input(1), two)), f.max(f.neg(f.input(0)), f.neg(f.input(1))));
+    fast.outputs = {{"z", f.add(fast.outputs[0].value, f.max(beyond, zero))}};
+  }
+
+  /// Checks an image whose guard tests these ranges.
+  [[nodiscard]] std::string fault(kir::Assumed x, kir::Assumed y, const codegen::Division& division = {}) const {
+    return fault_of(guarded(x, y), general, division);
+  }
+
+  [[nodiscard]] kir::Kernel guarded(kir::Assumed x, kir::Assumed y) const {
+    kir::Kernel kernel = fast;
+    const kir::Assumed ranges[] = {x, y};
+    const kir::Assumed param{};
+    EXPECT_TRUE(kir::guard(kernel, ranges, {&param, 1}));
+    return kernel;
+  }
+
+  [[nodiscard]] std::string fault_of(const kir::Kernel& guarded, const kir::Kernel& other,
+                                     const codegen::Division& division = {}) const {
+    return fault_of(joined(guarded, other, division), division);
+  }
+
+  static codegen::MachineCode joined(const kir::Kernel& guarded, const kir::Kernel& other,
+                                     const codegen::Division& division) {
+    const codegen::Isa isa = this_isa();
+    const auto a = codegen::emit(guarded, isa, {.vectors = 2}), b = codegen::emit(other, isa, {.vectors = 1});
+    EXPECT_TRUE(a.ok() && b.ok());
+    auto code = codegen::join_speculative(*a, *b, codegen::array_bytes(other), division, isa);
+    EXPECT_TRUE(code.ok());
+    return std::move(code).value();
+  }
+
+  [[nodiscard]] std::string fault_of(const codegen::MachineCode& code, const codegen::Division& division,
+                                     bool exact = false) const {
+    const auto fd = image::seal(image::build_speculative(code, image::counts_of(general), this_isa(), {}));
+    EXPECT_TRUE(fd.ok()) << fd.error().message;
+    const auto mapped = image::Mapped::map(*fd);
+    EXPECT_TRUE(mapped.ok());
+    const auto fault = fault_of_speculative({.source = source,
+                                             .narrowed = narrowed,
+                                             .fast = fast,
+                                             .general = general,
+                                             .image = *mapped,
+                                             .division = division,
+                                             .exact = exact,
+                                             .cpu_ns = 300'000'000});
+    EXPECT_TRUE(fault.ok()) << fault.error().message;
+    return *fault;
+  }
+};
+
+TEST(SpeculativeCheck, ARightImagePasses) {
+  for (const codegen::Division& division : {codegen::Division{}, {4096, 0}, {0, 256}, {4096, 256}, {4096, 4096}})
+    EXPECT_EQ(Product().fault(kFits, kFits, division), "");
+}
+
+TEST(SpeculativeCheck, GuardsThatTestTooMuchOrTooLittleAreFound) {
+  const Product product;
+  const float above = std::nextafter(2.0F, 3.0F), below = std::nextafter(2.0F, 1.0F), least = 0x1p-149F;
+  EXPECT_NE(product.fault(kFits, {}), "");
+  EXPECT_NE(product.fault({}, kFits), "");
+  for (const kir::Assumed& other : {kir::Assumed{0, 2.5},
+                                    {-0.25, 2},
+                                    {0, above},
+                                    {0, below},
+                                    {least, 2},
+                                    {-least, 2},
+                                    {0, INFINITY},
+                                    {-INFINITY, 2}}) {
+    EXPECT_NE(product.fault(other, kFits), "") << other.lo << " " << other.hi;
+    EXPECT_NE(product.fault(kFits, other), "") << other.lo << " " << other.hi;
+  }
+}
+
+/// Inside the ranges both kernels have the same bits, so that only counters tell where a guard is wrong.
+TEST(SpeculativeCheck, GuardsOfKernelsThatAreAlikeAreCheckedByTheirCounts) {
+  Product product;
+  product.fast = product.general;
+  EXPECT_EQ(product.fault(kFits, kFits), "");
+  EXPECT_NE(product.fault(kFits, {0, std::nextafter(2.0F, 3.0F)}), "");
+  EXPECT_NE(product.fault(kFits, {-0x1p-149, 2}), "");
+  EXPECT_NE(product.fault(kFits, {}), "");
+}
+
+TEST(SpeculativeCheck, EachChangeOfAGuardIsFound) {
+  const Product product;
+  const kir::Kernel guarded = product.guarded(kFits, kFits);
+  std::size_t mutants = 0;
+  for (std::size_t i = product.fast.insts.size(); i < guarded.insts.size(); ++i)
+    for (const kir::Op op : {kir::Op::Le, kir::Op::Lt, kir::Op::Ne, kir::Op::Eq, kir::Op::And, kir::Op::Or}) {
+      kir::Kernel mutant = guarded;
+      kir::Inst& inst = mutant.insts[i];
+      const bool compares = inst.op == kir::Op::Le, joins = inst.op == kir::Op::And;
+      const bool fits = op == kir::Op::And || op == kir::Op::Or ? joins : compares;
+      if (!fits || op == inst.op) continue;
+      inst.op = op;
+      ASSERT_TRUE(kir::check(mutant).ok());
+      EXPECT_NE(product.fault_of(mutant, product.general), "") << kir::print(mutant);
+      ++mutants;
+    }
+  EXPECT_GE(mutants, 10u);
+}
+
+TEST(SpeculativeCheck, AWrongKernelIsFound) {
+  Product product;
+  const kir::Kernel guarded = product.guarded(kFits, kFits);
+  EXPECT_NE(product.fault_of(guarded, product.fast), "");
+  // A fast kernel that is not the one that was checked, and, under `exact`, not the general one.
+  kir::Kernel other = product.general;
+  kir::Builder b(other);
+  other.outputs = {{"z", b.add(other.outputs[0].value, b.constant(ir::Type::f32, 1))}};
+  const kir::Assumed ranges[] = {kFits, kFits};
+  const kir::Assumed param{};
+  ASSERT_TRUE(kir::guard(other, ranges, {&param, 1}));
+  EXPECT_NE(product.fault_of(other, product.general), "");
+  product.fast = other;
+  product.fast.exit = {};
+  const codegen::MachineCode code = Product::joined(other, product.general, {});
+  EXPECT_EQ(product.fault_of(code, {}), "");
+  EXPECT_NE(product.fault_of(code, {}, true), "");
+}
+
+/// An instruction of a driver, as the disassembler has it.
+struct DriverLine {
+  std::size_t at = 0, size = 0;
+  std::string text;
+};
+
+std::vector<DriverLine> driver_lines(const codegen::MachineCode& code) {
+  std::vector<DriverLine> lines;
+  std::istringstream text(*codegen::disassemble(code, this_isa()));
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t at = std::stoul(line, nullptr, 16);
+    if (!lines.empty()) lines.back().size = at - lines.back().at;
+    if (lines.size() > 1 && lines.back().text.starts_with("nop")) break;  // padding in front of the fast kernel
+    lines.push_back({at, 0, line.substr(7)});
+  }
+  lines.pop_back();
+  return lines;
+}
+
+/// Returns whether a driver without the instruction may pass. Landing pads are for the processor. Calls without
+/// elements or without a counter are tested in jit/codegen, and so are the lengths of blocks, which cost time alone.
+/// Short calls that do not leave at once are short chunks; zero misses may be added; kernels of few arrays leave r8
+/// alone.
+std::vector<bool> may_be_missing(const std::vector<DriverLine>& lines) {
+  std::vector<bool> may(lines.size());
+  bool in_block = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string& text = lines[i].text;
+    if (text.starts_with("inc rbx")) in_block = true;
+    may[i] = (in_block && !text.starts_with("inc rbx")) || text.starts_with("endbr64") ||
+             text.starts_with("mov r14d, 0x") || text.starts_with("ret") || text.starts_with("test rsi, rsi") ||
+             text.starts_with("test rbx, rbx") || text.starts_with("test rax, rax") || text == "mov r8, r15";
+    if (i > 0 && may[i - 1] && (text.starts_with("j"))) may[i] = true;
+    if (text.starts_with("cmp rsi, 0x") || (i > 0 && lines[i - 1].text.starts_with("cmp rsi, 0x"))) may[i] = true;
+    if (text.starts_with("mov r14, rbp")) in_block = false;
+  }
+  may.back() = false;  // the last return
+  return may;
+}
+
+TEST(SpeculativeCheck, EachInstructionOfTheDriverIsNeeded) {
+  const Product product;
+  const codegen::Division division{4096, 256};
+  const codegen::MachineCode code = Product::joined(product.guarded(kFits, kFits), product.general, division);
+  ASSERT_EQ(product.fault_of(code, division), "");
+  const std::vector<DriverLine> lines = driver_lines(code);
+  const std::vector<bool> may = may_be_missing(lines);
+  EXPECT_GE(std::count(may.begin(), may.end(), false), 55);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (may[i]) continue;
+    codegen::MachineCode mutant = code;
+    std::fill_n(mutant.bytes.begin() + static_cast<std::ptrdiff_t>(lines[i].at), lines[i].size, std::byte{0x90});
+    EXPECT_NE(product.fault_of(mutant, division), "") << i << ": " << lines[i].text;
+  }
+}
+
+Options assuming(std::vector<kir::Assumed> ranges, expr::PolicyKind policy = expr::PolicyKind::exact) {
+  Options options;
+  options.target = {.isa = this_isa(), .policy = {.kind = policy}, .assumed = std::move(ranges)};
+  return options;
+}
+
+/// Times decide, so that a busy machine may refuse. What is published has the image that was checked.
+TEST(Speculate, NestedTrigonometryIsFasterInObservedRanges) {
+  const auto result =
+      optimise(in_f32("sin(3*sin(x) + cos(y))"), assuming({{-4, 4}, {-4, 4}}, expr::PolicyKind::bounded));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_TRUE(result->speculation.has_value());
+  const Speculation& s = *result->speculation;
+  std::vector<std::uint64_t> lengths;
+  for (const SpeculationTime& time : s.times) lengths.push_back(time.elements);
+  EXPECT_EQ(lengths, (std::vector<std::uint64_t>{16, 256, 1024, 4096, 1'000'000}));
+  const bool speculates = result->winner.image.bytes.size() != 0 &&
+                          result->winner.image.header().version == TRIDENT_SPECULATIVE_IMAGE_VERSION;
+  EXPECT_EQ(speculates, s.published);
+  EXPECT_EQ(s.refused.empty(), s.published);
+  if (!s.published) {
+    EXPECT_NE(s.refused.find("it loses too much"), std::string::npos) << s.refused;
+    return;
+  }
+  EXPECT_NE(s.guard.find("exit"), std::string::npos) << s.guard;
+  for (const SpeculationTime& time : s.times) {
+    EXPECT_TRUE(time.elements != 4096 || time.matching <= kSpeculationGain) << time.matching;
+    EXPECT_TRUE(time.elements < s.shortest || time.missing <= kSpeculationLoss) << time.elements;
+  }
+}
+
+TEST(Speculate, SaysWhyThereIsNone) {
+  const auto refused = [](const char* text, const Options& options) {
+    const auto result = optimise(in_f32(text), options);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    EXPECT_TRUE(result->speculation.has_value());
+    EXPECT_FALSE(result->speculation->published);
+    return result->speculation->refused;
+  };
+  EXPECT_NE(refused("sum(sin(x))", assuming({{0, 1}})).find("reduces"), std::string::npos);
+  EXPECT_NE(refused("x + 1", assuming({{0, 1}})), "");
+  const auto nothing = optimise(in_f32("sin(x)"), assuming({{}}));
+  ASSERT_TRUE(nothing.ok()) << nothing.error().message;
+  EXPECT_FALSE(nothing->speculation.has_value());
+}
+
+}  // namespace
+}  // namespace trident::pipeline

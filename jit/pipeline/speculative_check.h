@@ -1,0 +1,34 @@
+// Checks a speculative image as a whole: guard, driver and both kernels (jit/codegen/speculative.h). Each kernel has
+// been checked by itself: the general one everywhere, the fast one inside the assumed ranges. So what is left to ask is
+// that every element is what the general kernel gives or, inside the ranges, what the fast one gives (under `exact`:
+// what the general one gives), and that the driver counts a miss where an element lies outside, and only there.
+//
+// The elements lie inside and outside the ranges (speculative_points.h): one outside in each position of a call, with
+// every value next to the end of a range; several at a call's first, its last and every kBlockFirst-th element; few and
+// many anywhere; all. Calls begin and end at the border of what may be touched, and write to their inputs' place.
+#pragma once
+
+#include <string>
+
+#include "jit/codegen/speculative.h"
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+
+namespace trident::pipeline {
+
+struct SpeculativeQuestion {
+  const expr::Expr& source;    ///< with its declared ranges, without Diff
+  const expr::Expr& narrowed;  ///< with the assumed ranges
+  const kir::Kernel& fast;     ///< without its guard
+  const kir::Kernel& general;
+  const image::Mapped& image;
+  codegen::Division division{};
+  bool exact = false;  ///< both kernels have the same bits
+  std::uint64_t seed = 1;
+  std::uint64_t cpu_ns = 2'000'000'000;  ///< of a run over all calls
+};
+
+/// Returns the first fault as a sentence; empty when there is none. OsError when nothing could be run.
+Result<std::string> fault_of_speculative(const SpeculativeQuestion& question);
+
+}  // namespace trident::pipeline

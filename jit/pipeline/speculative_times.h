@@ -1,0 +1,31 @@
+// Times a speculative kernel beside the general one, in calls of several lengths, on three kinds of data: all in the
+// assumed ranges, none of them ever, and one element outside in every two blocks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+#include "jit/judge/guarded.h"
+#include "jit/pipeline/options.h"
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::pipeline {
+
+struct Rivals {
+  const expr::Expr& source;    ///< without Diff
+  const expr::Expr& narrowed;  ///< with the assumed ranges
+  const judge::Signature& signature;
+  const image::Mapped& general;
+  const image::Mapped& speculative;
+  const Options& options;
+};
+
+/// Returns the lengths of calls that are timed, in order, Target::elements among them.
+std::vector<std::uint64_t> timed_lengths(const Rivals& rivals);
+
+/// Times calls of one length. A kernel that crashes or hangs takes infinitely long. OsError when nothing could be run.
+Result<SpeculationTime> time_speculative(const Rivals& rivals, std::uint64_t elements);
+
+}  // namespace trident::pipeline
