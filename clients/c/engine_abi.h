@@ -67,8 +67,8 @@ typedef struct trident_engine_loop {
   uint64_t head, code_base;
   const void* code;
   uint64_t code_size;
-  uint32_t isa; /* enum trident_isa */
-  uint32_t reserved;
+  uint32_t isa;    /* enum trident_isa */
+  uint32_t joined; /* 1: TRIDENT_LOOP_JOINED */
 } trident_engine_loop;
 
 typedef struct trident_engine_loop_result {

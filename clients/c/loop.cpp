@@ -37,6 +37,7 @@ Loop::Loop(Loops& owner, const trident_loop_request& request)
       loops(owner),
       code_base(request.code_base),
       code_bytes(copy_of(request)),
+      joined((request.flags & TRIDENT_LOOP_JOINED) != 0),
       submitted_ns(os::monotonic_ns()),
       submission(*this, code, &refuse) {
   entry = &refuse;
@@ -190,7 +191,8 @@ void Loop::registers(std::uint64_t& read, std::uint64_t& written) {
 void Loop::describe(trident_loop_facts& facts) const {
   facts.instructions = shape_->instructions;
   facts.windows = static_cast<std::uint32_t>(shape_->windows.size());
-  for (std::size_t i = 0; i < shape_->windows.size(); ++i) facts.stores |= shape_->windows[i].need.stores ? 1u << i : 0u;
+  for (std::size_t i = 0; i < shape_->windows.size(); ++i)
+    facts.stores |= shape_->windows[i].need.stores ? 1u << i : 0u;
   const trident_loop_range &first = shape_->ranges.front(), &last = shape_->ranges.back();
   facts.code_begin = head + static_cast<std::uint64_t>(first.offset);
   facts.code_end = head + static_cast<std::uint64_t>(last.offset) + last.bytes;

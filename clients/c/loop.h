@@ -76,6 +76,7 @@ struct Loop final : trident_loop, Submitted {
   Loops& loops;
   const std::uint64_t code_base;
   const std::vector<std::byte> code_bytes;
+  const bool joined;
   const std::uint64_t submitted_ns;
 
  private:

@@ -40,7 +40,7 @@ std::uint64_t Loop::feature() const {
 }
 
 void Loop::append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const {
-  wire::append_submit_loop(out, {job, head, code_base, code_bytes, inline_images});
+  wire::append_submit_loop(out, {job, head, code_base, code_bytes, inline_images, joined});
 }
 
 void Loop::compile(const Engine& engine, std::uint32_t, const std::atomic<bool>&, EngineAnswer& answer) const {
@@ -55,6 +55,7 @@ void Loop::compile(const Engine& engine, std::uint32_t, const std::atomic<bool>&
   loop.code = code_bytes.data();
   loop.code_size = code_bytes.size();
   loop.isa = greatest_isa();
+  loop.joined = joined ? 1 : 0;
   trident_engine_loop_result result{};
   result.struct_size = sizeof(result);
   result.fd = -1;

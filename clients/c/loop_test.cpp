@@ -387,6 +387,23 @@ TEST_F(LoopTest, BackEdgesMakeAHeadHotOnce) {
   trident_loops_close(loops);
 }
 
+TEST_F(LoopTest, OfHeadsThatShareAPlaceTheOneWithMoreJumpsBecomesHot) {
+  trident_loops* loops = nullptr;
+  const trident_loops_options options{sizeof options, TRIDENT_AARCH64, 5, 0};
+  ASSERT_EQ(TRIDENT_OK, trident_loops_open(context_, &options, &loops));
+  const std::uint64_t rare = kHead - 4 * TRIDENT_LOOPS_EDGES;
+  int hot = 0, hot_rare = 0;
+  for (int i = 0; i < 20; ++i) {
+    hot_rare += trident_loops_back_edge(loops, kHead, rare);
+    for (int round = 0; round < 3; ++round) hot += trident_loops_back_edge(loops, kHead + 12, kHead);
+  }
+  EXPECT_GT(hot, 0);
+  EXPECT_EQ(hot_rare, 0);
+  for (int i = 0; i < 20; ++i) hot_rare += trident_loops_back_edge(loops, kHead, rare);
+  EXPECT_EQ(hot_rare, 1) << "once the other has been told, its place is free";
+  trident_loops_close(loops);
+}
+
 TEST_F(LoopTest, LoopsOutliveTheirContext) {
   map_code(kReadExecute);
   trident_loop* loop = submit();

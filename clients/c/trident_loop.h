@@ -107,10 +107,17 @@ typedef struct trident_loop_memory {
   void* host;
 } trident_loop_memory;
 
+typedef enum trident_loop_request_flag {
+  /* The code may stand for the loops behind this one, too, for what stands between them, and for a few instructions
+   * behind the last, up to the first call: one entry then does for all. So addresses there count as the loop's: exclude
+   * breakpoints, hooks and `until` addresses. */
+  TRIDENT_LOOP_JOINED = 1
+} trident_loop_request_flag;
+
 /* The code of a loop: bytes of the guest around its head, in the guest's order, at most 16 KiB. Copied. */
 typedef struct trident_loop_request {
   uint32_t struct_size; /* sizeof(trident_loop_request) */
-  uint32_t reserved;
+  uint32_t flags;       /* bits of enum trident_loop_request_flag */
   uint64_t head;
   uint64_t code_base; /* the guest's address of code[0] */
   const void* code;
@@ -153,11 +160,16 @@ TRIDENT_API void trident_loops_written(trident_loops* loops, uint64_t base, uint
  * addresses of the host lie there. */
 TRIDENT_API void trident_loops_exclude(trident_loops* loops, uint64_t begin, uint64_t end);
 
-/* Call it at backward jumps that are taken. Returns 1 once, when the jumps to `to` have become as many as `hot`. */
+/* Call it at backward jumps that are taken. Returns 1 once, when the jumps to `to` have become as many as `hot`. Where
+ * heads share a place in the table, the one that more jumps lead to keeps it. */
 static inline int trident_loops_back_edge(trident_loops* loops, uint64_t from, uint64_t to) {
   trident_loops_edge* edge = &loops->edges[(to >> 2) % TRIDENT_LOOPS_EDGES];
   if (to > from) return 0;
   if (edge->head != to) {
+    if (edge->taken != 0 && edge->taken < loops->hot) {
+      --edge->taken;
+      return 0;
+    }
     edge->head = to;
     edge->taken = 0;
   }

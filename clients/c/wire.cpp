@@ -132,7 +132,7 @@ void append_submit_loop(Frame& out, const SubmitLoop& loop) {
   const auto code = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(loop.code.data()), loop.code.size());
   finish(out, builder, fbs::Body::SubmitLoop,
          fbs::CreateSubmitLoop(builder, loop.job, TRIDENT_GUEST_AARCH64, loop.head, loop.code_base, code,
-                               loop.inline_images));
+                               loop.inline_images, loop.joined));
 }
 
 void append_loop_seen(Frame& out, const LoopSeen& seen) {

@@ -42,6 +42,7 @@ struct SubmitLoop {
   std::uint64_t job = 0, head = 0, code_base = 0;
   std::span<const std::byte> code;
   bool inline_images = false;
+  bool joined = false;
 };
 /// Sums since the last such message.
 struct LoopSeen {

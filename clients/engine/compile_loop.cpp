@@ -29,7 +29,8 @@ Result<void> compile_into(const trident_engine_loop& loop, trident_engine_loop_r
   const pipeline::LoopSource source{.guest = static_cast<std::uint8_t>(loop.guest),
                                     .head = loop.head,
                                     .code_base = loop.code_base,
-                                    .code = {code, code + loop.code_size}};
+                                    .code = {code, code + loop.code_size},
+                                    .joined = loop.joined != 0};
   TRY(const pipeline::LoopOutcome outcome, pipeline::compile_loop(source, {.seed = kSeed}));
   if (const auto* compiled = std::get_if<pipeline::CompiledLoop>(&outcome)) return hand_over(compiled->image, result);
   const auto& refusal = std::get<pipeline::LoopRefusal>(outcome);

@@ -199,7 +199,7 @@ Result<LoopWork> read_loop(const wire::SubmitLoop& in) {
   if ((in.code_base() | in.head() | size) % kInstructionBytes != 0) return refused_code("is not of whole instructions");
   if (in.head() - in.code_base() >= size) return refused_code("does not have the head");
   const auto* first = reinterpret_cast<const std::byte*>(in.code()->data());
-  return LoopWork{static_cast<std::uint8_t>(in.guest()), in.head(), in.code_base(), {first, first + size}};
+  return LoopWork{static_cast<std::uint8_t>(in.guest()), in.head(), in.code_base(), {first, first + size}, in.joined()};
 }
 
 }  // namespace

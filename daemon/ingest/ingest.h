@@ -46,6 +46,7 @@ struct LoopWork {
   std::uint8_t guest = 0;
   std::uint64_t head = 0, code_base = 0;
   std::vector<std::byte> code;
+  bool joined = false;
 };
 struct SubmitLoop {
   std::uint64_t job = 0;

@@ -38,7 +38,7 @@ Result<OrderPtr> loop_order(ingest::LoopWork work, std::uint8_t isa, std::span<c
   if (isa == TRIDENT_ISA_NEON)
     return make_error(ErrorCode::kUnsupported, "no code of loops is made for AArch64 processors yet");
   const auto source = std::make_shared<const pipeline::LoopSource>(
-      pipeline::LoopSource{work.guest, work.head, work.code_base, std::move(work.code)});
+      pipeline::LoopSource{work.guest, work.head, work.code_base, std::move(work.code), work.joined});
   Order order;
   order.isa = isa;
   order.message.assign(message.begin(), message.end());

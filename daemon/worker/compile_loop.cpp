@@ -47,7 +47,7 @@ bool compile_loop(RequestSocket& front, const RequestHeader& request, const inge
                         make_error(ErrorCode::kInternal, "the daemon's front passed on a malformed loop"));
   const ingest::LoopWork& work = *submit.work;
   const std::uint64_t begun_ns = os::thread_work_ns();  // with the child of the trials
-  const pipeline::LoopSource source{work.guest, work.head, work.code_base, work.code};
+  const pipeline::LoopSource source{work.guest, work.head, work.code_base, work.code, work.joined};
   const auto outcome =
       pipeline::compile_loop(source, {.seed = request.seed, .key = request.key, .stage = stage().get()});
   const std::uint64_t cpu_ns = os::thread_work_ns() - begun_ns;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <span>
 
 #include "jit/loop/aarch64/lifter.h"
@@ -29,17 +30,19 @@ std::vector<trident_loop_range> ranges_of(const Loop& loop) {
   return ranges;
 }
 
-std::vector<trident_loop_window_use> windows_of(const Loop& loop) {
-  std::vector<trident_loop_window_use> windows;
-  for (const std::uint8_t base : window_bases(loop)) windows.push_back({base, 0, 0, 0});
+/// In the order of windows_of(), which a map keeps.
+std::vector<trident_loop_window_use> window_uses_of(const Loop& loop) {
+  std::map<Window, trident_loop_window_use> uses;
   for (const auto& [address, instruction] : loop.instructions) {
     const auto use = aarch64::memory_use(instruction);
     if (!use) continue;
-    const auto of_base = [&](const trident_loop_window_use& window) { return window.base == use->base; };
-    trident_loop_window_use& window = *std::find_if(windows.begin(), windows.end(), of_base);
+    trident_loop_window_use& window = uses[{loop.cycle_of(address), use->base}];
+    window.base = use->base;
     window.access |= static_cast<std::uint8_t>(use->stores ? TRIDENT_LOOP_STORES : TRIDENT_LOOP_LOADS);
     window.widest = std::max(window.widest, use->bytes);
   }
+  std::vector<trident_loop_window_use> windows;
+  for (const auto& [window, use] : uses) windows.push_back(use);
   return windows;
 }
 
@@ -64,7 +67,7 @@ void append(std::vector<std::byte>& bytes, std::span<const T> items) {
 }  // namespace
 
 Description describe(const Loop& loop, const region::Region& region) {
-  Description description{.ranges = ranges_of(loop), .windows = windows_of(loop)};
+  Description description{.ranges = ranges_of(loop), .windows = window_uses_of(loop)};
   const region::Liveness liveness(region);
   trident_loop_description& counts = description.counts;
   counts.guest = TRIDENT_GUEST_AARCH64;

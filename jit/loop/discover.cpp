@@ -1,13 +1,16 @@
 #include "jit/loop/discover.h"
 
+#include <algorithm>
 #include <cstring>
-#include <optional>
-#include <vector>
+#include <utility>
+
+#include "jit/loop/aarch64/lifter.h"
 
 namespace trident::loop {
 namespace {
 
 constexpr std::uint64_t kInstructionBytes = 4;
+constexpr std::size_t kTailInstructionsMax = 16;
 constexpr std::string_view kNames[] = {
 #define X(id, name, sentence) #name,
 #include "jit/loop/refusals.def"
@@ -39,9 +42,25 @@ class Discovery {
   std::variant<Loop, Refusal> run() {
     if (head_ % kInstructionBytes != 0 || !word_at(head_)) return Refusal{Reason::outside, head_};
     explore();
-    keep_what_comes_back();
+    keep(what_comes_to(comes_from_[head_]));
     if (loop_.instructions.empty()) return refusal();
     if (loop_.instructions.size() > kLoopInstructionsMax) return Refusal{Reason::too_long, head_};
+    loop_.head = head_;
+    mark_leaders();
+    return std::move(loop_);
+  }
+
+  std::optional<Loop> run_joined() {
+    if (head_ % kInstructionBytes != 0) return {};
+    explore();
+    number_cycles();
+    std::vector<std::uint64_t> members;
+    for (const auto& [address, cycle] : loop_.cycles) members.push_back(address);
+    std::set<std::uint64_t> kept = what_comes_to(std::move(members));
+    add_tails(kept);
+    keep(kept);
+    if (loop_.cycle_of(head_) == 0 || loop_.cycle_count() < 2) return {};
+    if (loop_.instructions.size() > kJoinedInstructionsMax) return {};
     loop_.head = head_;
     mark_leaders();
     return std::move(loop_);
@@ -97,16 +116,92 @@ class Discovery {
     open.push_back(to);
   }
 
-  void keep_what_comes_back() {
-    std::set<std::uint64_t> kept;
-    std::vector<std::uint64_t> open = comes_from_[head_];
+  void keep(const std::set<std::uint64_t>& kept) {
+    std::erase_if(loop_.instructions, [&](const auto& entry) { return kept.count(entry.first) == 0; });
+  }
+
+  std::set<std::uint64_t> what_comes_to(std::vector<std::uint64_t> open) {
+    std::set<std::uint64_t> found;
     while (!open.empty()) {
       const std::uint64_t address = open.back();
       open.pop_back();
-      if (!kept.insert(address).second || address == head_) continue;
+      if (!found.insert(address).second) continue;
       for (const std::uint64_t from : comes_from_[address]) open.push_back(from);
     }
-    std::erase_if(loop_.instructions, [&](const auto& entry) { return kept.count(entry.first) == 0; });
+    return found;
+  }
+
+  /// Adds straight code behind the last loops, up to its last store: in an emulator it costs as much as some rounds.
+  void add_tails(std::set<std::uint64_t>& kept) const {
+    std::vector<std::uint64_t> begins;
+    for (const std::uint64_t address : kept) {
+      const Successors after = successors(loop_.instructions.at(address), address);
+      if (after.has_taken && kept.count(after.taken) == 0) begins.push_back(after.taken);
+      if (after.has_next && kept.count(after.next) == 0) begins.push_back(after.next);
+    }
+    for (const std::uint64_t begin : begins) {
+      const std::uint64_t end = end_of_tail(begin);
+      for (std::uint64_t at = begin; at != end; at += kInstructionBytes) kept.insert(at);
+    }
+  }
+
+  /// The address behind the last store of the straight code at `begin`; that itself where there is none.
+  [[nodiscard]] std::uint64_t end_of_tail(std::uint64_t begin) const {
+    std::uint64_t end = begin, at = begin;
+    for (std::size_t i = 0; i < kTailInstructionsMax; ++i) {
+      const auto found = loop_.instructions.find(at);
+      if (found == loop_.instructions.end() || found->second.row->lift == aarch64::Lift::branch) break;
+      at += kInstructionBytes;
+      const auto use = aarch64::memory_use(found->second);
+      if (use && use->stores) end = at;
+    }
+    return end;
+  }
+
+  /// Numbers the strongly connected components that control can go round in (Kosaraju: the last one to be left in a
+  /// walk along the jumps is the first one of its component; a walk against them finds the others).
+  void number_cycles() {
+    const std::vector<std::uint64_t> order = order_of_leaving();
+    std::set<std::uint64_t> seen;
+    std::uint32_t count = 0;
+    for (auto first = order.rbegin(); first != order.rend(); ++first) {
+      const std::vector<std::uint64_t> members = component_of(*first, seen);
+      const std::vector<std::uint64_t>& before = comes_from_[*first];
+      if (members.size() < 2 && std::find(before.begin(), before.end(), *first) == before.end()) continue;
+      ++count;
+      for (const std::uint64_t address : members) loop_.cycles.emplace(address, count);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> order_of_leaving() const {
+    std::vector<std::uint64_t> order;
+    std::set<std::uint64_t> seen;
+    std::vector<std::pair<std::uint64_t, bool>> open = {{head_, false}};
+    while (!open.empty()) {
+      const auto [address, is_left] = open.back();
+      open.pop_back();
+      if (is_left) order.push_back(address);
+      const auto found = loop_.instructions.find(address);
+      if (is_left || found == loop_.instructions.end() || !seen.insert(address).second) continue;
+      open.emplace_back(address, true);
+      const Successors after = successors(found->second, address);
+      if (after.has_taken) open.emplace_back(after.taken, false);
+      if (after.has_next) open.emplace_back(after.next, false);
+    }
+    return order;
+  }
+
+  /// The instructions from which control comes to `first`, without those that were seen before.
+  std::vector<std::uint64_t> component_of(std::uint64_t first, std::set<std::uint64_t>& seen) {
+    std::vector<std::uint64_t> members, open = {first};
+    while (!open.empty()) {
+      const std::uint64_t address = open.back();
+      open.pop_back();
+      if (!seen.insert(address).second) continue;
+      members.push_back(address);
+      for (const std::uint64_t from : comes_from_[address]) open.push_back(from);
+    }
+    return members;
   }
 
   void mark_leaders() {
@@ -146,8 +241,34 @@ Successors successors(const aarch64::Instruction& instruction, std::uint64_t add
   return after;
 }
 
+std::uint32_t Loop::cycle_of(std::uint64_t address) const {
+  const auto found = cycles.find(address);
+  return found == cycles.end() ? 0 : found->second;
+}
+
+std::uint32_t Loop::cycle_count() const {
+  std::uint32_t count = 0;
+  for (const auto& [address, cycle] : cycles) count = std::max(count, cycle);
+  return std::max(count, 1u);
+}
+
 std::variant<Loop, Refusal> discover(const Code& code, std::uint64_t head) {
   return Discovery(code, head).run();
+}
+
+std::optional<Loop> discover_joined(const Code& code, std::uint64_t head) {
+  return Discovery(code, head).run_joined();
+}
+
+std::vector<Loop> cycles_of(const Loop& joined) {
+  std::vector<Loop> loops(joined.cycle_count());
+  for (const auto& [address, cycle] : joined.cycles) {
+    Loop& loop = loops[cycle - 1];
+    if (loop.instructions.empty()) loop.leaders.insert(loop.head = address);
+    loop.instructions.emplace(address, joined.instructions.at(address));
+    if (joined.leaders.count(address) != 0) loop.leaders.insert(address);
+  }
+  return loops;
 }
 
 }  // namespace trident::loop

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "jit/loop/aarch64/instruction.h"
 
@@ -36,6 +38,13 @@ struct Loop {
   std::uint64_t head = 0;
   std::map<std::uint64_t, aarch64::Instruction> instructions;  ///< by their addresses
   std::set<std::uint64_t> leaders;  ///< where control comes to by a jump, or after one; the head is one
+  /// Joined loops: the number of the cycle that an instruction is in, from 1 on. Code between two cycles is in none.
+  std::map<std::uint64_t, std::uint32_t> cycles{};
+
+  /// The number of the cycle that has `address`; 0: none, or the loops are not joined.
+  [[nodiscard]] std::uint32_t cycle_of(std::uint64_t address) const;
+  /// How many cycles stand one behind another.
+  [[nodiscard]] std::uint32_t cycle_count() const;
 };
 
 /// The addresses where control goes after `instruction` at `address`: one, or that of a jump that is taken and the
@@ -54,5 +63,17 @@ inline constexpr std::size_t kLoopInstructionsMax = 2048;
 /// Nests, several ways back and several ways out are fine. An instruction that cannot be lifted is a way out; it is a
 /// reason to refuse when every way round comes to one.
 std::variant<Loop, Refusal> discover(const Code& code, std::uint64_t head);
+
+/// Instructions of joined loops at most: entering them copies the registers of all.
+inline constexpr std::size_t kJoinedInstructionsMax = 512;
+
+/// Joins the loop of `head` with the loops that control comes to behind it, with the code between them, and with a few
+/// instructions behind them that store: one entry does for all of these. It is for callers to whom such code is no
+/// different from that of a loop. Returns nothing where discover() refuses, where no loop follows, or where the code
+/// gets too long.
+std::optional<Loop> discover_joined(const Code& code, std::uint64_t head);
+
+/// Each cycle of joined loops, as a loop of its own.
+std::vector<Loop> cycles_of(const Loop& joined);
 
 }  // namespace trident::loop

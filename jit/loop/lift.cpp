@@ -1,5 +1,6 @@
 #include "jit/loop/lift.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -29,8 +30,12 @@ class LoopLifter {
  public:
   explicit LoopLifter(const Loop& loop)
       : loop_(loop),
+        windows_(windows_of(loop)),
         builder_(region_),
-        lifter_(region_, builder_, loop.head, window_bases(loop), [this] { return miss(); }) {}
+        lifter_(region_, builder_, loop.head,
+                {[this](std::uint8_t base) { return window(base); }, [this] { return miss(); }}) {
+    region_.windows = static_cast<std::uint32_t>(windows_.size());
+  }
 
   Result<region::Region> run() {
     (void)number({Role::body, loop_.head, Flags::nzcv});
@@ -56,6 +61,11 @@ class LoopLifter {
   }
 
   std::uint32_t miss() { return number({Role::miss, address_, lifter_.flags()}); }
+
+  [[nodiscard]] std::uint32_t window(std::uint8_t base) const {
+    const auto at = std::lower_bound(windows_.begin(), windows_.end(), Window{loop_.cycle_of(address_), base});
+    return static_cast<std::uint32_t>(at - windows_.begin());
+  }
 
   void block(const Label& label) {
     switch (label.role) {
@@ -106,6 +116,7 @@ class LoopLifter {
   }
 
   const Loop& loop_;
+  const std::vector<Window> windows_;
   region::Region region_;
   region::Builder builder_;
   aarch64::Lifter lifter_;
@@ -117,11 +128,11 @@ class LoopLifter {
 
 }  // namespace
 
-std::vector<std::uint8_t> window_bases(const Loop& loop) {
-  std::set<std::uint8_t> bases;
+std::vector<Window> windows_of(const Loop& loop) {
+  std::set<Window> windows;
   for (const auto& [address, instruction] : loop.instructions)
-    if (const auto use = aarch64::memory_use(instruction)) bases.insert(use->base);
-  return {bases.begin(), bases.end()};
+    if (const auto use = aarch64::memory_use(instruction)) windows.insert({loop.cycle_of(address), use->base});
+  return {windows.begin(), windows.end()};
 }
 
 Result<region::Region> lift(const Loop& loop) {

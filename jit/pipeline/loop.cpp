@@ -1,5 +1,6 @@
 #include "jit/pipeline/loop.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
@@ -49,7 +50,7 @@ Result<void> check_source(const LoopSource& source) {
 
 /// Says why `region` may not be compiled, although it could be.
 std::optional<loop::Reason> reason_against(const loop::Loop& loop, const Result<region::Region>& region) {
-  if (window_bases(loop).size() > TRIDENT_LOOP_WINDOWS_MAX) return loop::Reason::windows;
+  if (windows_of(loop).size() > TRIDENT_LOOP_WINDOWS_MAX) return loop::Reason::windows;
   if (!region.ok() && region.error().code == ErrorCode::kLimitExceeded) return loop::Reason::too_long;
   if (region.ok() && loop::polls(*region)) return loop::Reason::polling;
   return {};
@@ -79,6 +80,38 @@ Result<CompiledLoop> compiled(const LoopSource& source, loop::Loop loop, region:
   return made;
 }
 
+/// Returns whether each of the loops may be compiled: a wait among them would no longer show.
+bool may_be_joined(const loop::Loop& joined) {
+  const std::vector<loop::Loop> cycles = loop::cycles_of(joined);
+  return std::all_of(cycles.begin(), cycles.end(), [](const loop::Loop& cycle) {
+    const auto region = loop::lift(cycle);
+    return region.ok() && !reason_against(cycle, region);
+  });
+}
+
+/// Returns nothing where the loop of the head should be compiled alone: joined ones have too many windows, say, or the
+/// trials did not take each way back.
+Result<std::optional<CompiledLoop>> compiled_joined(const LoopSource& source, const LoopOptions& options) {
+  auto joined = loop::discover_joined(code_of(source), source.head);
+  if (!joined || !may_be_joined(*joined)) return std::optional<CompiledLoop>();
+  auto region = loop::lift(*joined);
+  if (!region.ok() || reason_against(*joined, region)) return std::optional<CompiledLoop>();
+  auto made = compiled(source, std::move(*joined), std::move(*region), options);
+  if (!made.ok() && made.error().code == ErrorCode::kLimitExceeded) return std::optional<CompiledLoop>();
+  if (!made.ok()) return made.error();
+  if (options.runs_trials && made->trials.ways_taken < made->trials.ways) return std::optional<CompiledLoop>();
+  return std::optional<CompiledLoop>(std::move(*made));
+}
+
+/// The instructions that decide what is made of `source`; nothing where no loop is found.
+std::optional<loop::Loop> loop_of(const LoopSource& source) {
+  auto found = loop::discover(code_of(source), source.head);
+  auto* const loop = std::get_if<loop::Loop>(&found);
+  if (loop == nullptr) return {};
+  auto joined = source.joined ? loop::discover_joined(code_of(source), source.head) : std::nullopt;
+  return joined ? std::move(joined) : std::optional(std::move(*loop));
+}
+
 void add_number(KeyWriter& key, std::uint64_t number) {
   key.add(std::as_bytes(std::span(&number, 1)));
 }
@@ -92,6 +125,10 @@ Result<LoopOutcome> compile_loop(const LoopSource& source, const LoopOptions& op
   auto found = loop::discover(code_of(source), source.head);
   if (const auto* refusal = std::get_if<loop::Refusal>(&found))
     return LoopOutcome(refused(source, refusal->reason, refusal->address));
+  if (source.joined) {
+    TRY(auto joined, compiled_joined(source, options));
+    if (joined) return LoopOutcome(std::move(*joined));
+  }
   auto& loop = std::get<loop::Loop>(found);
   auto region = loop::lift(loop);
   if (const auto reason = reason_against(loop, region)) return LoopOutcome(refused(source, *reason, source.head));
@@ -120,10 +157,11 @@ trials::Subject subject_of(const CompiledLoop& made, std::span<const std::byte> 
                           .entry = entry,
                           .frame_bytes = loop::aarch64::kFrameBytes,
                           .bases = {},
-                          .origin = trials::Home{loop::aarch64::kPcSlot, kPage}};
-  for (const std::uint8_t base : window_bases(made.loop))
-    subject.bases.push_back(
-        {loop::aarch64::base_slot(base), base == loop::aarch64::kPcBase ? kInstruction : std::uint64_t{1}});
+                          .origin = trials::Home{loop::aarch64::kPcSlot, kPage},
+                          .stages = made.loop.cycle_count()};
+  for (const loop::Window& window : windows_of(made.loop))
+    subject.bases.push_back({loop::aarch64::base_slot(window.base),
+                             window.base == loop::aarch64::kPcBase ? kInstruction : std::uint64_t{1}});
   return subject;
 }
 
@@ -131,8 +169,7 @@ image::Key loop_key(const LoopSource& source) {
   KeyWriter key(kLoopDomain);
   key.add(os::build_id());
   add_number(key, source.guest);
-  const auto found = loop::discover(code_of(source), source.head);
-  if (const auto* loop = std::get_if<loop::Loop>(&found)) {
+  if (const auto loop = loop_of(source)) {
     key.add("loop");
     for (const auto& [address, instruction] : loop->instructions)
       add_number(key, (address - loop->head) << 32 | instruction.word);

@@ -28,6 +28,7 @@ struct LoopSource {
   std::uint64_t head = 0;
   std::uint64_t code_base = 0;  ///< the guest's address of code[0]
   std::vector<std::byte> code;  ///< at most TRIDENT_LOOP_CODE_BYTES_MAX
+  bool joined = false;          ///< the loops behind it, too, if that can be (loop::discover_joined())
 };
 
 struct LoopOptions {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -118,6 +119,64 @@ TEST(CompileLoop, SixteenWindowsAreTheMost) {
   EXPECT_EQ(refusal_of(loop_with_bases(16)), "compiled");
   EXPECT_EQ(refusal_of(loop_with_bases(17)),
             "at 0x401000 (ldrb w30, [x0]): the loop's addresses come from more registers than a loop has windows");
+}
+
+/// ldrb w3, [x1], #1; add x4, x4, x3; subs x2, x2, #1; b.ne head; then x1 becomes x5, and words are summed: mov x1, x5;
+/// ldr x3, [x1], #8; add x4, x4, x3; subs x6, x6, #1; b.ne back to the load; ret
+const std::vector<std::uint32_t> kTwoSums = {0x38401423, 0x8B030084, 0xF1000442, 0x54FFFFA1, 0xAA0503E1,
+                                             0xF8408423, 0x8B030084, 0xF10004C6, 0x54FFFFA1, 0xD65F03C0};
+
+CompiledLoop joined_of(const std::vector<std::uint32_t>& words) {
+  LoopSource source = source_of(words);
+  source.joined = true;
+  LoopOutcome outcome = outcome_of(source);
+  CHECK(std::holds_alternative<CompiledLoop>(outcome));
+  return std::get<CompiledLoop>(std::move(outcome));
+}
+
+TEST(CompileLoop, OneEntryRunsJoinedLoops) {
+  REQUIRE_LOOP_CODE();
+  const CompiledLoop made = joined_of(kTwoSums);
+  EXPECT_EQ(made.loop.instructions.size(), 9u);
+  EXPECT_EQ(made.trials.ways, 2u);
+  EXPECT_EQ(made.trials.ways_taken, 2u) << "trials came to the second loop";
+  const auto fd = image::seal(made.image);
+  const auto mapped = image::Mapped::map(*fd);
+  ASSERT_TRUE(mapped.ok()) << mapped.error().message;
+  const std::array<std::uint8_t, 5> bytes = {1, 2, 3, 4, 255};
+  const std::array<std::uint64_t, 3> words = {1000, 1u << 20, std::uint64_t{1} << 40};
+  const auto host = [](const auto& array, std::uint64_t lo) {
+    return region::Window{lo, sizeof array, reinterpret_cast<std::uint64_t>(array.data()) - lo};
+  };
+  const region::Window windows[] = {host(bytes, 0x1000), host(words, 0x8000)};
+  Frame frame{};
+  frame.region.budget = 100;
+  frame.x[1] = 0x1000, frame.x[2] = bytes.size(), frame.x[5] = 0x8000, frame.x[6] = words.size(), frame.pc = kHead;
+  mapped->loop_entry()(&frame, windows);
+  EXPECT_EQ(frame.region.exit, static_cast<std::uint32_t>(region::Exit::left));
+  EXPECT_EQ(frame.pc, kHead + 36);
+  EXPECT_EQ(frame.x[4], 1 + 2 + 3 + 4 + 255 + 1000 + (1u << 20) + (std::uint64_t{1} << 40));
+  EXPECT_EQ(frame.x[1], 0x8000 + sizeof words);
+  EXPECT_EQ(frame.region.budget, 100u - 4 - 2);
+}
+
+TEST(CompileLoop, ALoopThatWaitsIsNotJoined) {
+  REQUIRE_LOOP_CODE();
+  std::vector<std::uint32_t> words(kTwoSums.begin(), kTwoSums.begin() + 5);
+  for (const std::uint32_t word : {0xB9400023u, 0x34FFFFE3u, 0xD65F03C0u}) words.push_back(word);  // ldr w3, [x1]; cbz
+  EXPECT_EQ(joined_of(words).loop.instructions.size(), 4u);
+  EXPECT_EQ(std::get<CompiledLoop>(outcome_of(source_of(kTwoSums))).loop.instructions.size(), 4u) << "nobody asked";
+}
+
+TEST(LoopKey, JoinedLoopsHaveAnother) {
+  LoopSource source = source_of(kTwoSums), alone = source_of(kCopy);
+  const image::Key key = loop_key(source), key_alone = loop_key(alone);
+  source.joined = alone.joined = true;
+  EXPECT_NE(loop_key(source), key);
+  EXPECT_EQ(loop_key(alone), key_alone) << "no loop follows";
+  const image::Key key_joined = loop_key(source);
+  source.code[4 * 6] ^= std::byte{1};  // of the second loop
+  EXPECT_NE(loop_key(source), key_joined);
 }
 
 TEST(CompileLoop, AnUnknownGuestIsAnError) {

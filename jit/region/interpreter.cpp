@@ -82,9 +82,12 @@ class Interpreter {
     }
   }
 
-  Outcome run(std::uint64_t steps) {
+  Outcome run(std::uint64_t steps, std::span<std::uint8_t> reached) {
     Outcome run;
-    for (std::uint32_t block = 0; !run.exit && run.steps < steps;) run.exit = block_after(block, run.steps, steps);
+    for (std::uint32_t block = 0; !run.exit && run.steps < steps;) {
+      if (!reached.empty()) reached[block] = 1;
+      run.exit = block_after(block, run.steps, steps);
+    }
     for (std::size_t v = 0; v < variables_.size(); ++v)
       std::memcpy(frame_.data() + region_.variables[v].slot, &variables_[v], bytes_of(region_.variables[v].type));
     if (run.exit) store_head(offsetof(FrameHead, exit), static_cast<std::uint32_t>(*run.exit));
@@ -179,8 +182,8 @@ std::uint64_t evaluate(Op op, Type type, std::uint64_t a, std::uint64_t b, std::
 }
 
 Outcome interpret(const Region& region, std::span<std::byte> frame, std::span<const Window> windows,
-                  std::uint64_t steps) {
-  return Interpreter(region, frame, windows).run(steps);
+                  std::uint64_t steps, std::span<std::uint8_t> reached) {
+  return Interpreter(region, frame, windows).run(steps, reached);
 }
 
 }  // namespace trident::region

@@ -22,8 +22,8 @@ struct Outcome {
 /// Runs `region`, which passes check(), on a frame that holds all its homes and as many windows as it has. Memory is
 /// read and written through the windows. When `steps` instructions have run, it stops where it is: the frame then holds
 /// the variables of that point. Bytes of the frame that are no variable's home stay, but for those of the head that
-/// FrameHead names.
+/// FrameHead names. `reached` is empty or has a byte for each block, which becomes 1 where control comes to it.
 Outcome interpret(const Region& region, std::span<std::byte> frame, std::span<const Window> windows,
-                  std::uint64_t steps);
+                  std::uint64_t steps, std::span<std::uint8_t> reached = {});
 
 }  // namespace trident::region

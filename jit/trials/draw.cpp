@@ -1,7 +1,10 @@
 #include "jit/trials/draw.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "runtime/base/split_mix.h"
 
@@ -9,11 +12,15 @@ namespace trident::trials {
 namespace {
 
 /// Draws of one state: the first, and those after a miss that told more.
-constexpr int kAttempts = 12;
+constexpr std::uint32_t kAttempts = 12;
 /// Steps of the interpreter in all runs, roughly, and in one.
 constexpr std::uint64_t kStepsOfAll = 60'000, kStepsOfOne = 1'000'000;
 /// Runs of a subject whose first ones show too little.
 constexpr std::uint32_t kRunsFactor = 3;
+/// More rounds for each of several stages: most loops that stand in a row take some dozens.
+constexpr std::uint64_t kRoundsFactor = 16;
+/// Steps of all runs for each of several stages.
+constexpr std::uint64_t kStepsFactor = 4;
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
@@ -108,44 +115,61 @@ void put_word(std::span<std::byte> frame, std::uint32_t slot, std::uint64_t word
 
 // --- a run -----------------------------------------------------------------------------------------------------------
 
+/// Homes of scratch variables become what they were: no code keeps them.
+void restore_scratch(const Subject& subject, const Run& run, const Arena& arena) {
+  for (const region::Variable& v : subject.region.variables)
+    if (v.scratch) std::memcpy(arena.frame().data() + v.slot, run.frame.data() + v.slot, bytes_of(v.type));
+}
+
+/// An earlier window whose addresses come from the word that those of `window` come from.
+std::optional<std::uint32_t> window_of_the_same_home(const Subject& subject, std::uint32_t window) {
+  for (std::uint32_t w = 0; w < window; ++w)
+    if (subject.bases[w].slot == subject.bases[window].slot) return w;
+  return {};
+}
+
 class RunDraw {
  public:
   RunDraw(const Subject& subject, const Arena& arena, const Layout& layout, SplitMix64& random)
-      : subject_(subject), arena_(arena), random_(random) {
+      : subject_(subject), arena_(arena), random_(random), reached_(subject.region.blocks.size()) {
     run_.layout = &layout;
     run_.frame.resize(subject.frame_bytes);
     draw_windows();
     draw_frame();
   }
 
-  /// Returns the steps that the run takes; the run is nothing when it takes too many.
+  /// Returns the steps that the run takes, those of earlier stages again and again; the run is nothing when it takes
+  /// too many.
   std::uint64_t settle() {
     const bool keeps_misses = random_.one_in(6);
-    for (int attempt = 1;; ++attempt) {
-      const region::Outcome outcome = interpret();
+    std::uint64_t repeated = 0;
+    for (std::uint32_t attempt = 1;; ++attempt) {
+      region::Outcome outcome = interpret();
+      repeated += outcome.steps;
+      if (subject_.stages > 1) outcome.steps = repeated;
       if (!outcome.exit) return outcome.steps;
-      const bool is_early = *outcome.exit == region::Exit::miss && !took_way_back();
-      const bool may_try_again = attempt < kAttempts && !(is_early && keeps_misses);
-      if (may_try_again && is_early) {
-        move_after_miss();
-      } else if (may_try_again && *outcome.exit != region::Exit::left && !aims_at_end_ && random_.one_in(2)) {
-        aim_at_end();
-      } else {
-        return finish(outcome);
-      }
+      if (attempt == kAttempts * subject_.stages || !change_after(*outcome.exit, keeps_misses)) return finish(outcome);
     }
   }
   [[nodiscard]] bool ended() const { return ended_; }
   Run take() { return std::move(run_); }
+  /// Blocks that control came to in the run, as bytes that are not 0.
+  [[nodiscard]] std::span<const std::uint8_t> reached() const { return reached_; }
 
  private:
+  /// Changes the state, if a run of another one may show more.
+  bool change_after(region::Exit exit, bool keeps_misses);
+
   void draw_windows() {
     const Layout& layout = *run_.layout;
     const bool is_own = layout.kind == Contents::own;
     const bool is_shared = is_own || random_.one_in(3);
     const std::size_t shared = is_own ? 0 : random_.below(layout.count);
+    std::vector<std::size_t> mappings;
     for (std::uint32_t w = 0; w < subject_.region.windows; ++w) {
-      const std::size_t mapping = is_shared ? shared : random_.next() % layout.count;
+      std::size_t mapping = is_shared ? shared : random_.next() % layout.count;
+      if (const auto other = window_of_the_same_home(subject_, w)) mapping = mappings[*other];
+      mappings.push_back(mapping);
       const auto host = reinterpret_cast<std::uint64_t>(arena_.mapping(mapping).data());
       region::Window window{layout.address[mapping], kMappingBytes, host - layout.address[mapping]};
       if (random_.one_in(4)) cut(window);
@@ -172,7 +196,9 @@ class RunDraw {
       std::uint64_t base = address_in(run_.windows[w]);
       if (w > 0 && random_.one_in(3))
         base = word_at(run_.frame, subject_.bases[w - 1].slot) + random_.next() % 129 - 64;
-      put_word(run_.frame, subject_.bases[w].slot, random_.one_in(24) ? random_.next() : base);
+      const bool is_drawn = random_.one_in(24);
+      if (is_drawn) base = random_.next();
+      if (!window_of_the_same_home(subject_, w)) put_word(run_.frame, subject_.bases[w].slot, base);
     }
     for (const region::Variable& v : subject_.region.variables) relate(v);
     draw_budget();
@@ -195,15 +221,23 @@ class RunDraw {
   }
 
   void draw_budget() {
-    const std::uint64_t most =
+    std::uint64_t most =
         std::clamp<std::uint64_t>(4000 / std::max<std::size_t>(subject_.region.insts.size(), 1), 3, 40);
+    if (subject_.stages > 1 && !random_.one_in(3)) most *= kRoundsFactor * subject_.stages;
     const std::uint64_t budget = random_.one_in(3) ? 1 + random_.next() % 3 : 1 + most / 2 + random_.next() % most;
     put_word(run_.frame, offsetof(region::FrameHead, budget), budget);
   }
 
   region::Outcome interpret() {
     set_up(run_, arena_);
-    return trials::interpret(subject_, run_, arena_, kStepsOfOne);
+    std::fill(reached_.begin(), reached_.end(), std::uint8_t{0});
+    const region::Outcome outcome =
+        region::interpret(subject_.region, arena_.frame(), run_.windows, kStepsOfOne, reached_);
+    scratch_words_.clear();
+    for (const region::Variable& v : subject_.region.variables)
+      if (v.scratch && v.type == region::Type::i64) scratch_words_.push_back(word_at(arena_.frame(), v.slot));
+    restore_scratch(subject_, run_, arena_);
+    return outcome;
   }
 
   [[nodiscard]] bool took_way_back() const {
@@ -222,9 +256,7 @@ class RunDraw {
   /// Moves the word that the address came from, so that the access hits. Where that has not helped, moves the origin,
   /// then the window.
   void move_after_miss() {
-    const std::uint64_t address = word_at(arena_.frame(), offsetof(region::FrameHead, exit_address));
-    std::uint32_t w = 0;
-    std::memcpy(&w, arena_.frame().data() + offsetof(region::FrameHead, exit_window), sizeof w);
+    const auto [address, w] = miss();
     const std::uint64_t distance = address_in(run_.windows[w]) - address;
     if (address == missed_address_ && w == missed_window_) stuck_ |= 1u << w;
     missed_address_ = address, missed_window_ = w;
@@ -233,22 +265,40 @@ class RunDraw {
       moved_origin_ = true;
       return move(*subject_.origin, distance);
     }
+    move_window(w, distance);
+  }
+
+  /// The address and the window of the access that missed.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint32_t> miss() const {
+    std::uint32_t w = 0;
+    std::memcpy(&w, arena_.frame().data() + offsetof(region::FrameHead, exit_window), sizeof w);
+    return {word_at(arena_.frame(), offsetof(region::FrameHead, exit_address)), w};
+  }
+
+  void move_window(std::uint32_t w, std::uint64_t distance) {
     run_.windows[w].delta += distance;
     run_.windows[w].lo -= distance;
   }
 
+  /// Code between stages sets pointers to places that no word of the frame tells. Moves each window there once.
+  bool move_window_of_later_stage() {
+    const auto [address, w] = miss();
+    if (subject_.stages == 1 || (moved_windows_ >> w & 1) != 0) return false;
+    moved_windows_ |= 1u << w;
+    move_window(w, address_in(run_.windows[w]) - address);
+    return true;
+  }
+
   /// Gives a word that has stayed the value that another one has now: the loop ends here if it compares the two.
-  void aim_at_end() {
-    aims_at_end_ = true;
-    std::vector<std::uint32_t> moved, stayed;
-    for (const region::Variable& v : subject_.region.variables) {
-      const bool is_compared = v.type == region::Type::i64 && !v.scratch && v.slot >= region::kFrameHeadBytes;
-      if (!is_compared || (subject_.origin && subject_.origin->slot == v.slot)) continue;
-      (word_at(run_.frame, v.slot) == word_at(arena_.frame(), v.slot) ? stayed : moved).push_back(v.slot);
-    }
-    if (moved.empty() || stayed.empty()) return;
-    const std::uint32_t from = moved[random_.below(moved.size())], to = stayed[random_.below(stayed.size())];
-    put_word(run_.frame, to, word_at(arena_.frame(), from));
+  void aim_at_end();
+
+  /// Scratch words are what was compared last, as a rule: makes them equal where the run has come to. Moves a word that
+  /// has stayed, the end of a range, or else the start of one that counts up to a constant.
+  bool aim_at_what_was_compared();
+
+  [[nodiscard]] bool may_be_compared(const region::Variable& v) const {
+    const bool is_word = v.type == region::Type::i64 && !v.scratch && v.slot >= region::kFrameHeadBytes;
+    return is_word && !(subject_.origin && subject_.origin->slot == v.slot);
   }
 
   void move(const Home& home, std::uint64_t distance) {
@@ -259,12 +309,56 @@ class RunDraw {
   const Arena& arena_;
   SplitMix64& random_;
   Run run_;
+  std::vector<std::uint8_t> reached_;
+  std::vector<std::uint64_t> scratch_words_;  ///< when the interpreter had run
   std::uint64_t missed_address_ = 0;
   std::uint32_t missed_window_ = UINT32_MAX;
-  std::uint32_t stuck_ = 0;  ///< windows whose addresses do not follow the word that they come from
-  bool moved_origin_ = false, aims_at_end_ = false;
+  std::uint32_t stuck_ = 0;          ///< windows whose addresses do not follow the word that they come from
+  std::uint32_t moved_windows_ = 0;  ///< of later stages
+  bool moved_origin_ = false;
+  std::uint32_t aims_ = 0;
   bool ended_ = false;
 };
+
+bool RunDraw::change_after(region::Exit exit, bool keeps_misses) {
+  const bool is_miss = exit == region::Exit::miss, is_early = is_miss && !took_way_back();
+  if (keeps_misses && (is_early || (is_miss && subject_.stages > 1))) return false;
+  if (is_early) {
+    move_after_miss();
+    return true;
+  }
+  if (is_miss && move_window_of_later_stage()) return true;
+  if (exit == region::Exit::left || aims_ == subject_.stages || !random_.one_in(2)) return false;
+  aim_at_end();
+  return true;
+}
+
+void RunDraw::aim_at_end() {
+  ++aims_;
+  if (subject_.stages > 1 && aim_at_what_was_compared()) return;
+  std::vector<std::uint32_t> moved, stayed;
+  for (const region::Variable& v : subject_.region.variables) {
+    if (!may_be_compared(v)) continue;
+    (word_at(run_.frame, v.slot) == word_at(arena_.frame(), v.slot) ? stayed : moved).push_back(v.slot);
+  }
+  if (moved.empty() || stayed.empty()) return;
+  const std::uint32_t from = moved[random_.below(moved.size())], to = stayed[random_.below(stayed.size())];
+  put_word(run_.frame, to, word_at(arena_.frame(), from));
+}
+
+bool RunDraw::aim_at_what_was_compared() {
+  if (scratch_words_.size() != 2) return false;
+  for (const bool stayed : {true, false}) {
+    for (const region::Variable& v : subject_.region.variables) {
+      const std::uint64_t before = word_at(run_.frame, v.slot), now = word_at(arena_.frame(), v.slot);
+      const bool is_first = now == scratch_words_[0], is_compared = is_first || now == scratch_words_[1];
+      if (!may_be_compared(v) || !is_compared || (now == before) != stayed) continue;
+      put_word(run_.frame, v.slot, before + scratch_words_[is_first ? 1 : 0] - now);
+      return true;
+    }
+  }
+  return false;
+}
 
 void count(Coverage& coverage, const Run& run) {
   ++coverage.runs;
@@ -278,9 +372,42 @@ void count(Coverage& coverage, const Run& run) {
 }
 
 /// Says whether the runs show all that a region with ways back can do.
-bool is_enough(const Coverage& coverage) {
+bool is_enough(const Coverage& coverage, const Subject& subject) {
+  if (subject.stages > 1 && coverage.ways_taken < coverage.ways) return false;
   return std::min({coverage.rounds, coverage.left, coverage.spent}) >= 2;
 }
+
+/// Which of a region's blocks take from the budget, as each way back does, and which of these a run came to.
+class WaysBack {
+ public:
+  explicit WaysBack(const region::Region& region) {
+    for (std::uint32_t b = 0; b < region.blocks.size(); ++b)
+      if (spends(region, region.blocks[b])) ways_.push_back({b, false});
+  }
+  void note(std::span<const std::uint8_t> reached) {
+    for (Way& way : ways_) way.is_taken |= reached[way.block] != 0;
+  }
+  void count_in(Coverage& coverage) const {
+    coverage.ways = static_cast<std::uint32_t>(ways_.size());
+    const auto taken = std::count_if(ways_.begin(), ways_.end(), [](const Way& way) { return way.is_taken; });
+    coverage.ways_taken = static_cast<std::uint32_t>(taken);
+  }
+
+ private:
+  struct Way {
+    std::uint32_t block;
+    bool is_taken;
+  };
+  static bool spends(const region::Region& region, const region::Block& block) {
+    for (std::uint32_t i = block.first; i < block.last; ++i) {
+      const region::Inst& inst = region.insts[i];
+      if (inst.op == region::Op::Set && region.variables[inst.imm].slot == offsetof(region::FrameHead, budget))
+        return true;
+    }
+    return false;
+  }
+  std::vector<Way> ways_;
+};
 
 }  // namespace
 
@@ -291,10 +418,22 @@ void set_up(const Run& run, const Arena& arena) {
 
 region::Outcome interpret(const Subject& subject, const Run& run, const Arena& arena, std::uint64_t steps) {
   const region::Outcome outcome = region::interpret(subject.region, arena.frame(), run.windows, steps);
-  for (const region::Variable& v : subject.region.variables)
-    if (v.scratch) std::memcpy(arena.frame().data() + v.slot, run.frame.data() + v.slot, bytes_of(v.type));
+  restore_scratch(subject, run, arena);
   return outcome;
 }
+
+namespace {
+
+/// The number of the layout for run `run`. Pointers and indices of several stages hold out longer where memory has
+/// small numbers, the same in most places.
+std::size_t layout_of(std::size_t run, const Subject& subject) {
+  constexpr std::size_t kSmall = 2, kSame = 4;
+  static_assert(kLayouts[kSmall] == Contents::small && kLayouts[kSame] == Contents::same);
+  if (subject.stages == 1 || run % 3 == 0) return run % std::size(kLayouts);
+  return run % 2 == 0 ? kSmall : kSame;
+}
+
+}  // namespace
 
 std::size_t runs_max(const Options& options) {
   return kRunsFactor * std::size_t{options.runs};
@@ -303,17 +442,21 @@ std::size_t runs_max(const Options& options) {
 Draw draw_runs(const Subject& subject, const Options& options, const Arena& arena) {
   Draw draw;
   SplitMix64 random(options.seed);
+  WaysBack ways(subject.region);
   for (const Contents contents : kLayouts) draw.layouts.push_back(drawn_layout(contents, random));
   std::uint64_t steps = 0;
+  const std::uint64_t most_steps = kStepsOfAll * (subject.stages > 1 ? kStepsFactor * subject.stages : 1);
   for (std::size_t i = 0; i < runs_max(options); ++i) {
-    const bool is_long = steps > kStepsOfAll && i > options.runs / 4;
-    if ((i >= options.runs || is_long) && is_enough(draw.coverage)) break;
-    if (steps > kRunsFactor * kStepsOfAll) break;
-    RunDraw one(subject, arena, draw.layouts[i % draw.layouts.size()], random);
+    const bool is_long = steps > most_steps && i > options.runs / 4;
+    if ((i >= options.runs || is_long) && is_enough(draw.coverage, subject)) break;
+    if (steps > kRunsFactor * most_steps) break;
+    RunDraw one(subject, arena, draw.layouts[layout_of(i, subject)], random);
     steps += one.settle();
     if (!one.ended()) continue;
+    ways.note(one.reached());
     draw.runs.push_back(one.take());
     count(draw.coverage, draw.runs.back());
+    ways.count_in(draw.coverage);
   }
   return draw;
 }

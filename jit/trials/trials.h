@@ -27,6 +27,7 @@ struct Subject {
   std::uint32_t frame_bytes = 0;    ///< a multiple of 8
   std::vector<Home> bases;          ///< of each window: its addresses come from here
   std::optional<Home> origin{};     ///< addresses of all windows may come from here
+  std::uint32_t stages = 1;         ///< loops that stand one behind another: runs shall come to the last one, too
 };
 
 struct Options {
@@ -40,6 +41,7 @@ struct Coverage {
   std::uint32_t runs = 0;
   std::uint32_t rounds = 0;                       ///< runs that used some of the budget: they took a way back
   std::uint32_t left = 0, missed = 0, spent = 0;  ///< by exit; spent: the budget was used up
+  std::uint32_t ways = 0, ways_taken = 0;         ///< blocks that take from the budget, and those that a run came to
 };
 
 struct Verdict {

@@ -59,9 +59,11 @@ class Client {
     memory.host = host;
     return trident_loops_map(loops_, &memory);
   }
-  trident_loop* submit(const std::vector<std::uint32_t>& words, std::uint64_t head = kGuestHead) {
+  trident_loop* submit(const std::vector<std::uint32_t>& words, std::uint64_t head = kGuestHead,
+                       std::uint32_t flags = 0) {
     trident_loop_request request{};
     request.struct_size = sizeof request;
+    request.flags = flags;
     request.head = request.code_base = head;
     request.code = words.data();
     request.code_size = 4 * words.size();
@@ -254,6 +256,22 @@ TEST_F(LoopsTest, TheDaemonMakesThem) {
   EXPECT_EQ(guest_loops().size(), now["cached"]);
   EXPECT_EQ(refused_loops().size(), now["known_failures"]);
   EXPECT_EQ(2, now["refused"]["call"]);
+}
+
+TEST_F(LoopsTest, LoopsAreJoinedWhereThatIsAskedFor) {
+  // ldrb w3, [x1], #1; subs x2, x2, #1; b.ne -2; mov x1, x5; ldr x4, [x1], #8; subs x6, x6, #1; b.ne -2; ret
+  const std::vector<std::uint32_t> words = {0x38401423, 0xF1000442, 0x54FFFFC1, 0xAA0503E1,
+                                            0xF8408424, 0xF10004C6, 0x54FFFFC1, 0xD65F03C0};
+  const PrivateDaemon daemon;
+  Client engine(TRIDENT_MODE_EMBEDDED), client(TRIDENT_MODE_DAEMON, daemon.socket());
+  for (Client* it : {&engine, &client}) {
+    for (const std::uint32_t flags : {0u, std::uint32_t{TRIDENT_LOOP_JOINED}}) {
+      trident_loop* loop = it->submit(words, kGuestHead, flags);
+      ASSERT_EQ(TRIDENT_LOOP_READY, settled(loop)) << note_of(loop);
+      EXPECT_EQ(facts_of(loop).instructions, flags == 0 ? 3u : 7u);
+      trident_loop_close(loop);
+    }
+  }
 }
 
 TEST_F(LoopsTest, TheDaemonHearsHowTheyDo) {

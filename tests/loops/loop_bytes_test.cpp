@@ -135,8 +135,8 @@ class LoopBytes : public ::testing::Test {
   /// Windows to the guest's data; for literals to the code.
   std::vector<region::Window> windows_of(const pipeline::CompiledLoop& loop, const Case& drawn, std::uint64_t base) {
     std::vector<region::Window> windows;
-    for (const std::uint8_t register_number : window_bases(loop.loop)) {
-      const bool is_code = register_number == loop::aarch64::kPcBase;
+    for (const loop::Window& window : loop::windows_of(loop.loop)) {
+      const bool is_code = window.base == loop::aarch64::kPcBase;
       const std::uint64_t lo = is_code ? base : kDataBase;
       const auto host =
           reinterpret_cast<std::uint64_t>(is_code ? static_cast<const void*>(drawn.words.data()) : memory_.data());

@@ -11,8 +11,8 @@ namespace {
 using loop::aarch64::Format;
 using loop::aarch64::Lift;
 
-/// Registers: x0..x15 hold data, x20..x23 point to memory, x24 is an index, x28 counts down.
-constexpr unsigned kDataRegisters = 16, kFirstBase = 20, kBases = 4, kIndex = 24, kCounter = 28;
+/// Registers: x0..x15 hold data, x20..x23 point to memory, x24 is an index, x28 counts down, x27 in a second loop.
+constexpr unsigned kDataRegisters = 16, kFirstBase = 20, kBases = 4, kIndex = 24, kSecondCounter = 27, kCounter = 28;
 constexpr std::uint64_t kBudget = 300, kStepsMax = 100'000;
 /// A bound costs Unicorn milliseconds.
 constexpr std::size_t kInstructionsMax = 1000;
@@ -34,14 +34,20 @@ class Body {
  public:
   explicit Body(testing::Random& random) : random_(random) {}
 
-  /// `length` instructions, then the counter and the jump to the first.
-  std::vector<std::uint32_t> code(std::uint32_t length) {
+  /// `length` instructions.
+  std::vector<std::uint32_t> straight(std::uint32_t length) {
     std::vector<std::uint32_t> words;
     while (words.size() < length) {
       const auto left = static_cast<std::uint32_t>(length - words.size());
       if (const auto word = one(left)) words.push_back(*word);
     }
-    words.push_back(0xF100'0400 | kCounter << 5 | kCounter);  // subs x28, x28, #1
+    return words;
+  }
+
+  /// `length` instructions, then the counter and the jump to the first.
+  std::vector<std::uint32_t> code(std::uint32_t length, unsigned counter = kCounter) {
+    std::vector<std::uint32_t> words = straight(length);
+    words.push_back(0xF100'0400 | counter << 5 | counter);  // subs xN, xN, #1
     const auto distance = static_cast<std::uint32_t>(words.size());
     words.push_back(0x5400'0001 | ((0u - distance) & 0x7'FFFF) << 5);  // b.ne
     return words;
@@ -80,7 +86,8 @@ GuestFrame drawn_frame(testing::Random& random) {
     frame.x[kFirstBase + b] = kDataBase + (random.one_in(6) ? kDataBytes - 40 : 300 + random.below(kDataBytes - 2000));
   if (random.one_in(3)) frame.x[kFirstBase] = frame.x[kFirstBase + 1] + random.below(64) - 32;  // they overlap
   frame.x[kIndex] = random.below(64);
-  frame.x[kCounter] = random.one_in(4) ? 1 : 1 + random.below(20);
+  for (const unsigned counter : {kCounter, kSecondCounter})
+    frame.x[counter] = random.one_in(4) ? 1 : 1 + random.below(20);
   frame.nzcv = random.below(16) << 28;
   frame.pc = random.one_in(2) ? kOtherCodeBase : kCodeBase;
   return frame;
@@ -115,17 +122,37 @@ std::string difference_of(const Compared& ours, const RandomLoop& loop, UnicornG
 
 }  // namespace
 
-RandomLoop random_loop(testing::Random& random) {
-  RandomLoop loop{.code = Body(random).code(1 + random.below(12)), .frame = drawn_frame(random), .memory = {}};
+namespace {
+
+RandomLoop with_state(std::vector<std::uint32_t> code, testing::Random& random) {
+  RandomLoop loop{.code = std::move(code), .frame = drawn_frame(random), .memory = {}};
   loop.memory.resize(kDataBytes + 2 * kMarginBytes);
   fill(loop.memory, random);
   return loop;
+}
+
+}  // namespace
+
+RandomLoop random_loop(testing::Random& random) {
+  return with_state(Body(random).code(1 + random.below(12)), random);
+}
+
+RandomLoop random_loops_in_a_row(testing::Random& random) {
+  Body body(random);
+  std::vector<std::uint32_t> code = body.code(1 + random.below(8));
+  for (const auto& part : {body.straight(random.below(4)), body.code(1 + random.below(8), kSecondCounter)})
+    code.insert(code.end(), part.begin(), part.end());
+  return with_state(std::move(code), random);
 }
 
 loop::Loop discovered(const RandomLoop& random) {
   auto found = loop::discover({kCodeBase, std::as_bytes(std::span(random.code))}, kCodeBase);
   CHECK(std::holds_alternative<loop::Loop>(found));
   return std::get<loop::Loop>(std::move(found));
+}
+
+std::optional<loop::Loop> discovered_joined(const RandomLoop& random) {
+  return loop::discover_joined({kCodeBase, std::as_bytes(std::span(random.code))}, kCodeBase);
 }
 
 std::string listing(const std::vector<std::uint32_t>& code) {

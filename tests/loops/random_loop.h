@@ -19,12 +19,16 @@ struct RandomLoop {
   std::vector<std::uint8_t> memory;  ///< kDataBytes between margins
 };
 RandomLoop random_loop(testing::Random& random);
+/// Two such loops, the second one behind the first and a few instructions.
+RandomLoop random_loops_in_a_row(testing::Random& random);
 
 /// Memory on each side of the guest's, which belongs to nobody: code without a guard may go there.
 inline constexpr std::size_t kMarginBytes = 64;
 
 /// The loop as it is made for kCodeBase.
 loop::Loop discovered(const RandomLoop& random);
+/// Likewise, the two loops in one; nothing where these are no two loops.
+std::optional<loop::Loop> discovered_joined(const RandomLoop& random);
 std::string listing(const std::vector<std::uint32_t>& code);
 
 struct Compared {

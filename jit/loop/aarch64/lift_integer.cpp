@@ -2,12 +2,8 @@
 
 namespace trident::loop::aarch64 {
 
-Lifter::Lifter(region::Region& region, region::Builder& builder, std::uint64_t head,
-               std::span<const std::uint8_t> bases, std::function<std::uint32_t()> miss)
-    : region_(region), builder_(builder), head_(head), miss_(std::move(miss)) {
-  region.windows = static_cast<std::uint32_t>(bases.size());
-  for (std::uint32_t w = 0; w < bases.size(); ++w) windows_[bases[w]] = w;
-}
+Lifter::Lifter(region::Region& region, region::Builder& builder, std::uint64_t head, Targets targets)
+    : region_(region), builder_(builder), head_(head), targets_(std::move(targets)) {}
 
 std::uint32_t Lifter::variable(std::string name, Type type, std::uint32_t slot, bool scratch) {
   for (std::uint32_t v = 0; v < region_.variables.size(); ++v)

@@ -36,7 +36,7 @@ Lifter::Access Lifter::access(const Instruction& i, unsigned bytes) {
     moved = op_with(Op::Add, base, static_cast<std::uint64_t>(i.imm));
   }
   const Value address = is_post_index(format) ? base : moved;
-  return {builder_.access(address, bytes, windows_[i.n], miss_()), moved};
+  return {builder_.access(address, bytes, targets_.window(i.n), targets_.miss()), moved};
 }
 
 void Lifter::write_back(const Instruction& i, const Access& access) {
@@ -50,7 +50,7 @@ Lifter::Value Lifter::loaded(const Instruction& i, Value place, unsigned displac
 void Lifter::load(const Instruction& i, std::uint64_t at) {
   if (i.row->format == Format::Literal) {
     const Value address = address_of(at + static_cast<std::uint64_t>(i.imm));
-    const Value place = builder_.access(address, i.bytes, windows_[kPcBase], miss_());
+    const Value place = builder_.access(address, i.bytes, targets_.window(kPcBase), targets_.miss());
     return write(i.d, loaded(i, place, 0));
   }
   const Access place = access(i, i.bytes);

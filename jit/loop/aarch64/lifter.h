@@ -7,11 +7,9 @@
 // point: a condition needs one comparison, and NZCV is made only where control leaves.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 
 #include "jit/loop/aarch64/instruction.h"
 #include "jit/region/builder.h"
@@ -51,10 +49,14 @@ enum class Flags : std::uint8_t { nzcv, add32, add64, sub32, sub64, logic32, log
 
 class Lifter {
  public:
-  /// Appends to `region` through `builder`. `head` is the address that pc has at entry. Accesses of `bases[w]` go to
-  /// window w. `miss()` is called while an instruction is lifted, and returns the block for its accesses that miss.
-  Lifter(region::Region& region, region::Builder& builder, std::uint64_t head, std::span<const std::uint8_t> bases,
-         std::function<std::uint32_t()> miss);
+  /// Both are called while an instruction is lifted: the window for its accesses by a base register, and the block for
+  /// those that miss.
+  struct Targets {
+    std::function<std::uint32_t(std::uint8_t base)> window;
+    std::function<std::uint32_t()> miss;
+  };
+  /// Appends to `region` through `builder`. `head` is the address that pc has at entry.
+  Lifter(region::Region& region, region::Builder& builder, std::uint64_t head, Targets targets);
 
   /// The kind of flags at this point.
   [[nodiscard]] Flags flags() const { return flags_; }
@@ -150,8 +152,7 @@ class Lifter {
   region::Region& region_;
   region::Builder& builder_;
   std::uint64_t head_;
-  std::array<std::uint32_t, kPcBase + 1> windows_{};  ///< by base register
-  std::function<std::uint32_t()> miss_;
+  Targets targets_;
   Flags flags_ = Flags::nzcv;
 };
 

@@ -100,7 +100,7 @@ Result<Row> parse(std::string_view text) {
 
 /// The limit that a loop exceeds which cannot be lifted.
 Reason limit_of(const Loop& loop) {
-  return window_bases(loop).size() > TRIDENT_LOOP_WINDOWS_MAX ? Reason::windows : Reason::too_long;
+  return windows_of(loop).size() > TRIDENT_LOOP_WINDOWS_MAX ? Reason::windows : Reason::too_long;
 }
 
 /// Nothing when the loop of the row compiles.
