@@ -56,7 +56,7 @@ static void set_options(trident_unicorn* h, const trident_unicorn_options* optio
   h->budget = or_default(options->budget, 65536);
   h->shadow_first = or_default(options->shadow_first, 8);
   h->shadow_mask = (UINT64_C(1) << COPY_MIN(or_default(options->shadow_shift, 16), 63u)) - 1;
-  h->sample_blocks = or_default(options->sample_blocks, 8000000);
+  h->sample_blocks = or_default(options->sample_blocks, 2000000);
   h->adopt_bytes_max = options->adopt_bytes_max != 0 ? COPY_MIN(options->adopt_bytes_max, adopt_max) : adopt_max;
 }
 

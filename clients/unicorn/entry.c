@@ -103,7 +103,7 @@ static void visit(struct head* head, uint32_t block_bytes) {
     trident_unicorn_shadow_arrival(head);
     return;
   }
-  if (!may_enter(head, block_bytes)) {
+  if (trident_unicorn_is_in_shadow(head) || !may_enter(head, block_bytes)) {
     ++head->not_entered;
     return;
   }

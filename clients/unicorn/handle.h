@@ -77,7 +77,8 @@ struct head {
   int is_moved;   /* pc was written in this call of the hook */
   uint32_t state; /* enum trident_unicorn_state */
   int is_ready;
-  uint32_t block_bytes; /* of the block at the head, unless somebody stops in it */
+  uint64_t code_begin, code_end; /* all of the loop's instructions lie there */
+  uint32_t block_bytes;          /* of the block at the head, unless somebody stops in it */
   uint32_t window_count, stores;
   uint64_t submitted_ns, arrivals;
   uint32_t submissions;
@@ -115,6 +116,7 @@ struct trident_unicorn {
   struct sampling sampling;
   struct head* heads[HEADS_MAX];
   uint32_t head_count;
+  uint32_t shadows_pending; /* heads whose shadow run has begun */
   uint64_t last_shadow_ns;
   struct prices prices;
   uint64_t submitted, installed, refused, unhooked;
@@ -177,6 +179,8 @@ int trident_unicorn_wants_shadow(struct head* head);
 void trident_unicorn_shadow_begin(struct head* head);
 void trident_unicorn_shadow_arrival(struct head* head);
 void trident_unicorn_shadow_drop(struct head* head);
+/* Returns whether the head lies in a loop of which a shadow run is under way: the guest runs all of that itself. */
+int trident_unicorn_is_in_shadow(const struct head* head);
 /* Tells that Unicorn has translated a block. */
 void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uint64_t size);
 void trident_unicorn_unhook_exits(struct head* head);

@@ -11,7 +11,7 @@
 
 #define CODE_BEFORE 4096u
 #define CODE_AFTER 12288u
-#define WAITING_NS UINT64_C(500000000) /* an engine that is loaded first takes a while */
+#define WAITING_NS UINT64_C(2000000000) /* an engine that is loaded first takes a while, a busy machine too */
 #define CLOCK_EVERY_ARRIVALS 256u
 #define SUBMISSIONS_MAX 8u /* of code that is rewritten */
 #define SUBMISSIONS_OF_SAMPLING_MAX 3u
@@ -62,8 +62,9 @@ static trident_status submit(struct head* head) {
   const uint64_t before = head->address - piece->begin, after = piece->last - head->address + 1;
   const uint64_t begin = head->address - (before < CODE_BEFORE ? before : CODE_BEFORE);
   const uint64_t end = head->address + (after < CODE_AFTER ? after : CODE_AFTER);
-  const trident_loop_request request = {sizeof request, 0, head->address, begin, piece->host + (begin - piece->begin),
-                                        end - begin};
+  const uint32_t flags = (h->flags & TRIDENT_UNICORN_JOINED) != 0 ? TRIDENT_LOOP_JOINED : 0;
+  const trident_loop_request request = {
+      sizeof request, flags, head->address, begin, piece->host + (begin - piece->begin), end - begin};
   const trident_status status = trident_loop_submit(h->loops, &request, &head->loop);
   if (status != TRIDENT_OK) return trident_unicorn_fail(status, "the loop cannot be submitted");
   ++h->submitted;
@@ -189,10 +190,20 @@ static void install(struct head* head, const trident_loop_facts* facts) {
   head->stores = facts->stores;
   head->worth.instructions = facts->instructions;
   head->block_bytes = block_bytes(head->owner, head->address);
+  head->code_begin = facts->code_begin;
+  head->code_end = facts->code_end;
   head->probe_generation = 0; /* of no memory */
   head->state = TRIDENT_UNICORN_INSTALLED;
   head->is_ready = 1;
   ++head->owner->installed;
+}
+
+/* The guest has other code there than was submitted. */
+static void look_at_other_code(struct head* head) {
+  if (head->submissions < SUBMISSIONS_MAX)
+    ask_again(head);
+  else
+    trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, "the guest rewrites the loop again and again");
 }
 
 int trident_unicorn_is_ready(struct head* head) {
@@ -204,7 +215,7 @@ int trident_unicorn_is_ready(struct head* head) {
   switch ((trident_loop_state)facts.state) {
     case TRIDENT_LOOP_READY: install(head, &facts); return 1;
     case TRIDENT_LOOP_GIVEN_UP: trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, facts.note); return 0;
-    case TRIDENT_LOOP_STALE: ask_again(head); return 0;
+    case TRIDENT_LOOP_STALE: look_at_other_code(head); return 0;
     case TRIDENT_LOOP_WAITING: break;
   }
   /* The hook costs more than a short loop: it goes while nothing comes. */
@@ -228,9 +239,6 @@ void trident_unicorn_look_at_refusal(struct head* head) {
   if (facts.state == TRIDENT_LOOP_GIVEN_UP) {
     trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, facts.note);
   } else if (facts.state == TRIDENT_LOOP_STALE) {
-    if (head->submissions < SUBMISSIONS_MAX)
-      ask_again(head);
-    else
-      trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, "the guest rewrites the loop again and again");
+    look_at_other_code(head);
   }
 }

@@ -76,7 +76,7 @@ static void measure_calls(uc_engine* uc, struct head* head, struct prices* price
 static struct prices measure_in(uc_engine* uc) {
   const uint32_t code[] = {0x14000001u, 0xF1000400u,
                            0x54FFFFC1u}; /* b to the next; subs x0, x0, #1; b.ne to the first */
-  trident_unicorn owner = {.uc = uc};
+  trident_unicorn owner = {.uc = uc, .shadows_pending = 1};
   struct head head = {
       .owner = &owner, .address = CODE, .is_ready = 1, .is_hooked = 1, .shadow = trident_unicorn_shadow_endless()};
   struct prices prices = usual;

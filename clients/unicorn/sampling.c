@@ -9,8 +9,8 @@
 #define TURN_BLOCKS 2000000u
 #define TURNS_MAX 24u /* each leaves a dead hook in Unicorn's list until the emulation ends */
 #define BLOCK_NS 7u
-#define SHARE_MAX 32u /* a turn may not begin when the earlier ones took more than 1/32 of the time */
-#define FREE_NS UINT64_C(60000000)
+#define SHARE_MAX 128u /* a turn may not begin when the earlier ones took more than 1/128 of the time */
+#define FREE_NS UINT64_C(20000000)
 #define FIRST_TURN_NS UINT64_C(1000000000)
 #define LOOK_EVERY_BLOCKS 0x8000u
 #define CLOCK_EVERY_EDGES 256u

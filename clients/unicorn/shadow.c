@@ -33,6 +33,7 @@ struct shadow {
   trident_loop_frame before, after;
   uint64_t generation, begin_ns, rounds;
   uint64_t arrivals;          /* of the guest at the head */
+  uint64_t arrivals_inside;   /* at heads of other loops inside of this one */
   uint64_t first_ns, last_ns; /* the first of them, and the last; 0: it has not come */
   uint32_t turns;             /* of sampling, when it began */
   int was_watched;            /* by sampling */
@@ -48,6 +49,7 @@ void trident_unicorn_shadow_drop(struct head* head) {
   trident_unicorn_mirrors_free(&head->shadow->mirrors);
   free(head->shadow);
   head->shadow = NULL;
+  --head->owner->shadows_pending;
 }
 
 void trident_unicorn_unhook_exits(struct head* head) {
@@ -56,8 +58,12 @@ void trident_unicorn_unhook_exits(struct head* head) {
 }
 
 /* The first shadow runs often come while all blocks are watched, and time the guest badly. */
+static int is_timed_enough(const struct head* head) {
+  return head->worth.exact >= EXACT_RUNS || head->retimed >= RETIMED_MAX;
+}
+
 static int wants_time(struct head* head) {
-  if (head->owner->sampling.is_on || head->worth.exact >= EXACT_RUNS || head->retimed >= RETIMED_MAX) return 0;
+  if (head->owner->sampling.is_on || is_timed_enough(head)) return 0;
   ++head->retimed;
   return 1;
 }
@@ -72,9 +78,18 @@ int trident_unicorn_wants_shadow(struct head* head) {
 
 /* ---- Comparing. */
 
+/* Asks anew for a loop whose code the guest has changed during the run. Returns 0 where it has not. */
+static int was_rewritten(struct head* head) {
+  if (trident_loop_look(head->loop, &head->frame)) return 0;
+  trident_unicorn_shadow_drop(head);
+  trident_unicorn_look_at_refusal(head);
+  return 1;
+}
+
 /* The guest was not in native code's state. */
 static void strike(struct head* head, const char* what) {
   char note[sizeof head->note];
+  if (was_rewritten(head)) return;
   const unsigned long long rounds = head->shadow->rounds;
   if (head->shadow->was_stopped_there)
     ++head->stops_at_exit;
@@ -102,19 +117,28 @@ static double call_ns(const struct head* head) {
   return (is_compared ? h->prices.compared_ns : h->prices.arrival_ns) + h->prices.listed_ns * listed_hooks(h);
 }
 
-/* Begin and end of a run are cold: memory was copied meanwhile. So time counts from the first arrival to the last.
- * It is rough, and too high, while all blocks are watched. */
+struct lap {
+  double ns, rounds, calls; /* calls of the head's hook */
+};
+
+/* Begin and end of a run are cold: memory was copied meanwhile. So time counts from the first arrival at the head to
+ * the last, or to where native code left, if rounds of other heads come between. */
+static struct lap lap_of(const struct head* head, uint64_t now_ns) {
+  const struct shadow* const s = head->shadow;
+  const double clock = head->owner->prices.clock_ns, rounds = (double)s->rounds;
+  const double calls = (double)(s->arrivals + (s->after.pc != head->address ? s->visits : 0));
+  if (s->last_ns != 0) return (struct lap){(double)(s->last_ns - s->first_ns) - clock, rounds - 1, rounds - 1};
+  if (s->first_ns == 0) return (struct lap){(double)(now_ns - s->begin_ns) - COLD_NS, rounds + 1, calls + 1};
+  return (struct lap){(double)(now_ns - s->first_ns) - clock, s->is_left ? rounds : rounds - 1, calls - 1};
+}
+
+/* The time is rough, and too high, while all blocks are watched. */
 static void time_guest(struct head* head, uint64_t now_ns) {
   const struct shadow* const s = head->shadow;
   const struct sampling* const sampling = &head->owner->sampling;
   const int is_watched = sampling->is_on || sampling->turns != s->turns || s->was_watched;
-  const double call = call_ns(head), clock = head->owner->prices.clock_ns;
-  if (s->last_ns != 0)
-    trident_unicorn_worth_of_guest(&head->worth, (double)(s->last_ns - s->first_ns) - clock, (double)(s->rounds - 1),
-                                   call, !is_watched);
-  else
-    trident_unicorn_worth_of_guest(&head->worth, (double)(now_ns - s->begin_ns) - COLD_NS, (double)(s->rounds + 1),
-                                   call, !is_watched);
+  const struct lap lap = lap_of(head, now_ns);
+  trident_unicorn_worth_of_guest(&head->worth, lap.ns, lap.rounds, call_ns(head) * lap.calls / lap.rounds, !is_watched);
 }
 
 static void passed(struct head* head, uint64_t now_ns) {
@@ -123,7 +147,9 @@ static void passed(struct head* head, uint64_t now_ns) {
   ++head->passed;
   trident_unicorn_shadow_drop(head);
   const int is_sampled = (head->owner->flags & TRIDENT_UNICORN_VERIFY) == 0;
-  if (is_sampled && head->passed >= head->owner->shadow_first) trident_unicorn_unhook_exits(head);
+  /* To hook an exit anew costs a translation, and would be timed with the guest. */
+  if (is_sampled && head->passed >= head->owner->shadow_first && is_timed_enough(head))
+    trident_unicorn_unhook_exits(head);
 }
 
 /* Says what of the guest is not as native code left it, in `what`. */
@@ -281,6 +307,24 @@ static void fruitless(struct head* head) {
     trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "the guest cannot be compared with native code");
 }
 
+/* A run of which no end is seen may have ended elsewhere: it does not keep others waiting. */
+static int is_waited_for(struct head* head) {
+  if (++head->shadow->arrivals_inside <= 2 * ROUNDS) return 1;
+  fruitless(head);
+  return 0;
+}
+
+int trident_unicorn_is_in_shadow(const struct head* head) {
+  const trident_unicorn* const h = head->owner;
+  if (h->shadows_pending == 0) return 0;
+  for (uint32_t i = 0; i < h->head_count; ++i) {
+    struct head* const other = h->heads[i];
+    if (other == head || other->shadow == NULL) continue;
+    if (head->address - other->code_begin < other->code_end - other->code_begin && is_waited_for(other)) return 1;
+  }
+  return 0;
+}
+
 void trident_unicorn_shadow_begin(struct head* head) {
   trident_unicorn* const h = head->owner;
   struct shadow* const s = calloc(1, sizeof *s);
@@ -290,6 +334,7 @@ void trident_unicorn_shadow_begin(struct head* head) {
   }
   s->before.pc = head->address;
   head->shadow = s;
+  ++h->shadows_pending;
   s->generation = h->memory.generation;
   if (!find_point(head, s)) return fruitless(head);
   head->shadow_tries = 0;

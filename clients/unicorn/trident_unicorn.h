@@ -41,7 +41,10 @@ typedef enum trident_unicorn_flag {
   /* Loops are entered in runs with a timeout, too. Such a timeout gets lost when it comes while this library moves the
    * guest's pc; the next entry sees it, but when there is none the guest runs on. Without this flag, nothing is sampled
    * or entered once an engine has run with a timeout. */
-  TRIDENT_UNICORN_TIMED = 8
+  TRIDENT_UNICORN_TIMED = 8,
+  /* One entry may run several loops that stand one behind another in a function, the code between them, and some behind
+   * the last. Excluding must then know that code, too: instructions that are hooked there, and `until` addresses. */
+  TRIDENT_UNICORN_JOINED = 16
 } trident_unicorn_flag;
 
 typedef enum trident_unicorn_kind {
@@ -67,7 +70,7 @@ typedef struct trident_unicorn_options {
   uint32_t budget;        /* rounds of one entry, so that timeouts and other hooks are not kept waiting; 0: 65536 */
   uint32_t shadow_first;  /* shadow runs before the first entry; 0: 8 */
   uint32_t shadow_shift;  /* then one in 2^shadow_shift entries, and at most one a second; 0: 16 */
-  uint32_t sample_blocks; /* blocks that are watched at first; 0: 8 million */
+  uint32_t sample_blocks; /* blocks that are watched at first; 0: 2 million */
   uint32_t region_count;
   const trident_unicorn_region* regions;
   uint64_t adopt_bytes_max; /* larger regions are left alone; 0: 1 GiB */

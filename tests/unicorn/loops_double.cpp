@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "jit/codegen/region.h"
@@ -80,10 +81,18 @@ void unmap(PrivateLoops& loops, std::uint64_t base, std::uint64_t size) {
   ++loops.generation;
 }
 
+/// The loop of the head, with those behind it if they are to be joined.
+std::variant<loop::Loop, loop::Refusal> found_in(const PrivateLoop& loop, std::span<const std::uint32_t> words,
+                                                 bool joined) {
+  const loop::Code code{loop.code_base, std::as_bytes(words)};
+  if (auto whole = joined ? loop::discover_joined(code, loop.open.head) : std::nullopt) return std::move(*whole);
+  return loop::discover(code, loop.open.head);
+}
+
 /// Compiles, or says why not.
-void make(PrivateLoop& loop, std::vector<std::uint32_t> words) {
+void make(PrivateLoop& loop, std::vector<std::uint32_t> words, bool joined) {
   if (loops_double().corrupt) loops_double().corrupt(words);
-  const auto found = loop::discover({loop.code_base, std::as_bytes(std::span(words))}, loop.open.head);
+  const auto found = found_in(loop, words, joined);
   if (const auto* refusal = std::get_if<loop::Refusal>(&found)) {
     loop.note = std::string(sentence_of(refusal->reason));
     loop.facts.reason = static_cast<std::uint32_t>(refusal->reason) + 1;
@@ -190,7 +199,7 @@ trident_status trident_loop_submit(trident_loops* loops, const trident_loop_requ
   it.code_base = request->code_base;
   it.questions = loops_double().questions_until_ready;
   ++loops_double().submissions;
-  make(it, words);
+  make(it, words, (request->flags & TRIDENT_LOOP_JOINED) != 0);
   if (it.code) {
     set_facts(it);
     it.open.entry = reinterpret_cast<trident_loop_entry>(it.code->base());

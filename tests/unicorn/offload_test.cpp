@@ -239,6 +239,77 @@ TEST_F(Offload, UntilRightBehindTheLoopIsNoHindrance) {
   EXPECT_GT(guest_.stats().entries, 10u);
 }
 
+TEST_F(Offload, ALoopThatIsLeftByAJumpToUntilIsNoMismatch) {
+  // x2 counts down; at 0 the loop jumps over a few instructions, to `until`.
+  load({mov(2, 11), cbz(2, 5), subs(2, 2, 1), add(3, 3, 5), b(-3), kNop, add(4, 4, 1), kStop});
+  guest_.attach(early());
+  for (int i = 0; i < 200; ++i) run_both(repeated(kData, 30 + i % 7, 1), kCode, kCode + 24);
+  EXPECT_EQ(guest_.stats().mismatches, 0u) << guest_.loop().note;
+  EXPECT_GT(guest_.stats().entries, 100u);
+  EXPECT_EQ(guest_.loop().state, TRIDENT_UNICORN_INSTALLED);
+}
+
+TEST_F(Offload, RunsThatFaultAreNoMismatch) {
+  load(kFill);
+  trident_unicorn_options options = early();
+  options.shadow_first = 20;
+  guest_.attach(options);
+  for (int i = 0; i < 60; ++i) {
+    for (Guest* guest : {&plain_, &guest_}) {
+      guest->set(repeated(kData + kDataBytes - 40 - i % 9, 8192, 1));
+      EXPECT_EQ(guest->run(kCode), UC_ERR_WRITE_UNMAPPED);
+    }
+    expect_equal(false);  // Unicorn alone tells the block
+  }
+  EXPECT_EQ(guest_.stats().mismatches, 0u) << guest_.loop().note;
+  EXPECT_EQ(guest_.loop().state, TRIDENT_UNICORN_INSTALLED);
+  EXPECT_GT(guest_.stats().entries, 10u);
+}
+
+TEST_F(Offload, ALoopThatRewritesItselfIsToldAsThat) {
+  for (Guest* guest : {&plain_, &guest_})
+    ASSERT_EQ(uc_mem_protect(guest->uc, kCode, kCodeBytes, UC_PROT_ALL), UC_ERR_OK);
+  // Each round stores the addition with a larger immediate over itself: x20 grows by 1 << 10.
+  load({mov(2, 11), str_w(20, 21, 0), add(20, 20, 1024), kNop, add(3, 3, 5), subs(2, 2, 1), b_ne(-5), bl(4),
+        subs(12, 12, 1), b_ne(-9), kStop, kRet});
+  guest_.attach(early());
+  GuestState state = repeated(0, 40, 30);
+  state.x[20] = add(3, 3, 6);
+  state.x[21] = kCode + 16;
+  run_both(state);
+  EXPECT_EQ(guest_.stats().mismatches, 0u) << guest_.loop().note;
+  ASSERT_NE(guest_.loop().note, nullptr) << guest_.loop().state << ' ' << guest_.stats().submitted;
+  EXPECT_NE(std::string(guest_.loop().note).find("rewrites"), std::string::npos) << guest_.loop().note;
+}
+
+/// Sums bytes of [x10, x10 + x11), then words from x9 on, x7 of them; x12 times. The second loop's pointer is set
+/// between.
+const std::vector<std::uint32_t> kTwoSums = {
+    mov(0, 10), mov(2, 11),      ldrb_post(1, 0, 1), add_x(3, 3, 1), subs(2, 2, 1), b_ne(-3),
+    mov(0, 9),  mov(2, 7),       ldr_post(1, 0, 8),  add_x(3, 3, 1), subs(2, 2, 1), b_ne(-3),
+    bl(4),      subs(12, 12, 1), b_ne(-14),          kStop,          kRet};
+
+TEST_F(Offload, OneEntryRunsJoinedLoops) {
+  load(kTwoSums);
+  trident_unicorn_options options = early();
+  options.flags = TRIDENT_UNICORN_JOINED;
+  guest_.attach(options);
+  GuestState state = repeated(kData, 100, 300);
+  state.x[9] = kData + 0x1000;
+  state.x[7] = 100;
+  for (Guest* guest : {&plain_, &guest_})
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const std::uint64_t word = i * 0x1'0001'0203;
+      guest->write(kData + 0x1000 + 8 * i, &word, sizeof word);
+    }
+  run_both(state);
+  EXPECT_EQ(guest_.stats().mismatches, 0u);
+  EXPECT_EQ(guest_.loop().head, kCode + 8);
+  EXPECT_EQ(guest_.loop().state, TRIDENT_UNICORN_INSTALLED);
+  EXPECT_GT(guest_.loop().guest_ns, 0);
+  EXPECT_GT(guest_.loop().iterations, 190 * guest_.loop().entries) << "both loops in one entry";
+}
+
 TEST_F(Offload, WrongCodeIsCaughtByTheFirstShadowRun) {
   const std::vector<std::function<void(std::span<std::uint32_t>)>> faults = {
       [](auto words) { words[2] = strb_post(1, 0, 2); },                    // another stride
