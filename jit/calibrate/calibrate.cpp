@@ -12,6 +12,7 @@
 #include "jit/judge/guarded.h"
 #include "jit/judge/timing.h"
 #include "jit/kir/interpreter.h"
+#include "jit/kir/reduction.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/interrupt.h"
@@ -27,7 +28,7 @@ using cost::Row;
 using kir::Op;
 
 constexpr std::uint64_t kLatencyElements = 64, kThroughputElements = 128;
-/// Calls that reductions are timed in; their difference is free of the call and of the epilogue.
+/// Calls that reductions are timed in, within a chunk; their difference is free of the call and of the epilogue.
 constexpr std::uint64_t kReductionShort = 256, kReductionLong = 1024;
 constexpr unsigned kThroughputShort = 12, kThroughputLong = 36;
 /// Steps of several instructions get fewer chains, which need more registers each, and fewer steps, which fill the
@@ -43,7 +44,6 @@ constexpr unsigned kWindowInsts = 700;
 constexpr unsigned kPilotSteps = 8;
 /// How often a row that was disturbed is measured again.
 constexpr int kRepeatsMax = 3;
-constexpr std::uint64_t kReductionPartials = 16;
 /// Partial results in registers that hide an addition's latency.
 constexpr unsigned kReductionRegisters = 8;
 
@@ -84,8 +84,8 @@ class Calibration {
   Result<Figures> measure(const Row& row) {
     Figures steps;
     if (reduces(row)) {
-      // Each partial result waits for itself, once in sixteen elements.
-      const double waits = static_cast<double>(lanes(row)) / kReductionPartials;
+      // Each partial result waits for itself, once in as many elements as there are partial results.
+      const double waits = static_cast<double>(lanes(row)) / static_cast<double>(kir::partials_of(row.type));
       TRY(steps.latency, reduction(row, Measure::latency, 1, waits));
       const auto chains = static_cast<unsigned>(std::max(1.0, kReductionRegisters * waits));
       TRY(steps.throughput, reduction(row, Measure::throughput, chains, chains));

@@ -203,7 +203,8 @@ kir::Kernel reference_kernel(const Row& row, unsigned chains, unsigned steps) {
 
 codegen::Variant op_variant(const Row& row) {
   constexpr std::uint8_t kNewtonAll = 8;
-  return {.vectors = 1,
+  constexpr std::uint8_t kAllPartials = 8;  // at least: a step takes all partial results of a reduction
+  return {.vectors = kir::info(row.op).signature == Signature::Reduce ? kAllPartials : std::uint8_t{1},
           .schedule = true,
           .non_temporal = false,
           .newton = row.form == Form::newton ? kNewtonAll : std::uint8_t{0},

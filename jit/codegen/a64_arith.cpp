@@ -107,12 +107,6 @@ VReg A64Selector::greatest(ir::Type type, VReg a, VReg b) {
   return blend(compare(Op::Lt, type, b, a), a, b);
 }
 
-VReg A64Selector::step(Op reduction, ir::Type type, VReg a, VReg b) {
-  if (reduction == Op::MinOf) return least(type, a, b);
-  if (reduction == Op::MaxOf) return greatest(type, a, b);
-  return emit(is_float(type) ? Inst::kIdFadd_v : Inst::kIdAdd_v, {a, b}, is_float(type) ? 3 : 2);
-}
-
 /// Computes the low 64 bits of a product from 32-bit ones: low * low + ((high * low + low * high) << 32).
 VReg A64Selector::mul_i64(VReg a, VReg b) {
   const auto as_words = [&](std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t width) {

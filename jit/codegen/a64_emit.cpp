@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
@@ -10,13 +11,11 @@ namespace trident::codegen {
 namespace a64 = asmjit::a64;
 using a64::Inst;
 
-A64Emitter::A64Emitter(const kir::Kernel& kernel, const A64Selector& selector, const Function& function,
-                       bool all_registers)
+A64Emitter::A64Emitter(const kir::Kernel& kernel, const Function& function, bool all_registers)
     : kernel_(kernel),
-      selector_(selector),
       f_(function),
       all_registers_(all_registers),
-      pointers_(kernel.inputs.size() + kernel.outputs.size() + selector.parked().size(), function.arena) {
+      pointers_(kernel.inputs.size() + kernel.outputs.size(), function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kAArch64));
   code_.attach(&assembler_);
   pool_ = assembler_.newLabel();
@@ -57,7 +56,7 @@ std::uint32_t A64Emitter::assign_pointers(std::span<const Block* const> blocks, 
 }
 
 void A64Emitter::load_pointers() {
-  for (std::size_t i = 0; i < kernel_.inputs.size() + kernel_.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < pointers_.size(); ++i) {
     const Pointer& pointer = pointers_[i];
     if (!pointer.used) continue;
     const bool input = i < kernel_.inputs.size();
@@ -69,23 +68,11 @@ void A64Emitter::load_pointers() {
   }
 }
 
-void A64Emitter::point_at_partials() {
-  for (std::size_t r = 0; r < selector_.parked().size(); ++r) {
-    const Pointer& pointer = pointers_[kernel_.inputs.size() + kernel_.outputs.size() + r];
-    if (!pointer.used) continue;
-    const std::uint8_t reg = pointer.reg != kNoReg ? pointer.reg : a64_gpr::kPointer;
-    add(reg, a64_gpr::kStack, selector_.parked()[r].disp);
-    if (pointer.reg == kNoReg) check(assembler_.str(a64::x(reg), frame_operand(pointer.slot, 8)));
-  }
-}
-
-void A64Emitter::advance_pointers(std::uint32_t elements, bool partials) {
-  const std::size_t arrays = kernel_.inputs.size() + kernel_.outputs.size();
-  for (std::size_t i = 0; i < (partials ? pointers_.size() : arrays); ++i) {
+void A64Emitter::advance_pointers(std::uint32_t elements) {
+  for (std::size_t i = 0; i < pointers_.size(); ++i) {
     const Pointer& pointer = pointers_[i];
     if (!pointer.used) continue;
-    if (i < arrays && i >= kernel_.inputs.size() &&
-        kernel_.outputs[i - kernel_.inputs.size()].kind == kir::OutputKind::scalar)
+    if (i >= kernel_.inputs.size() && kernel_.outputs[i - kernel_.inputs.size()].kind == kir::OutputKind::scalar)
       continue;
     const std::uint32_t bytes = elements * pointer.lane_bytes;
     if (pointer.reg != kNoReg) {
@@ -154,11 +141,27 @@ a64::Mem A64Emitter::memory(const MemRef& ref, std::uint32_t size) {
     case Place::pool: return a64::ptr(pool_, ref.disp);
     case Place::param: return a64::ptr(a64::x(a64_gpr::kParams), 8 * ref.index);
     case Place::slot: return frame_operand(static_cast<std::uint32_t>(ref.disp), size);
+    case Place::partial: return partial_result(ref);
+    case Place::level:
+      add(a64_gpr::kScratch, a64_gpr::kStack, ref.disp);
+      check(assembler_.add(a64::x(a64_gpr::kScratch), a64::x(a64_gpr::kScratch), a64::x(a64_gpr::kCount)));
+      return a64::ptr(a64::x(a64_gpr::kScratch));
     case Place::frame:
     case Place::based:
     case Place::none: break;
   }
   CHECK(false);
+}
+
+/// Finds a partial result by the number of elements that the counter has counted.
+a64::Mem A64Emitter::partial_result(const MemRef& ref) {
+  const a64::GpX number = a64::x(a64_gpr::kScratch), address = a64::x(a64_gpr::kPointer);
+  check(assembler_.ldr(number, frame_operand(static_cast<std::uint32_t>(length_slot_.disp), 8)));
+  check(assembler_.sub(number, number, a64::x(a64_gpr::kCount)));
+  check(assembler_.and_(number, number, kir::kPartialBytes / ref.lane_bytes - 1));
+  add(a64_gpr::kPointer, a64_gpr::kStack, ref.disp);
+  check(assembler_.add(address, address, number, a64::lsl(std::countr_zero(std::uint32_t{ref.lane_bytes}))));
+  return a64::ptr(address);
 }
 
 // --- instructions ----------------------------------------------------------------------------------------------------

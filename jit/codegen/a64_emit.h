@@ -27,16 +27,16 @@ inline constexpr std::uint8_t kStack = 31;
 
 class A64Emitter {
  public:
-  A64Emitter(const kir::Kernel& kernel, const A64Selector& selector, const Function& function, bool all_registers);
+  A64Emitter(const kir::Kernel& kernel, const Function& function, bool all_registers);
 
   /// Gives the arrays that `blocks` touch pointers; those without a register stand in the frame from `frame_offset`
   /// on. Returns the frame bytes that takes.
   std::uint32_t assign_pointers(std::span<const Block* const> blocks, std::uint32_t frame_offset);
   void load_pointers();
-  /// Points the tail's partial results at their places in the frame.
-  void point_at_partials();
-  /// Advances the array pointers by `elements`; the partial results' too when `partials`.
-  void advance_pointers(std::uint32_t elements, bool partials);
+  /// Advances the array pointers by `elements`.
+  void advance_pointers(std::uint32_t elements);
+  /// Sets where the frame holds the number of elements that the counter began with (Place::partial).
+  void set_length_slot(const MemRef& slot) { length_slot_ = slot; }
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
   /// Sets where the exits of the blocks that follow go.
@@ -45,6 +45,8 @@ class A64Emitter {
   /// Returns the callee-saved registers in use: x19.., and those among v8 to v15 that `placed` and the globals use.
   [[nodiscard]] std::span<const std::uint8_t> saved_general() const { return {saved_.data(), saved_count_}; }
   [[nodiscard]] std::vector<std::uint8_t> saved_vectors(std::span<const std::span<const Placed>> blocks) const;
+  /// Returns the operand of a place in the frame; may take kScratch.
+  asmjit::a64::Mem frame_operand(std::uint32_t disp, std::uint32_t size);
   /// Adds `amount` (which may be negative) to `reg` or moves it from `from`.
   void add(std::uint8_t reg, std::uint8_t from, std::int64_t amount);
 
@@ -69,8 +71,8 @@ class A64Emitter {
   [[nodiscard]] std::uint8_t machine_register(std::uint8_t reg) const;
   [[nodiscard]] asmjit::a64::Vec whole(std::uint8_t reg, std::uint8_t width) const;
   [[nodiscard]] asmjit::a64::Vec lanes(std::uint8_t reg, std::uint8_t width, std::uint8_t lane_bytes) const;
-  asmjit::a64::Mem frame_operand(std::uint32_t disp, std::uint32_t size);
   asmjit::a64::Mem memory(const MemRef& ref, std::uint32_t size);
+  asmjit::a64::Mem partial_result(const MemRef& ref);
   void inst(const MInst& inst, const Placed& placed);
   void pseudo(const MInst& inst, const Placed& placed);
   void gather(const MInst& inst, const Placed& placed);
@@ -81,14 +83,14 @@ class A64Emitter {
   void check(asmjit::Error error) { failed_ |= error != asmjit::kErrorOk; }
 
   const kir::Kernel& kernel_;
-  const A64Selector& selector_;
   const Function& f_;
   asmjit::CodeHolder code_;
   asmjit::a64::Assembler assembler_;
   asmjit::Label pool_, exit_;
   bool all_registers_ = false;
   bool failed_ = false;
-  std::pmr::vector<Pointer> pointers_;  ///< inputs, outputs, partial results
+  std::pmr::vector<Pointer> pointers_;  ///< inputs, outputs
+  MemRef length_slot_{};
   std::array<std::uint8_t, 10> saved_{};
   std::size_t saved_count_ = 0;
 };

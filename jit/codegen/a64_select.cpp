@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "jit/codegen/reduction.h"
+#include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
 
 using asmjit::a64::Inst;
+using kir::is_reduction;
 using kir::Op;
 using kir::Section;
 
@@ -32,13 +33,14 @@ std::vector<bool> live_values(const kir::Kernel& kernel) {
 A64Target A64Selector::make_target(const kir::Kernel& kernel) {
   const std::vector<bool> live = live_values(kernel);
   A64Target target;
-  bool reduces = false;
+  std::size_t partials = 0;
   for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
+    const kir::Inst& inst = kernel.insts[i];
     if (!live[i]) continue;
-    if (ir::bytes_of(kernel.insts[i].type) == 8) target.lanes = 2;
-    reduces |= is_reduction(kernel.insts[i]);
+    if (ir::bytes_of(inst.type) == 8) target.lanes = 2;
+    if (is_reduction(inst)) partials = std::max(partials, kir::partials_of(inst.type));
   }
-  if (reduces) target.unit = kPartials / target.lanes;
+  if (partials != 0) target.unit = static_cast<std::uint32_t>(partials) / target.lanes;
   return target;
 }
 
@@ -52,7 +54,6 @@ A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Fun
       values_(kernel.insts.size(), VReg{}, function.arena),
       reductions_(function.arena),
       partials_(function.arena),
-      parked_(function.arena),
       held_stores_(function.arena),
       constants_(function.arena) {
   const std::vector<bool> live = live_values(kernel);
@@ -66,16 +67,7 @@ A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Fun
     const kir::Inst& inst = kernel.insts[i];
     if (!live_[i] || !is_reduction(inst)) continue;
     has_loop_ = true;
-    reductions_.push_back(kir::Value(i));
-    const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
-    for (std::uint32_t p = 0; p < target.unit; ++p)
-      partials_.push_back(f_.add({.global = true, .width = target.width_of(lane_bytes), .lane_bytes = lane_bytes}));
-    MemRef first;
-    for (std::uint32_t bytes = 0; bytes < kPartials * lane_bytes; bytes += 16) {
-      const MemRef slot = f_.add_slot(16, lane_bytes);
-      if (bytes == 0) first = slot;
-    }
-    parked_.push_back(first);
+    add_reduction(kir::Value(i));
   }
 }
 
@@ -224,7 +216,7 @@ void A64Selector::select_section(Section section) {
 
 void A64Selector::body_copy() {
   select_section(Section::body);
-  for (std::size_t r = 0; r < reductions_.size(); ++r) accumulate(r);
+  for (const Reduction& reduction : reductions_) accumulate(reduction);
   // Computes all stored values before the first store: an output may be the same array as an input.
   for (const kir::Output& output : kernel_.outputs)
     if (output.kind == kir::OutputKind::array) reg(output.value);
@@ -293,7 +285,7 @@ Block A64Selector::select_tail() {
 Block A64Selector::select_invariants() {
   Block block(f_.arena);
   start_section(block, Context::invariant);
-  if (count_slot_.place != Place::none) {
+  if (count_slot_.place != Place::none && !reduces()) {
     MInst& save = push(static_cast<std::uint32_t>(A64Pseudo::save_count), {}, a64_form::kPseudo);
     f_.vregs.pop_back();
     save.def = {};
@@ -306,77 +298,18 @@ Block A64Selector::select_invariants() {
     set_type(kernel_.insts[i].type);
     push(Inst::kIdMov_v, {values_[i]}, a64_form::kBytes).def = globals_[i];
   }
-  for (std::size_t r = 0; r < reductions_.size(); ++r) {
-    const kir::Inst& inst = kernel_.at(reductions_[r]);
-    set_type(inst.type);
-    for (std::uint32_t p = 0; p < target_.unit; ++p)
-      push(Inst::kIdMov_v, {constant(start_bits(inst.op, inst.type))}, a64_form::kBytes).def = partial(r, p);
-  }
   return block;
-}
-
-void A64Selector::accumulate(std::size_t r) {
-  const kir::Inst& inst = kernel_.at(reductions_[r]);
-  set_type(inst.type);
-  const VReg element = reg(inst.a);
-  if (context_ != Context::tail) {
-    const VReg sum = partial(r, copy_ % target_.unit);
-    const VReg next = step(inst.op, inst.type, sum, element);
-    if (block_->insts.back().ties == 0)
-      block_->insts.back().def = sum;
-    else
-      push(Inst::kIdMov_v, {next}, a64_form::kBytes).def = sum;
-    return;
-  }
-  const MemRef place{
-      .place = Place::output, .lane_bytes = lane_, .index = static_cast<std::uint16_t>(kernel_.outputs.size() + r)};
-  const VReg sum = load(place);
-  block_->insts.back().form |= a64_form::kOneLane;
-  store(step(inst.op, inst.type, sum, element), place, true);
-}
-
-Block A64Selector::select_parking() {
-  Block block(f_.arena);
-  start_section(block, Context::body);
-  for (std::size_t r = 0; r < reductions_.size(); ++r) {
-    set_type(kernel_.type_of(reductions_[r]));
-    for (std::uint32_t p = 0; p < target_.unit; ++p) {
-      MemRef place = parked_[r];
-      place.disp += static_cast<std::int32_t>(p * width_);
-      store(partial(r, p), place, false);
-    }
-  }
-  return block;
-}
-
-/// Combines by the pairwise tree of kir.h over whole registers, whatever the width of the body's vectors: partial j
-/// takes partial j + s for s = 8, 4, 2, 1.
-VReg A64Selector::combine(std::size_t r) {
-  const kir::Inst& inst = kernel_.at(reductions_[r]);
-  whole_registers_ = true;
-  set_type(inst.type);
-  std::array<VReg, 8> vectors;
-  std::uint32_t count = kPartials * lane_ / 16;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    MemRef place = parked_[r];
-    place.disp += static_cast<std::int32_t>(16 * i);
-    vectors[i] = load(place);
-  }
-  for (count /= 2; count != 0; count /= 2)
-    for (std::uint32_t i = 0; i < count; ++i) vectors[i] = step(inst.op, inst.type, vectors[i], vectors[i + count]);
-  for (std::uint32_t bytes = 8; bytes >= lane_; bytes /= 2) {
-    const VReg upper = emit_imm(Inst::kIdExt_v, {vectors[0], vectors[0]}, bytes, a64_form::kBytes);
-    vectors[0] = step(inst.op, inst.type, vectors[0], upper);
-  }
-  whole_registers_ = false;
-  set_type(inst.type);
-  return emit(static_cast<std::uint32_t>(A64Pseudo::first_lane), {vectors[0]}, 2, a64_form::kPseudo);
 }
 
 Block A64Selector::select_epilogue() {
   Block block(f_.arena);
   start_section(block, Context::epilogue);
-  for (std::size_t r = 0; r < reductions_.size(); ++r) values_[reductions_[r].index] = combine(r);
+  for (const Reduction& reduction : reductions_) {
+    set_type(kernel_.type_of(reduction.value));
+    const VReg tree = load(reduction.tree);
+    values_[reduction.value.index] =
+        emit(static_cast<std::uint32_t>(A64Pseudo::first_lane), {tree}, 2, a64_form::kPseudo);
+  }
   select_section(Section::epilogue);
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     if (kernel_.outputs[o].kind != kir::OutputKind::scalar) continue;

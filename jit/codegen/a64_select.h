@@ -6,10 +6,11 @@
 //
 // The tail takes one element at a time: the same instructions, with loads and stores of one lane. The other lanes hold
 // zeros from the load and values computed from them; no instruction traps. Partial results of reductions live in
-// registers during the main loop and in the frame, lane by lane, from there on.
+// registers during the main loop of a chunk (jit/kir/reduction.h) and in the frame, lane by lane, from there on.
 //
-// The files: a64_select.cpp sections, values, loads, stores, reductions; a64_arith.cpp arithmetic, integers, masks;
-// a64_convert.cpp conversions, scalef, lookup; a64_tables.cpp the element's number and reading of tables.
+// The files: a64_select.cpp sections, values, loads, stores; a64_reduce.cpp reductions; a64_arith.cpp arithmetic,
+// integers, masks; a64_convert.cpp conversions, scalef, lookup; a64_tables.cpp the element's number and reading of
+// tables.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +23,7 @@ namespace trident::codegen {
 
 struct A64Target {
   std::uint32_t lanes = 4;  ///< elements per vector
-  std::uint32_t unit = 1;   ///< vectors that a loop step is a multiple of: 16 / lanes when there are reductions
+  std::uint32_t unit = 1;   ///< vectors that a loop step is a multiple of: all partial results of every reduction
 
   [[nodiscard]] std::uint8_t width_of(std::uint32_t lane_bytes) const {
     return static_cast<std::uint8_t>(lanes * lane_bytes);
@@ -56,25 +57,27 @@ class A64Selector {
  public:
   A64Selector(const kir::Kernel& kernel, const A64Target& target, Function& function, ConstantPool& pool);
 
-  /// Selects the invariants that the body or the epilogue reads, and the starting values of reductions.
+  /// Selects the invariants that the body or the epilogue reads.
   Block select_invariants();
   /// Selects `copies` vectors of the body, one after the other in source order.
   Block select_body(std::uint32_t copies);
   /// Selects one element of the body.
   Block select_tail();
-  /// Moves the partial results to the frame.
-  Block select_parking();
-  /// Combines partial results, computes the epilogue, stores scalar outputs.
+  /// Computes the epilogue, stores scalar outputs.
   Block select_epilogue();
 
+  // Blocks of reductions (a64_reduce.cpp): see x86_select.h.
+  [[nodiscard]] bool reduces() const { return !reductions_.empty(); }
+  Block select_start();
+  Block select_parking();
+  Block select_chunk_end();
+  Block select_join();
+  Block select_keep();
+  static constexpr std::uint8_t kTreeBytes = 16;  ///< in the frame, by level; lane 0 counts
+
   [[nodiscard]] bool has_loop() const { return has_loop_; }
-  /// Returns the places of the partial results from select_parking on, by reduction number. In the tail, reduction i is
-  /// the output array number kernel.outputs.size() + i.
-  [[nodiscard]] const std::pmr::vector<MemRef>& parked() const { return parked_; }
-  /// Returns the bytes of one lane of reduction number i.
-  [[nodiscard]] std::uint32_t partial_lane_bytes(std::size_t i) const {
-    return ir::bytes_of(kernel_.type_of(reductions_[i]));
-  }
+  /// Returns the word of the frame where position finds the end of what the counter counts; none when nothing asks.
+  [[nodiscard]] const MemRef& count_slot() const { return count_slot_; }
   /// Returns the target for a kernel: its widest live value decides.
   static A64Target make_target(const kir::Kernel& kernel);
 
@@ -98,9 +101,18 @@ class A64Selector {
   void body_copy();
   VReg join_exits(VReg so_far);
   void leave_if(VReg mask);
-  void accumulate(std::size_t reduction);
-  VReg combine(std::size_t reduction);
-  VReg partial(std::size_t reduction, std::uint32_t copy) const { return partials_[reduction * target_.unit + copy]; }
+
+  // a64_reduce.cpp
+  struct Reduction {
+    kir::Value value;                 ///< the reducing instruction
+    std::uint32_t first_partial = 0;  ///< in partials_
+    MemRef partials, trees, tree;     ///< in the frame: partial results, trees by level, the one at hand
+  };
+  [[nodiscard]] std::uint32_t vectors_of(const Reduction& reduction) const;
+  void add_reduction(kir::Value v);
+  void accumulate(const Reduction& reduction);
+  VReg chunk_result(const Reduction& reduction);
+  VReg join(const kir::Inst& reduction, VReg earlier, VReg later);
 
   // Building instructions. Width and lane bytes are those of the type set last.
   void set_type(ir::Type type);
@@ -121,7 +133,6 @@ class A64Selector {
   VReg least(ir::Type type, VReg a, VReg b);
   VReg greatest(ir::Type type, VReg a, VReg b);
   VReg blend(VReg mask, VReg if_set, VReg if_clear);
-  VReg step(kir::Op reduction, ir::Type type, VReg a, VReg b);
   VReg mul_i64(VReg a, VReg b);
   VReg shift(const kir::Inst& inst);
 
@@ -146,9 +157,8 @@ class A64Selector {
   std::pmr::vector<bool> live_;
   std::pmr::vector<VReg> globals_;  ///< parameters and published invariants, by kir value
   std::pmr::vector<VReg> values_;   ///< of the section and copy being selected
-  std::pmr::vector<kir::Value> reductions_;
+  std::pmr::vector<Reduction> reductions_;
   std::pmr::vector<VReg> partials_;
-  std::pmr::vector<MemRef> parked_;
   std::pmr::vector<MInst> held_stores_;  ///< of a kernel with an exit, for behind it
   std::pmr::vector<ConstantKey> constants_;
   bool has_loop_ = false;

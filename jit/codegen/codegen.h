@@ -18,7 +18,7 @@ std::string_view name_of(Isa isa);
 struct Variant {
   std::uint8_t vectors = 1;       ///< vectors of elements per loop iteration, interleaved by the scheduler (1..8)
   bool schedule = true;           ///< list-schedule by latency; false: source order (the baseline tier)
-  bool non_temporal = false;      ///< stream stores past the caches (falls back to plain ones where misaligned)
+  bool non_temporal = false;      ///< stream stores past the caches (plain ones where misaligned or with reductions)
   std::uint8_t newton = 0;        ///< eighths of divisions and square roots done without the divider; unless it is 0,
                                   ///< quotients by one divisor share its reciprocal too
   std::uint16_t vector_bits = 0;  ///< 0: the widest of the ISA; AVX-512 also allows 256

@@ -35,14 +35,17 @@ inline constexpr std::uint8_t kNoReg = 0xFF;
 
 enum class Place : std::uint8_t {
   none,
-  input,   ///< element of input array `index`, `disp` bytes after the loop's index
-  output,  ///< element of output array `index`, likewise
-  pool,    ///< `disp` bytes into the constant pool
-  param,   ///< scalar parameter `index`
-  slot,    ///< `disp` bytes into the stack frame
-  frame,   ///< `disp` bytes into the frame that the caller hands over
-  based,   ///< base + index * `scale` + `disp`: any memory of the program; base and index are the instruction's last
-           ///< uses
+  input,    ///< element of input array `index`, `disp` bytes after the loop's index
+  output,   ///< element of output array `index`, likewise
+  pool,     ///< `disp` bytes into the constant pool
+  param,    ///< scalar parameter `index`
+  slot,     ///< `disp` bytes into the stack frame
+  partial,  ///< the partial results at the loop's index: `disp` bytes into the stack frame, and its index modulo their
+            ///< number in elements
+  level,    ///< `disp` bytes into the stack frame, and the level of the tree that is being joined
+  frame,    ///< `disp` bytes into the frame that the caller hands over
+  based,    ///< base + index * `scale` + `disp`: any memory of the program; base and index are the instruction's last
+            ///< uses
 };
 
 /// A place in memory.
@@ -126,11 +129,12 @@ struct Function {
   const VRegInfo& operator[](VReg v) const { return vregs[v.index]; }
 
   /// Returns a new place in the frame, `bytes` long and as much aligned.
-  MemRef add_slot(std::uint8_t bytes, std::uint8_t lane_bytes) {
-    frame_bytes = (frame_bytes + bytes - 1) / bytes * bytes;
-    const MemRef slot{.place = Place::slot, .lane_bytes = lane_bytes, .disp = static_cast<std::int32_t>(frame_bytes)};
+  MemRef add_slot(std::uint8_t bytes, std::uint8_t lane_bytes) { return add_room(bytes, bytes, lane_bytes); }
+  MemRef add_room(std::uint32_t bytes, std::uint32_t align, std::uint8_t lane_bytes) {
+    frame_bytes = (frame_bytes + align - 1) / align * align;
+    const MemRef room{.place = Place::slot, .lane_bytes = lane_bytes, .disp = static_cast<std::int32_t>(frame_bytes)};
     frame_bytes += bytes;
-    return slot;
+    return room;
   }
 
   std::pmr::memory_resource* arena;

@@ -81,14 +81,13 @@ Paths walk(const std::map<std::uint64_t, Line>& lines) {
   return paths;
 }
 
-kir::Kernel kernel_of(int outputs, bool reduces, ir::Type type) {
+kir::Kernel kernel_of(int outputs, ir::Type type) {
   kir::Kernel kernel;
   kir::Builder builder(kernel);
   kernel.inputs = {{"x", type}};
   const kir::Value x = builder.input(0);
   kir::Value v = x;
   for (int o = 0; o < outputs; ++o, v = builder.mul(v, x)) kernel.outputs.push_back({"o", v, kir::OutputKind::array});
-  if (reduces) kernel.outputs.push_back({"s", builder.reduce(kir::Op::Sum, x), kir::OutputKind::scalar});
   return kernel;
 }
 
@@ -96,34 +95,45 @@ TEST(Streaming, AFenceStandsBetweenStoresPastTheCachesAndEveryReturn) {
   for (const Isa isa : {Isa::avx2, Isa::avx512})
     for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
       for (const int outputs : {1, 3})
-        for (const bool reduces : {false, true})
-          for (const std::uint8_t vectors : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{4}}) {
-            const kir::Kernel kernel = kernel_of(outputs, reduces, type);
-            const auto code = emit(kernel, isa, {.vectors = vectors, .non_temporal = true});
-            ASSERT_TRUE(code.ok()) << code.error().message;
-            const auto listing = disassemble(*code, isa);
-            ASSERT_TRUE(listing.ok());
-            const Paths paths = walk(lines_of(*listing));
-            EXPECT_GE(paths.streaming_stores, outputs * vectors) << *listing;
-            EXPECT_GE(paths.returns, 1);
-            EXPECT_FALSE(paths.unfenced_return) << *listing;
-            // The walk itself must find the missing fence.
-            auto without = lines_of(*listing);
-            for (auto& [address, line] : without)
-              if (line.mnemonic == "sfence") line.mnemonic = "nop";
-            EXPECT_TRUE(walk(without).unfenced_return);
-          }
+        for (const std::uint8_t vectors : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{4}}) {
+          const kir::Kernel kernel = kernel_of(outputs, type);
+          const auto code = emit(kernel, isa, {.vectors = vectors, .non_temporal = true});
+          ASSERT_TRUE(code.ok()) << code.error().message;
+          const auto listing = disassemble(*code, isa);
+          ASSERT_TRUE(listing.ok());
+          const Paths paths = walk(lines_of(*listing));
+          EXPECT_GE(paths.streaming_stores, outputs * vectors) << *listing;
+          EXPECT_GE(paths.returns, 1);
+          EXPECT_FALSE(paths.unfenced_return) << *listing;
+          // The walk itself must find the missing fence.
+          auto without = lines_of(*listing);
+          for (auto& [address, line] : without)
+            if (line.mnemonic == "sfence") line.mnemonic = "nop";
+          EXPECT_TRUE(walk(without).unfenced_return);
+        }
 }
 
-TEST(Streaming, PlainVariantsNeitherStreamNorFence) {
+void expect_plain(const kir::Kernel& kernel, const Variant& variant) {
   for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    const auto code = emit(kernel_of(2, false, ir::Type::f64), isa, {.vectors = 2});
+    const auto code = emit(kernel, isa, variant);
     ASSERT_TRUE(code.ok());
     const auto listing = disassemble(*code, isa);
     ASSERT_TRUE(listing.ok());
     EXPECT_EQ(std::string::npos, listing->find("movnt")) << *listing;
     EXPECT_EQ(std::string::npos, listing->find("sfence")) << *listing;
   }
+}
+
+TEST(Streaming, PlainVariantsNeitherStreamNorFence) {
+  expect_plain(kernel_of(2, ir::Type::f64), {.vectors = 2});
+}
+
+TEST(Streaming, KernelsWithReductionsDoNotStream) {
+  kir::Kernel kernel = kernel_of(2, ir::Type::f64);
+  kir::Builder builder(kernel);
+  kernel.outputs.push_back({"s", builder.reduce(kir::Op::Sum, kir::Value(0)), kir::OutputKind::scalar});
+  expect_plain(kernel, {.vectors = 2, .non_temporal = true});
+  for (const Variant& variant : variants(kernel, Isa::avx512)) EXPECT_FALSE(variant.non_temporal);
 }
 
 }  // namespace

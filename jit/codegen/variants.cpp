@@ -4,6 +4,7 @@
 #include <array>
 
 #include "jit/codegen/codegen.h"
+#include "jit/kir/reduction.h"
 
 namespace trident::codegen {
 
@@ -72,7 +73,10 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
                           .newton = static_cast<std::uint8_t>(std::min(share, kNewtonAll))};
     if (std::find(result.begin(), result.end(), variant) == result.end()) result.push_back(variant);
   };
-  for (const int vectors : {2, 4, 1, 8, 3}) add(vectors, newton);
+  // Partial results of a reduction live in registers where a step takes all of them: 8 vectors of 32 bytes, 4 of 64.
+  const bool reduces = std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
+  for (const int vectors : reduces ? std::array{8, 4, 2, 1} : std::array{2, 4, 1, 8}) add(vectors, newton);
+  if (!reduces) add(3, newton);
   if (newton != 0) {
     for (const int vectors : {2, 4}) {
       add(vectors, newton + 1);
@@ -90,7 +94,7 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
   }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                   [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });
-  if (writes && isa != Isa::neon && 2 * (work.pipes + work.newton_pipes) <= kStreamingWork)
+  if (writes && !reduces && isa != Isa::neon && 2 * (work.pipes + work.newton_pipes) <= kStreamingWork)
     for (const int vectors : {4, 2}) add(vectors, newton, true);
   return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
@@ -101,7 +102,17 @@ x86::Mem X86Emitter::array_element(const MemRef& ref) {
 x86::Mem X86Emitter::kernel_memory(const MemRef& ref, std::uint8_t width) {
   if (ref.place == Place::input || ref.place == Place::output) return sized(array_element(ref), ref, width);
   if (ref.place == Place::param) return sized(x86::ptr(x86::gpq(x86_gpr::kParams), 8 * ref.index), ref, width);
+  if (ref.place == Place::partial) return sized(partial_result(ref), ref, width);
+  if (ref.place == Place::level) return sized(x86::ptr(x86::rsp, x86::gpq(x86_gpr::kLimit), 0, ref.disp), ref, width);
   return memory(ref, width);
+}
+
+x86::Mem X86Emitter::partial_result(const MemRef& ref) {
+  const x86::Gp number = x86::gpd(x86_gpr::kScratch);
+  assembler_.mov(number, x86::gpd(x86_gpr::kIndex));
+  assembler_.and_(number, static_cast<std::uint32_t>(kir::kPartialBytes / ref.lane_bytes - 1));
+  return x86::ptr(x86::rsp, x86::gpq(x86_gpr::kScratch), static_cast<std::uint32_t>(std::countr_zero(ref.lane_bytes)),
+                  ref.disp);
 }
 
 x86::Mem X86Emitter::memory_operand(const MInst& m, const Placed& p) {
@@ -147,7 +158,7 @@ void X86Emitter::masked_copy_avx512() {
   for (const MaskedAccess& access : accesses_) {
     std::uint8_t* prefix = assembler_.bufferData() + start + (access.at - recorded_from_);
     if (prefix[0] != 0x62) failed_ = true;
-    prefix[3] |= static_cast<std::uint8_t>((1 + access.copy) | (access.load ? 0x80 : 0));
+    prefix[3] |= static_cast<std::uint8_t>(kTailMask | (access.load ? 0x80 : 0));
   }
 }
 
@@ -179,7 +190,7 @@ void X86Emitter::load_tail_mask(std::uint32_t lane_bytes) {
 void X86Emitter::inst(const MInst& m, const Placed& p) {
   if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
   const x86::Mem mem = memory_operand(m, p);
-  const bool recorded = recording_ && ((m.form & x86_form::kMemory) != 0 || f_[m.def].global);
+  const bool recorded = recording_ && (m.form & x86_form::kMemory) != 0;
   if (recorded) record(m, p);
   if (non_temporal_ && !m.def.valid()) {
     MInst streamed = m;
@@ -194,7 +205,6 @@ void X86Emitter::inst(const MInst& m, const Placed& p) {
 void X86Emitter::record(const MInst& m, const Placed& p) {
   accesses_.push_back({.at = offset(),
                        .end = 0,
-                       .copy = m.copy,
                        .load = m.unit == Unit::load,
                        .reg = m.def.valid() ? p.def : p.use[0],
                        .width = m.def.valid() ? m.def_width : m.use_width,
@@ -241,18 +251,12 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       // AVX-512: the limit register holds one bit per element left. AVX2: it points to the middle of the mask table
       // (ones before, zeros after), and the count register holds minus the number of elements left.
       if (target_.avx512) {
-        if (m.copy == 0) {
-          assembler_.kmovd(x86::KReg(p.def), x86::edi);
-        } else {
-          assembler_.mov(x86::r11d, x86::edi);
-          assembler_.shr(x86::r11d, m.copy * target_.lanes);
-          assembler_.kmovd(x86::KReg(p.def), x86::r11d);
-        }
+        assembler_.kmovd(x86::KReg(p.def), x86::edi);
         return;
       }
-      emit(Inst::kIdVmovups, {register_operand(RegClass::vector, m.def_width, p.def),
-                              x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(m.imm)),
-                                       static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)});
+      emit(Inst::kIdVmovups,
+           {register_operand(RegClass::vector, m.def_width, p.def),
+            x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(m.imm)), 0, m.def_width)});
       return;
   }
   CHECK(false);

@@ -17,7 +17,7 @@ inline constexpr std::uint8_t kOutputs = 1;   // rcx: the table of output pointe
 inline constexpr std::uint8_t kInputs = 2;    // rdx
 inline constexpr std::uint8_t kFrame = 5;     // rbp
 inline constexpr std::uint8_t kCount = 6;     // rsi: n
-inline constexpr std::uint8_t kLimit = 7;     // rdi: `self` is not read
+inline constexpr std::uint8_t kLimit = 7;     // rdi: `self` is not read; while trees are joined, bytes of their level
 inline constexpr std::uint8_t kParams = 8;    // r8
 inline constexpr std::uint8_t kScratch = 11;  // r11
 }  // namespace x86_gpr
@@ -37,12 +37,13 @@ class X86Emitter : public X86Writer {
   /// Loads constants and parameters that live in registers.
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
-  /// Does as block(), and remembers the accesses to arrays and partial results, for masked_copy(). Nothing in it may
-  /// branch, fold an array access or read an array element again.
+  /// Does as block(), and remembers the accesses to arrays and partial results, for masked_copy(). It holds one vector;
+  /// nothing in it may branch, fold an array access or read an array element again.
   void recorded_block(const Block& block, std::span<const Placed> placed);
-  /// Emits the recorded block again, with its array accesses and updates of partial results under masks: opmask 1 +
-  /// copy with AVX-512, tail_mask_register() with AVX2 (no partial results there).
+  /// Emits the recorded block again, with its accesses under masks: opmask kTailMask with AVX-512,
+  /// tail_mask_register() with AVX2.
   void masked_copy();
+  static constexpr std::uint8_t kTailMask = 1;
   /// Loads the mask of the elements left into its register (AVX2; see X86Pseudo::tail_mask).
   void load_tail_mask(std::uint32_t lane_bytes);
   static constexpr std::uint8_t tail_mask_register(std::uint32_t lane_bytes) { return lane_bytes == 4 ? 15 : 14; }
@@ -60,6 +61,7 @@ class X86Emitter : public X86Writer {
   /// Returns the operand for any place; may load an array's pointer first.
   asmjit::x86::Mem kernel_memory(const MemRef& ref, std::uint8_t width);
   asmjit::x86::Mem array_element(const MemRef& ref);
+  asmjit::x86::Mem partial_result(const MemRef& ref);
   /// Returns the operand of `inst` that is in memory, if one is.
   asmjit::x86::Mem memory_operand(const MInst& inst, const Placed& placed);
   void record(const MInst& inst, const Placed& placed);
@@ -96,7 +98,6 @@ class X86Emitter : public X86Writer {
   };
   struct MaskedAccess {
     std::uint32_t at, end;  ///< of the instruction
-    std::uint8_t copy;
     bool load;
     std::uint8_t reg, width;  ///< loaded or stored
     MemRef mem;

@@ -2,15 +2,20 @@
 //
 //   endbr64; if the floating-point environment is not the standard one, go to the last block
 //   save registers; make a frame if values spill
-//   load array pointers; load constants that live in registers; invariants; starting values of reductions
+//   load array pointers; load constants that live in registers; invariants
 //   main loop    `vectors` vectors a step, while that many are left
-//   unit loop    `unit` vectors a step (1, or as many as make 16 elements when there are reductions)
-// tail         the elements left, under masks, once
-//   epilogue     reductions combined, scalar outputs
+//   rest loop    a vector a step
+//   tail         the elements left, under masks, once
+//   epilogue     scalar outputs
 //   exit         where a kernel with an exit goes from any loop; rax is the number of elements that are done
 //   undo the frame; vzeroupper; ret
-// set the standard environment; call the kernel past its environment check; restore the caller's; ret
+//   set the standard environment; call the kernel past its environment check; restore the caller's; ret
 //   constant pool, 64-byte aligned
+//
+// With reductions, everything between invariants and epilogue is done chunk by chunk (jit/kir/reduction.h):
+//
+//   partial results set; main loop, those in registers parked in the frame; rest loop; tail
+//   the chunk's result joined with the trees of the chunks before; once all chunks are done, with all of them
 //
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
 // each block is allocated around those.
@@ -22,11 +27,11 @@
 
 #include "jit/codegen/allocator.h"
 #include "jit/codegen/float_use.h"
-#include "jit/codegen/reduction.h"
 #include "jit/codegen/scheduler.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_emit.h"
 #include "jit/codegen/x86_select.h"
+#include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 #include "runtime/base/float_environment.h"
 #include "runtime/base/limits.h"
@@ -38,6 +43,7 @@ namespace {
 namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kLoopAlign = 64;
+constexpr auto kChunkElements = static_cast<std::int32_t>(kir::kChunk);
 constexpr std::int32_t kMxcsrFound = -4;        // from the stack pointer on entry: where the caller's MXCSR is kept
 constexpr int kMxcsrFlagBits = 6;               // below the controls
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
@@ -47,11 +53,8 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   target.avx512 = isa == Isa::avx512;
   target.vector_bytes = target.avx512 && variant.vector_bits != 256 ? 64 : 32;
   std::uint32_t widest = 4;
-  bool reduces = false;
   for (const kir::Inst& inst : kernel.insts) {
-    const bool reduction = is_reduction(inst);
-    reduces |= reduction;
-    if (inst.section == kir::Section::body || reduction) {
+    if (inst.section == kir::Section::body || kir::is_reduction(inst)) {
       widest = std::max(widest, ir::bytes_of(inst.type));
       if (inst.a.valid() && inst.op != kir::Op::Strided)
         widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
@@ -60,7 +63,6 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   for (const kir::Output& output : kernel.outputs)
     if (output.kind == kir::OutputKind::array) widest = std::max(widest, ir::bytes_of(kernel.type_of(output.value)));
   target.lanes = target.vector_bytes / widest;
-  target.unit = reduces ? kPartials / target.lanes : 1;
   return target;
 }
 
@@ -79,16 +81,21 @@ class KernelEmitter {
                   function_, pool_),
         emitter_(kernel, target_, function_, selector_.strided_reads()),
         prologue_(arena),
+        start_(arena),
         main_(arena),
-        unit_(arena),
+        parking_(arena),
+        rest_(arena),
         tail_(arena),
+        chunk_end_(arena),
+        join_(arena),
+        keep_(arena),
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
-    vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
-    // Code behind the loop could not return to the copy. With AVX2, partial results in registers cannot be masked.
-    copies_tail_ = (target_.avx512 || target_.unit == 1) && !variant.schedule && !variant.non_temporal &&
-                   variant.newton == 0 && vectors_ == target_.unit && !selector_.has_rare_cases() &&
-                   !kernel.exit.valid();
+    if (selector_.reducer().any()) vectors_ = std::bit_ceil(vectors_);  // a chunk is a number of steps
+    streams_ = variant.non_temporal && !selector_.reducer().any();
+    // Code behind the loop could not return to the copy.
+    copies_tail_ = !variant.schedule && !streams_ && variant.newton == 0 && vectors_ == 1 &&
+                   !selector_.has_rare_cases() && !kernel.exit.valid();
     if (copies_tail_ && !target_.avx512) find_tail_lanes();
   }
 
@@ -105,23 +112,36 @@ class KernelEmitter {
   void select() {
     if (selector_.has_loop()) {
       main_.block = selector_.select_body(vectors_, false);
-      if (vectors_ > target_.unit) unit_.block = selector_.select_body(target_.unit, false);
-      if (!copies_tail_) tail_.block = selector_.select_body(target_.unit, true);
+      if (vectors_ > 1) rest_.block = selector_.select_body(1, false);
+      if (!copies_tail_) tail_.block = selector_.select_body(1, true);
     }
+    if (selector_.reducer().any()) select_reductions();
     epilogue_.block = selector_.select_epilogue();
     prologue_.block = selector_.select_invariants();
   }
 
+  void select_reductions() {
+    X86Reducer& reducer = selector_.reducer();
+    start_.block = reducer.select_start();
+    parking_.block = reducer.select_parking();
+    chunk_end_.block = reducer.select_chunk_end();
+    join_.block = reducer.select_join();
+    keep_.block = reducer.select_keep();
+    count_slot_ = function_.add_slot(8, 8);
+    chunk_slot_ = function_.add_slot(8, 8);
+  }
+
   void schedule_loops() {
-    ScheduleOptions options;
-    options.registers = {target_.avx512 ? 28u : 14u, 6};
-    schedule(function_, main_.block, options);
-    schedule(function_, unit_.block, options);
+    constexpr std::uint32_t kLeastLocals = 4;
+    const std::uint32_t all = target_.avx512 ? 28 : 14;
+    const std::uint32_t held = std::min(selector_.reducer().held_partials(), all - kLeastLocals);
+    schedule(function_, main_.block, {.registers = {all - held, 6}});
+    schedule(function_, rest_.block, {.registers = {all - held, 6}});
   }
 
   void allocate() {
     RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
-    if (copies_tail_ && target_.avx512) all[1] &= ~0u << (1 + target_.unit);  // the tail's masks
+    if (copies_tail_ && target_.avx512) all[1] &= ~(1u << X86Emitter::kTailMask);
     for (const std::uint32_t lane_bytes : {4u, 8u})
       if ((tail_lanes_ & lane_bytes) != 0) all[0] &= ~(1u << X86Emitter::tail_mask_register(lane_bytes));
     const WeightedBlock main{&main_.block};
@@ -132,10 +152,8 @@ class KernelEmitter {
       return codegen::allocate(function_, stage.block, locals, stage.placed);
     };
     code_.spills = place(main_).spills;
-    place(prologue_);
-    place(unit_);
-    place(tail_);
-    place(epilogue_);
+    for (Stage* stage : {&prologue_, &start_, &parking_, &rest_, &tail_, &chunk_end_, &join_, &keep_, &epilogue_})
+      place(*stage);
     code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
   }
 
@@ -144,7 +162,7 @@ class KernelEmitter {
   [[nodiscard]] bool uses_param_memory() const {
     if (selector_.reads_tables()) return true;
     if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
-    for (const Stage* stage : {&main_, &unit_, &tail_, &epilogue_, &prologue_})
+    for (const Stage* stage : {&main_, &rest_, &tail_, &epilogue_, &prologue_})
       for (const Placed& placed : stage->placed)
         if (placed.mem.place == Place::param) return true;
     return false;
@@ -158,7 +176,7 @@ class KernelEmitter {
     emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
     emitter_.load_pointers();
     emitter_.block(prologue_.block, prologue_.placed);
-    if (selector_.has_loop()) loops();
+    if (selector_.has_loop()) selector_.reducer().any() ? chunks() : loops();
     emitter_.rare_cases();
     emitter_.block(epilogue_.block, epilogue_.placed);
     if (kernel_.exit.valid()) exit();
@@ -299,15 +317,20 @@ class KernelEmitter {
   void loops() {
     x86::Assembler& a = emitter_.assembler();
     a.xor_(x86::eax, x86::eax);
-    const std::uint32_t step = vectors_ * target_.lanes, unit = target_.unit * target_.lanes;
     const asmjit::Label streamed = a.newLabel();
-    if (variant_.non_temporal) streaming_loop(streamed);
-    loop(main_, step, true);
+    if (streams_) streaming_loop(streamed);
+    loop(main_, vectors_ * target_.lanes, true);
     count_main_loop();
     a.bind(streamed);
-    if (vectors_ > target_.unit || variant_.non_temporal) loop(vectors_ > target_.unit ? unit_ : main_, unit, false);
+    if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, target_.lanes, false);
+    last_elements();
+  }
+
+  /// Emits the elements from the index up to `rsi`, fewer than a vector.
+  void last_elements() {
+    x86::Assembler& a = emitter_.assembler();
     const asmjit::Label done = a.newLabel();
-    a.sub(x86::rsi, x86::rax);  // elements left, fewer than a unit
+    a.sub(x86::rsi, x86::rax);
     a.jz(done);
     tail();
     if (kernel_.exit.valid()) count_tail();
@@ -315,8 +338,17 @@ class KernelEmitter {
   }
 
   void count_tail();
+  x86::Mem word(const MemRef& slot) { return x86::qword_ptr(x86::rsp, slot.disp); }
+  void block(const Stage& stage) { emitter_.block(stage.block, stage.placed); }
 
-  /// Emits the `rsi` (1 .. unit - 1) elements from the index on, under masks.
+  /// Emits the loop over chunks. The frame keeps n and the number of the chunk's first element.
+  void chunks();
+  /// Emits the end of a chunk that another follows: the trees join of which the chunk is the right end, and the
+  /// greatest is kept. r11 is the number of the chunk.
+  void keep_tree();
+  /// Emits the end of the last chunk: all trees join, the smaller ones first.
+  void join_all(const asmjit::Label& done);
+  /// Emits the `rsi` elements from the index on, fewer than a vector, under masks.
   void tail() {
     x86::Assembler& a = emitter_.assembler();
     if (target_.avx512) {
@@ -327,85 +359,24 @@ class KernelEmitter {
       emitter_.note_pool_use(0);
       a.neg(x86::rsi);
     }
-    if (copies_tail_ && !target_.avx512) {
-      for (const std::uint32_t lane_bytes : {4u, 8u})
-        if ((tail_lanes_ & lane_bytes) != 0) emitter_.load_tail_mask(lane_bytes);
-      emitter_.masked_copy();
-    } else if (copies_tail_) {
-      for (std::uint32_t copy = 0; copy < target_.unit; ++copy) {
-        if (copy != 0) a.shr(x86::edi, target_.lanes);
-        a.kmovd(x86::KReg(1 + copy), x86::edi);
-      }
-      emitter_.masked_copy();
-    } else {
-      emitter_.block(tail_.block, tail_.placed);
-    }
+    if (!copies_tail_) return block(tail_);
+    for (const std::uint32_t lane_bytes : {4u, 8u})
+      if ((tail_lanes_ & lane_bytes) != 0) emitter_.load_tail_mask(lane_bytes);
+    if (target_.avx512) a.kmovd(x86::KReg(X86Emitter::kTailMask), x86::edi);
+    emitter_.masked_copy();
   }
 
   /// Emits the main loop with non-temporal stores, for calls that are long enough. Such stores must be aligned. So all
   /// outputs must be the same number of elements before a boundary, and those elements go first, under masks; otherwise
-  /// the plain loop takes over. Ends at `done` with fewer than a step left. Reductions count elements from 0 by
-  /// sixteens, so they need outputs that are aligned from the start.
-  void streaming_loop(const asmjit::Label& done) {
-    x86::Assembler& a = emitter_.assembler();
-    const asmjit::Label plain = a.newLabel();
-    std::uint32_t bytes = 0;
-    for (const kir::Output& output : kernel_.outputs)
-      if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
-    if (bytes == 0) return;
-    const bool reduces = std::any_of(kernel_.insts.begin(), kernel_.insts.end(), is_reduction);
-    const bool peels = target_.unit == 1 && !reduces;  // elements up to the boundary may go first
-    a.cmp(x86::rsi, kStreamBytes / bytes);
-    a.jb(plain);
-    bool first = true;
-    for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
-      if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
-      const std::uint32_t lane_bytes = ir::bytes_of(kernel_.type_of(kernel_.outputs[o].value));
-      const x86::Gp elements = first ? x86::edi : x86::r11d;  // up to the boundary
-      const std::uint8_t pointer = emitter_.pointer_of(Place::output, o);
-      if (pointer == kNoReg)
-        a.mov(elements, x86::dword_ptr(x86::gpq(x86_gpr::kOutputs), static_cast<std::int32_t>(8 * o)));
-      else
-        a.mov(elements, x86::gpd(pointer));
-      a.neg(elements);
-      a.test(elements, lane_bytes - 1);
-      a.jnz(plain);
-      a.shr(elements, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
-      a.and_(elements, target_.lanes - 1);
-      if (first && !peels) a.jnz(plain);
-      if (!first) {
-        a.cmp(elements, x86::edi);
-        a.jne(plain);
-      }
-      first = false;
-    }
-    if (peels) {
-      const asmjit::Label aligned = a.newLabel();
-      a.test(x86::edi, x86::edi);
-      a.jz(aligned);
-      a.mov(x86::qword_ptr(x86::rsp, -8), x86::rsi);  // below the stack pointer: nothing is called
-      a.mov(x86::qword_ptr(x86::rsp, -16), x86::rdi);
-      a.mov(x86::esi, x86::edi);
-      tail();
-      a.mov(x86::rax, x86::qword_ptr(x86::rsp, -16));
-      a.mov(x86::rsi, x86::qword_ptr(x86::rsp, -8));
-      a.bind(aligned);
-    }
-    emitter_.set_non_temporal(true);
-    loop(main_, vectors_ * target_.lanes, false);
-    emitter_.set_non_temporal(false);
-    a.sfence();
-    a.jmp(done);
-    a.bind(plain);
-    a.xor_(x86::eax, x86::eax);
-  }
-
+  /// the plain loop takes over. Ends at `done` with fewer than a step left. Not for kernels with reductions.
+  void streaming_loop(const asmjit::Label& done);
   void count_main_loop();
 
-  /// Returns the middle of a table of ones followed by zeros: unit * lanes 8-byte lanes of each.
+  /// Returns the middle of a table of ones followed by zeros: as many 8-byte lanes of each as a vector has lanes.
   std::int32_t mask_table() {
-    const std::uint32_t half = target_.unit * target_.lanes * 8;
-    std::array<std::uint8_t, 2 * kPartials * 8> table{};
+    constexpr std::uint32_t kLanesMax = 8;  // with AVX2
+    const std::uint32_t half = target_.lanes * 8;
+    std::array<std::uint8_t, 2 * kLanesMax * 8> table{};
     std::fill_n(table.begin(), half, std::uint8_t{0xFF});
     return pool_.add_bytes(table.data(), 2 * half, 32) + static_cast<std::int32_t>(half);
   }
@@ -424,8 +395,10 @@ class KernelEmitter {
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};
   asmjit::Label standard_environment_, other_environment_;
-  Stage prologue_, main_, unit_, tail_, epilogue_;
+  Stage prologue_, start_, main_, parking_, rest_, tail_, chunk_end_, join_, keep_, epilogue_;
+  MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
+  bool streams_ = false;
   bool copies_tail_ = false;      ///< the tail is the main loop's bytes with masks set, which saves making it
   std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up
   MachineCode code_;
@@ -448,7 +421,7 @@ void KernelEmitter::count_main_loop() {
 
 void KernelEmitter::exit() {
   emitter_.bind_exit();
-  if (variant_.non_temporal) emitter_.assembler().sfence();
+  if (streams_) emitter_.assembler().sfence();
 }
 
 /// Adds the tail's elements to the index, which is what a kernel with an exit returns.
@@ -466,6 +439,115 @@ void KernelEmitter::find_tail_lanes() {
       tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
   for (const kir::Output& output : kernel_.outputs)
     if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
+  for (const kir::Inst& inst : kernel_.insts)
+    if (kir::is_reduction(inst)) tail_lanes_ |= ir::bytes_of(inst.type);
+}
+
+void KernelEmitter::chunks() {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label chunk = a.newLabel(), last = a.newLabel(), done = a.newLabel();
+  a.mov(word(count_slot_), x86::rsi);
+  a.xor_(x86::eax, x86::eax);
+  a.bind(chunk);
+  a.mov(word(chunk_slot_), x86::rax);
+  a.lea(x86::rdi, x86::ptr(x86::rax, kChunkElements));
+  a.cmp(x86::rdi, x86::rsi);
+  a.cmovb(x86::rsi, x86::rdi);
+  block(start_);
+  loop(main_, vectors_ * target_.lanes, false);
+  count_main_loop();
+  block(parking_);
+  if (vectors_ > 1) loop(rest_, target_.lanes, false);
+  last_elements();
+  block(chunk_end_);
+  a.mov(x86::r11, word(chunk_slot_));
+  a.mov(x86::rsi, word(count_slot_));
+  a.lea(x86::rax, x86::ptr(x86::r11, kChunkElements));
+  a.shr(x86::r11, std::countr_zero(kir::kChunk));
+  a.xor_(x86::edi, x86::edi);
+  a.cmp(x86::rax, x86::rsi);
+  a.jae(last);
+  keep_tree();
+  a.jmp(chunk);
+  a.bind(last);
+  join_all(done);
+  a.bind(done);
+}
+
+void KernelEmitter::keep_tree() {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label next = a.newLabel(), keep = a.newLabel();
+  a.bind(next);
+  a.shr(x86::r11, 1);
+  a.jnc(keep);
+  block(join_);
+  a.add(x86::edi, X86Reducer::kTreeBytes);
+  a.jmp(next);
+  a.bind(keep);
+  block(keep_);
+}
+
+void KernelEmitter::join_all(const asmjit::Label& done) {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label next = a.newLabel(), none = a.newLabel();
+  a.bind(next);
+  a.test(x86::r11, x86::r11);
+  a.jz(done);
+  a.shr(x86::r11, 1);
+  a.jnc(none);
+  block(join_);
+  a.bind(none);
+  a.add(x86::edi, X86Reducer::kTreeBytes);
+  a.jmp(next);
+}
+
+void KernelEmitter::streaming_loop(const asmjit::Label& done) {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label plain = a.newLabel();
+  std::uint32_t bytes = 0;
+  for (const kir::Output& output : kernel_.outputs)
+    if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
+  if (bytes == 0) return;
+  a.cmp(x86::rsi, kStreamBytes / bytes);
+  a.jb(plain);
+  bool first = true;
+  for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+    if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
+    const std::uint32_t lane_bytes = ir::bytes_of(kernel_.type_of(kernel_.outputs[o].value));
+    const x86::Gp elements = first ? x86::edi : x86::r11d;  // up to the boundary
+    const std::uint8_t pointer = emitter_.pointer_of(Place::output, o);
+    if (pointer == kNoReg)
+      a.mov(elements, x86::dword_ptr(x86::gpq(x86_gpr::kOutputs), static_cast<std::int32_t>(8 * o)));
+    else
+      a.mov(elements, x86::gpd(pointer));
+    a.neg(elements);
+    a.test(elements, lane_bytes - 1);
+    a.jnz(plain);
+    a.shr(elements, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
+    a.and_(elements, target_.lanes - 1);
+    if (!first) {
+      a.cmp(elements, x86::edi);
+      a.jne(plain);
+    }
+    first = false;
+  }
+  const asmjit::Label aligned = a.newLabel();
+  a.test(x86::edi, x86::edi);
+  a.jz(aligned);
+  a.mov(x86::qword_ptr(x86::rsp, -8), x86::rsi);  // below the stack pointer: nothing is called
+  a.mov(x86::qword_ptr(x86::rsp, -16), x86::rdi);
+  a.mov(x86::esi, x86::edi);
+  tail();
+  a.mov(x86::rax, x86::qword_ptr(x86::rsp, -16));
+  a.mov(x86::rsi, x86::qword_ptr(x86::rsp, -8));
+  a.bind(aligned);
+  emitter_.set_non_temporal(true);
+  loop(main_, vectors_ * target_.lanes, false);
+  emitter_.set_non_temporal(false);
+  a.sfence();
+  a.jmp(done);
+  a.bind(plain);
+  a.xor_(x86::eax, x86::eax);
 }
 
 }  // namespace

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "jit/codegen/reduction.h"
+#include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
 
 namespace Inst = asmjit::x86::Inst;
+using kir::is_reduction;
 using kir::Op;
 using kir::Section;
 
@@ -34,8 +35,7 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       values_(kernel.insts.size(), VReg{}, function.arena),
       settlers_(kernel.insts.size(), 0, function.arena),
       next_settler_(function.arena),
-      reductions_(function.arena),
-      partials_(function.arena),
+      reducer_(*this, function.arena),
       own_constants_(function.arena),
       held_stores_(function.arena),
       pending_(function.arena),
@@ -101,12 +101,7 @@ void X86Selector::analyse() {
   }
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     if ((live_[i] & kNeeded) == 0 || !is_reduction(kernel_.insts[i])) continue;
-    reductions_.push_back({kir::Value(i), static_cast<std::uint32_t>(partials_.size())});
-    const ir::Type type = kernel_.insts[i].type;
-    for (std::uint32_t p = 0; p < target_.unit; ++p)
-      partials_.push_back(f_.add({.global = true,
-                                  .width = target_.width_of(ir::bytes_of(type)),
-                                  .lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(type))}));
+    reducer_.add(kir::Value(i));
     next_settler_.push_back(0);
     add_settler(kernel_.insts[i].a, next_settler_.size() - 1);
   }
@@ -336,7 +331,7 @@ void X86Selector::store_output(std::uint32_t output, VReg value, bool one_lane) 
 void X86Selector::settle(kir::Value v) {
   for (std::uint32_t s = settlers_[v.index]; s != 0; s = next_settler_[s - 1]) {
     if (s > kernel_.outputs.size()) {
-      accumulate(reductions_[s - 1 - kernel_.outputs.size()]);
+      reducer_.accumulate(s - 1 - kernel_.outputs.size());
       continue;
     }
     const VReg value = reg(v);  // an input that is copied to an output is loaded here
@@ -376,6 +371,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
   masked_ = masked;
   newton_share_ = 0;
   VReg exit;
+  reducer_.begin_body(copies);
   block.insts.reserve(copies * (kernel_.insts.size() + kernel_.outputs.size() + 8));
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
@@ -405,7 +401,7 @@ Block X86Selector::select_invariants() {
   Block block(f_.arena);
   block_ = &block;
   context_ = Context::invariant;
-  if (!has_invariants_ && reductions_.empty() && !reads_tables()) return block;
+  if (!has_invariants_ && !reads_tables()) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
   start_bounds();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
@@ -416,94 +412,7 @@ Block X86Selector::select_invariants() {
     if (globals_[i].valid()) publish(kir::Value(i), values_[i]);
   }
   start_strided();
-  start_reductions();
   return block;
-}
-
-void X86Selector::start_reductions() {
-  for (const Reduction& reduction : reductions_) {
-    const kir::Inst& inst = kernel_.at(reduction.value);
-    lane_ = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
-    for (std::uint32_t p = 0; p < target_.unit; ++p) {
-      const VReg partial = partials_[reduction.first_partial + p];
-      width_ = f_[partial].width;
-      if (inst.op == Op::Sum) {
-        MInst& zero = push(static_cast<std::uint32_t>(X86Pseudo::zero), {});
-        zero.form = x86_form::kPseudo;
-        zero.def = partial;
-        continue;
-      }
-      MInst& broadcast =
-          push(pick(Inst::kIdVbroadcastss, Inst::kIdVbroadcastsd), {constant(start_bits(inst.op, inst.type))});
-      broadcast.use_width = 16;
-      broadcast.def = partial;
-    }
-  }
-}
-
-VReg X86Selector::reduce_step(Op reduction, ir::Type type, VReg a, VReg b) {
-  const Op op = reduction == Op::Sum ? Op::Add : reduction == Op::MinOf ? Op::Min : Op::Max;
-  if (type == ir::Type::i64 && op != Op::Add && !target_.avx512) return min_max_i64(op == Op::Max, a, b);
-  constexpr std::array<std::array<std::uint32_t, 4>, 3> kIds = {{
-      {Inst::kIdVaddps, Inst::kIdVaddpd, Inst::kIdVpaddd, Inst::kIdVpaddq},
-      {Inst::kIdVminps, Inst::kIdVminpd, Inst::kIdVpminsd, Inst::kIdVpminsq},
-      {Inst::kIdVmaxps, Inst::kIdVmaxpd, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq},
-  }};
-  const std::size_t row = op == Op::Add ? 0 : op == Op::Min ? 1 : 2;
-  return emit(kIds[row][static_cast<std::size_t>(type)], {a, b}, is_float(type) ? 4 : 1, 2);
-}
-
-void X86Selector::accumulate(const Reduction& reduction) {
-  const kir::Inst& inst = kernel_.at(reduction.value);
-  set_type(inst.type);
-  const VReg partial = partials_[reduction.first_partial + copy_ % target_.unit];
-  const VReg value = foldable(inst.a);
-  const VReg sum = reduce_step(inst.op, inst.type, partial, value);
-  if (!masked_) {
-    block_->insts.back().def = partial;
-    return;
-  }
-  if (target_.avx512) {
-    const MInst step = block_->insts.back();
-    block_->insts.pop_back();
-    const VReg mask = tail_mask(lane_);
-    MInst& merged = block_->insts.emplace_back(step);
-    merged.use[merged.uses++] = mask;
-    merged.form |= x86_form::kMasked;
-    merged.ties = 1;
-    merged.folds = 0;
-    merged.def = partial;
-    return;
-  }
-  const VReg mask = tail_mask(lane_);
-  MInst& merged = push(pick(Inst::kIdVblendvps, Inst::kIdVblendvpd), {partial, sum, mask});
-  merged.def = partial;
-}
-
-/// Combines by the pairwise tree of kir.h: partial j takes partial j + s for s = 8, 4, 2, 1.
-VReg X86Selector::combine(const Reduction& reduction) {
-  const kir::Inst& inst = kernel_.at(reduction.value);
-  const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
-  lane_ = lane_bytes;
-  width_ = target_.width_of(lane_bytes);
-  std::array<VReg, 16> partial;
-  std::copy_n(&partials_[reduction.first_partial], target_.unit, partial.begin());
-  for (std::uint32_t s = target_.unit / 2; s != 0; s /= 2)
-    for (std::uint32_t j = 0; j < s; ++j) partial[j] = reduce_step(inst.op, inst.type, partial[j], partial[j + s]);
-  for (std::uint32_t bytes = target_.lanes * lane_bytes / 2; bytes >= lane_bytes; bytes /= 2) {
-    VReg upper;
-    if (bytes >= 16) {
-      upper = emit_imm(bytes == 32      ? Inst::kIdVextractf64x4
-                       : target_.avx512 ? Inst::kIdVextractf32x4
-                                        : Inst::kIdVextractf128,
-                       {partial[0]}, 1, 3);
-      block_->insts.back().def_width = f_[upper].width = width_ = static_cast<std::uint8_t>(bytes);
-    } else {
-      upper = emit_imm(Inst::kIdVpshufd, {partial[0]}, bytes == 8 ? 0xEE : 0x55, 1);
-    }
-    partial[0] = reduce_step(inst.op, inst.type, partial[0], upper);
-  }
-  return partial[0];
 }
 
 Block X86Selector::select_epilogue() {
@@ -512,7 +421,7 @@ Block X86Selector::select_epilogue() {
   context_ = Context::epilogue;
   if (!has_epilogue_ && !has_scalar_outputs_) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
-  for (const Reduction& reduction : reductions_) values_[reduction.value.index] = combine(reduction);
+  reducer_.load_results();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];
     if (inst.section == Section::epilogue && (live_[i] & kNeeded) != 0 && !is_reduction(inst)) select(kir::Value(i));

@@ -8,12 +8,14 @@
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
 // x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers, strided loads.
+// Reductions are x86_reduce.h's.
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <span>
 
+#include "jit/codegen/x86_reduce.h"
 #include "jit/codegen/x86_target.h"
 #include "jit/kir/kir.h"
 
@@ -27,6 +29,8 @@ struct X86Constant {
 };
 
 class X86Selector {
+  friend class X86Reducer;
+
  public:
   struct Options {
     bool fold_loads = true;      ///< array elements may be memory operands and read again; false: one load each
@@ -36,12 +40,16 @@ class X86Selector {
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
               ConstantPool& pool);
 
-  /// Selects the invariants that the body or the epilogue reads, and the starting values of reductions.
+  /// Selects the invariants that the body or the epilogue reads.
   Block select_invariants();
-  /// Selects `copies` vectors of the body, one after the other in source order; with tail masks when `masked`.
+  /// Selects `copies` vectors of the body, one after the other in source order; with tail masks when `masked`. With
+  /// enough copies the partial results of a reduction are globals, otherwise they stand in the frame.
   Block select_body(std::uint32_t copies, bool masked);
-  /// Combines partial results, computes the epilogue, stores scalar outputs.
+  /// Computes the epilogue, stores scalar outputs.
   Block select_epilogue();
+
+  /// Returns what selects the reductions' parts.
+  [[nodiscard]] X86Reducer& reducer() { return reducer_; }
 
   [[nodiscard]] bool has_loop() const { return has_loop_; }
   [[nodiscard]] bool reads_params() const { return reads_params_; }
@@ -55,10 +63,6 @@ class X86Selector {
 
  private:
   enum class Context : std::uint8_t { invariant, body, epilogue };
-  struct Reduction {
-    kir::Value value;                 ///< the reducing instruction
-    std::uint32_t first_partial = 0;  ///< in partials_
-  };
 
   // x86_select.cpp
   void analyse();
@@ -72,10 +76,6 @@ class X86Selector {
   void publish(kir::Value v, VReg local);
   void settle(kir::Value v);
   void store_output(std::uint32_t output, VReg value, bool one_lane);
-  void start_reductions();
-  void accumulate(const Reduction& reduction);
-  VReg combine(const Reduction& reduction);
-  VReg reduce_step(kir::Op reduction, ir::Type type, VReg a, VReg b);
   VReg tail_mask(std::uint32_t lane_bytes);
   [[nodiscard]] bool tests_negation() const;
   VReg join_exits(VReg so_far);
@@ -191,8 +191,7 @@ class X86Selector {
   std::pmr::vector<VReg> values_;              ///< of the section and copy being selected
   std::pmr::vector<std::uint16_t> settlers_;   ///< first output or reduction that takes a value, + 1
   std::pmr::vector<std::uint16_t> next_settler_;
-  std::pmr::vector<Reduction> reductions_;
-  std::pmr::vector<VReg> partials_;
+  X86Reducer reducer_;
   std::pmr::vector<X86Constant> own_constants_;
   std::pmr::vector<MInst> held_stores_;      ///< of a kernel with an exit, for behind it
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy

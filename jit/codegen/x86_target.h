@@ -15,7 +15,6 @@ struct X86Target {
   bool avx512 = false;
   std::uint32_t vector_bytes = 32;
   std::uint32_t lanes = 8;  ///< elements per vector: vector_bytes / widest element of the body
-  std::uint32_t unit = 1;   ///< vectors that a loop step is a multiple of: 16 / lanes when there are reductions
 
   /// Returns the bytes of the register that holds one vector of `lane_bytes` wide elements in the body.
   [[nodiscard]] std::uint8_t width_of(std::uint32_t lane_bytes) const {

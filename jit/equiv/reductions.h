@@ -1,4 +1,4 @@
-// Reductions over the elements of a call. Strict values are added in the order of jit/kir/kir.h.
+// Reductions over the elements of a call. Strict values are joined in the order of jit/kir/reduction.h.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jit/equiv/lanes.h"
+#include "jit/kir/reduction.h"
 
 namespace trident::equiv {
 
@@ -18,11 +19,18 @@ inline bool is_reduction(expr::Op op) {
   return signature == expr::Signature::Reduce || signature == expr::Signature::Reduce2;
 }
 
+/// The strict values of a reduction: those of the chunk at hand, and of the chunks before.
+template <class T>
+struct StrictParts {
+  std::array<T, kir::kPartialBytes / 4> partials{};
+  kir::ChunkRun<T> chunks;
+};
+
 template <class N>
 struct Reduction {
   std::uint32_t node = 0;
-  std::array<double, 16> s{};
-  std::array<std::int64_t, 16> si{};
+  StrictParts<double> s;
+  StrictParts<std::int64_t> si;
   Accumulator<N> sum;
   N extreme;
   std::int64_t ci = 0;
@@ -41,14 +49,10 @@ class Reductions {
       if (!is_reduction(op)) continue;
       Reduction<N> reduction;
       reduction.node = i;
-      const bool least = op == Op::MinOf;
-      const bool extreme = least || op == Op::MaxOf;
       const double infinity = std::numeric_limits<double>::infinity();
-      reduction.s.fill(extreme ? (least ? infinity : -infinity) : 0.0);
-      const std::int64_t end = extreme ? end_of_range(expr.nodes[i].type, least) : 0;
-      reduction.si.fill(end);
-      reduction.ci = end;
-      set_exact(reduction.extreme, least ? infinity : -infinity);
+      start_chunk(expr.nodes[i], reduction);
+      reduction.ci = first_integer(expr.nodes[i]);
+      set_exact(reduction.extreme, op == Op::MinOf ? infinity : -infinity);
       all_.push_back(std::move(reduction));
     }
   }
@@ -60,14 +64,16 @@ class Reductions {
       const Lanes<N>& a = lanes[node.a.index];
       const Lanes<N>& b = node.b.valid() ? lanes[node.b.index] : a;
       for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t partial = (at + i) % 16;
+        const std::size_t partial = (at + i) % kir::partials_of(node.type);
         if ((any_unsure(node, lanes, i) & kOpen) != 0) reduction.unsure = true;
         if (ir::is_float(node.type)) {
           feed_float(node, reduction, partial, a, b, i);
         } else {
-          reduction.si[partial] = combine_integer(node, reduction.si[partial], a.si[i], b.si[i]);
+          std::int64_t& s = reduction.si.partials[partial];
+          s = combine_integer(node, s, a.si[i], b.si[i]);
           reduction.ci = combine_integer(node, reduction.ci, a.ci[i], b.ci[i]);
         }
+        if ((at + i + 1) % kir::kChunk == 0) end_chunk(node, reduction);
       }
     }
   }
@@ -82,12 +88,50 @@ class Reductions {
  private:
   using Op = expr::Op;
 
+  static bool is_extreme(const expr::Node& node) { return node.op == Op::MinOf || node.op == Op::MaxOf; }
+
+  static std::int64_t first_integer(const expr::Node& node) {
+    return is_extreme(node) ? end_of_range(node.type, node.op == Op::MinOf) : 0;
+  }
+
+  static void start_chunk(const expr::Node& node, Reduction<N>& reduction) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    reduction.s.partials.fill(!is_extreme(node) ? 0.0 : node.op == Op::MinOf ? infinity : -infinity);
+    reduction.si.partials.fill(first_integer(node));
+  }
+
+  static double joined(const expr::Node& node, double earlier, double later) {
+    if (node.op == Op::MinOf) return later < earlier ? later : earlier;
+    if (node.op == Op::MaxOf) return later > earlier ? later : earlier;
+    return apply_rounded(Op::Add, node.type, 0, earlier, later, 0);
+  }
+
+  static auto joiner(const expr::Node& node, double) {
+    return [&node](double earlier, double later) { return joined(node, earlier, later); };
+  }
+  static auto joiner(const expr::Node& node, std::int64_t) {
+    return [&node](std::int64_t earlier, std::int64_t later) { return join_integer(node, earlier, later); };
+  }
+
+  template <class T>
+  static void end_chunk(const expr::Node& node, StrictParts<T>& parts) {
+    const auto join = joiner(node, T{});
+    parts.chunks.add(kir::joined_partials(parts.partials.data(), kir::partials_of(node.type), join), join);
+  }
+  static void end_chunk(const expr::Node& node, Reduction<N>& reduction) {
+    if (ir::is_float(node.type))
+      end_chunk(node, reduction.s);
+    else
+      end_chunk(node, reduction.si);
+    start_chunk(node, reduction);
+  }
+
   void feed_float(const expr::Node& node, Reduction<N>& reduction, std::size_t partial, const Lanes<N>& a,
                   const Lanes<N>& b, std::size_t i) {
-    double& s = reduction.s[partial];
-    if (node.op == Op::MinOf || node.op == Op::MaxOf) {
+    double& s = reduction.s.partials[partial];
+    if (is_extreme(node)) {
       const bool least = node.op == Op::MinOf;
-      if (!std::isnan(a.s[i])) s = (least ? s < a.s[i] : s > a.s[i]) ? s : a.s[i];
+      s = joined(node, s, a.s[i]);
       // NaN elements are ignored: by both evaluations or not at all.
       if (std::isnan(a.s[i]) != std::isnan(approximate(a.c[i]))) reduction.unsure = true;
       const N& c = a.c[i];
@@ -104,26 +148,14 @@ class Reductions {
 
   void finish(const expr::Node& node, Reduction<N>& reduction, Lanes<N>& r, std::uint64_t n) {
     r.unsure[0] = reduction.unsure ? kOpen : 0;
-    for (std::size_t s = 8; s >= 1; s /= 2) {
-      for (std::size_t j = 0; j < s; ++j) {
-        if (!ir::is_float(node.type)) {
-          reduction.si[j] = join_integer(node, reduction.si[j], reduction.si[j + s]);
-        } else if (node.op == Op::MinOf || node.op == Op::MaxOf) {
-          const double x = reduction.s[j];
-          const double y = reduction.s[j + s];
-          reduction.s[j] = (node.op == Op::MinOf ? x < y : x > y) ? x : y;
-        } else {
-          reduction.s[j] = apply_rounded(Op::Add, node.type, 0, reduction.s[j], reduction.s[j + s], 0);
-        }
-      }
-    }
+    if (n % kir::kChunk != 0 || n == 0) end_chunk(node, reduction);
     if (!ir::is_float(node.type)) {
-      r.si[0] = reduction.si[0];
+      r.si[0] = reduction.si.chunks.result(joiner(node, std::int64_t{}));
       r.ci[0] = reduction.ci;
       return;
     }
-    r.s[0] = reduction.s[0];
-    if (node.op == Op::MinOf || node.op == Op::MaxOf) {
+    r.s[0] = reduction.s.chunks.result(joiner(node, double{}));
+    if (is_extreme(node)) {
       r.c[0] = reduction.extreme;
       return;
     }

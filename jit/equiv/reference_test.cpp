@@ -13,6 +13,7 @@
 #include "jit/equiv/meter.h"
 #include "jit/equiv/rounded.h"
 #include "jit/equiv/tracked.h"
+#include "tests/support/reduction_order.h"
 
 namespace trident::equiv {
 namespace {
@@ -465,29 +466,29 @@ TEST(Reference, WhatIsAnIntegerByRoundingIsNoExactInteger) {
 TEST(Reference, ReductionsFollowTheDocumentedOrder) {
   const auto e = parsed("(sum(x), dot(x, y), mean(x), minof(x), maxof(y))", Type::f32);
   std::mt19937_64 random(5);
-  std::vector<float> x(1001);
-  std::vector<float> y(1001);
+  constexpr std::size_t kCount = 2 * 4096 + 1001;  // three chunks
+  std::vector<float> x(kCount);
+  std::vector<float> y(kCount);
   for (auto* v : {&x, &y})
     for (float& f : *v) f = std::uniform_real_distribution<float>(-1, 1)(random);
   const auto s = samples_of<float>({x, y});
   auto reference = Reference::make(e, s);
   ASSERT_TRUE(reference.ok()) << reference.error().message;
-  float sum[16] = {};
-  float dot[16] = {};
+  const auto total = [&](auto element) {
+    return testing::reduced_in_order(element, kCount, sizeof(float), 0.0F, [](float a, float b) { return a + b; });
+  };
+  const float sum = total([&](std::size_t i) { return x[i]; });
+  const float dot = total([&](std::size_t i) { return x[i] * y[i]; });
   long double exact_sum = 0;
   long double exact_dot = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    sum[i % 16] += x[i];
-    dot[i % 16] += x[i] * y[i];
+  for (std::size_t i = 0; i < kCount; ++i) {
     exact_sum += x[i];
     exact_dot += static_cast<long double>(x[i]) * y[i];
   }
-  for (int step = 8; step >= 1; step /= 2)
-    for (int j = 0; j < step; ++j) sum[j] += sum[j + step], dot[j] += dot[j + step];
   const auto& out = reference->outputs();
-  EXPECT_EQ(out[0].strict[0], sum[0]);
-  EXPECT_EQ(out[1].strict[0], dot[0]);
-  EXPECT_EQ(out[2].strict[0], sum[0] / 1001.0F);
+  EXPECT_EQ(out[0].strict[0], sum);
+  EXPECT_EQ(out[1].strict[0], dot);
+  EXPECT_EQ(out[2].strict[0], sum / static_cast<float>(kCount));
   EXPECT_NEAR(static_cast<double>(out[0].correct[0] - exact_sum), 0, 1e-12);
   EXPECT_NEAR(static_cast<double>(out[1].correct[0] - exact_dot), 0, 1e-12);
   EXPECT_EQ(out[3].strict[0], *std::min_element(x.begin(), x.end()));

@@ -275,15 +275,6 @@ class Lowering : private Powers {
     return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
   }
 
-  // Turns elements of a minimum (maximum) that are NaN into the infinity that it starts from: kir's min and max give
-  // their second operand when either is NaN. One operation, omitted where NaN cannot occur.
-  Value numbers_of(NodeId id, KOp op) {
-    const Type type = expr_.at(id).type;
-    if (ir::is_int(type) || !fact(id).may_be_nan) return at(id);
-    const double infinity = std::numeric_limits<double>::infinity();
-    return b_.op(op, at(id), b_.constant(type, op == KOp::Min ? infinity : -infinity));
-  }
-
   // -(x y) is one operation: -(x y) - 0 has its bits, signs of zeros included.
   Value neg(const Node& n) {
     const Node& product = expr_.at(n.a);
@@ -407,8 +398,8 @@ Value Lowering::lower(const Node& n) {
     case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
     case Op::Cast: return cast(n);
     case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
-    case Op::MinOf: return b_.reduce(KOp::MinOf, numbers_of(n.a, KOp::Min));
-    case Op::MaxOf: return b_.reduce(KOp::MaxOf, numbers_of(n.a, KOp::Max));
+    case Op::MinOf: return b_.reduce(KOp::MinOf, at(n.a));
+    case Op::MaxOf: return b_.reduce(KOp::MaxOf, at(n.a));
     case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
     case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
     case Op::Index: return b_.index(n.type);

@@ -16,10 +16,13 @@
 #define xsimd xsimd_kir_portable
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <xsimd/xsimd.hpp>
+
+#include "jit/kir/reduction.h"
 
 namespace trident::kir {
 
@@ -106,19 +109,24 @@ void convert_each(BlockArgs x, F f) {
 template <class T, class F>
 void reduce(BlockArgs x, F f) {
   auto* partials = static_cast<T*>(x.d);
-  const std::size_t whole = x.n / kBlockGranule * kBlockGranule;
-  if (whole != 0) {
-    constexpr std::size_t kVectors = kBlockGranule / V<T>::size;
-    V<T> sums[kVectors];
-    for (std::size_t j = 0; j < kVectors; ++j) sums[j] = load<T>(partials, j * V<T>::size);
-    for (std::size_t i = 0; i < whole; i += kBlockGranule)
-      for (std::size_t j = 0; j < kVectors; ++j) sums[j] = f(sums[j], load<T>(x.a, (i + j * V<T>::size) & x.a_mask));
-    for (std::size_t j = 0; j < kVectors; ++j) store<T>(sums[j], partials, j * V<T>::size);
+  constexpr std::size_t kRow = kPartialBytes / sizeof(T), kSize = V<T>::size;
+  const std::size_t whole = x.n / kSize * kSize;
+  std::size_t i = 0, at = x.first % kRow;
+  const auto vectors_to = [&](std::size_t end) {
+    for (; i < end; i += kSize, at = (at + kSize) % kRow)
+      store<T>(f(load<T>(partials, at), load<T>(x.a, i & x.a_mask)), partials, at);
+  };
+  vectors_to(std::min(whole, (kRow - at) % kRow));
+  if (i + kRow <= whole) {
+    V<T> sums[kRow / kSize];
+    for (std::size_t j = 0; j < kRow / kSize; ++j) sums[j] = load<T>(partials, j * kSize);
+    for (; i + kRow <= whole; i += kRow)
+      for (std::size_t j = 0; j < kRow / kSize; ++j) sums[j] = f(sums[j], load<T>(x.a, (i + j * kSize) & x.a_mask));
+    for (std::size_t j = 0; j < kRow / kSize; ++j) store<T>(sums[j], partials, j * kSize);
   }
+  vectors_to(whole);
   const auto* a = static_cast<const T*>(x.a);
-  for (std::size_t i = whole; i < x.n; ++i) {
-    partials[i - whole] = LaneArray<T>(f(V<T>(partials[i - whole]), V<T>(a[i & x.a_mask]))).lane[0];
-  }
+  for (; i < x.n; ++i, ++at) partials[at] = LaneArray<T>(f(V<T>(partials[at]), V<T>(a[i & x.a_mask]))).lane[0];
 }
 
 // --- ops on vectors ---
@@ -426,8 +434,8 @@ BlockFn reduce_fn(Op op) {
   if (op == Op::Sum)
     return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return a + b; }); };
   if (op == Op::MinOf)
-    return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return least<T>(a, b); }); };
-  return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return greatest<T>(a, b); }); };
+    return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return least<T>(b, a); }); };
+  return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return greatest<T>(b, a); }); };
 }
 
 template <template <class> class Table>

@@ -23,15 +23,15 @@ struct BlockArgs {
   const void* c = nullptr;
   std::size_t a_mask = 0, b_mask = 0, c_mask = 0;
   std::size_t n = 0;
-  std::uint64_t first = 0;      ///< Index, Strided: number of the first element
+  std::uint64_t first = 0;      ///< Index, Strided, reductions: number of the first element
   const void* table = nullptr;  ///< Gather, Strided: the table, whose length is in c
 };
 
 using BlockFn = void (*)(const BlockArgs&);
 
 /// Returns the function for an op of signature Same, Compare, Select, Convert or Read, for Index, for Lookup (b is the
-/// table, b_mask its size less one) and for reductions (d holds the kBlockGranule partial results, read and written; a
-/// the elements: exactly n of them are used).
+/// table, b_mask its size less one) and for reductions (d holds the partial results of reduction.h, read and written; a
+/// the elements: exactly n of them are used, from a multiple of kBlockGranule on).
 using FindBlockFn = BlockFn(Op op, Type result, Type operand);
 
 /// Variants of block_ops.cpp, one per level.

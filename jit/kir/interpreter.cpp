@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "jit/kir/plan.h"
@@ -31,31 +32,23 @@ void fill_splat(std::byte* to, Type type, std::uint64_t bits) {
   fill(to, kBlockGranule, ir::bytes_of(type), reinterpret_cast<const std::byte*>(&bits));  // little endian
 }
 
-/// Returns the value that a partial result starts from.
-std::uint64_t start_bits(Op op, Type type) {
-  if (op == Op::Sum) return 0;
-  const bool least = op == Op::MaxOf;
-  switch (type) {
-    case Type::f32: return least ? 0xFF80'0000u : 0x7F80'0000u;
-    case Type::f64: return least ? 0xFFF0'0000'0000'0000u : 0x7FF0'0000'0000'0000u;
-    case Type::i32: return least ? 0x8000'0000u : 0x7FFF'FFFFu;
-    case Type::i64: return least ? 0x8000'0000'0000'0000u : 0x7FFF'FFFF'FFFF'FFFFu;
-    case Type::b32:
-    case Type::b64: break;
-  }
-  CHECK(false);
+auto joiner(const Reduction& reduction) {
+  return [op = joining_op(reduction.op), type = reduction.type](std::uint64_t earlier, std::uint64_t later) {
+    return eval_lane(op, type, type, later, earlier, 0);
+  };
 }
 
-/// Combines the partial results pairwise and leaves the result as a splat in their place.
-void finish(const Reduction& reduction, std::byte* partials) {
+void start_partials(const Reduction& reduction, std::byte* partials) {
+  const std::uint64_t bits = start_bits(reduction.op, reduction.type);
+  fill(partials, partials_of(reduction.type), ir::bytes_of(reduction.type), reinterpret_cast<const std::byte*>(&bits));
+}
+
+/// Returns the result of the chunk.
+std::uint64_t chunk_result(const Reduction& reduction, const std::byte* partials) {
   const std::size_t width = ir::bytes_of(reduction.type);
-  const Op op = reduction.op == Op::Sum ? Op::Add : reduction.op == Op::MinOf ? Op::Min : Op::Max;
-  std::uint64_t lanes[kBlockGranule] = {};
-  for (std::size_t i = 0; i < kBlockGranule; ++i) std::memcpy(&lanes[i], partials + i * width, width);
-  for (std::size_t stride = kBlockGranule / 2; stride != 0; stride /= 2)
-    for (std::size_t i = 0; i < stride; ++i)
-      lanes[i] = eval_lane(op, reduction.type, reduction.type, lanes[i], lanes[i + stride], 0);
-  fill_splat(partials, reduction.type, lanes[0]);
+  std::uint64_t lanes[kPartialBytes / 4] = {};
+  for (std::size_t i = 0; i < partials_of(reduction.type); ++i) std::memcpy(&lanes[i], partials + i * width, width);
+  return joined_partials(lanes, partials_of(reduction.type), joiner(reduction));
 }
 
 /// `n` elements of each array from number `first` on; only reductions may tell n from the next multiple of the granule.
@@ -92,11 +85,15 @@ class Run {
       fill_splat(at(bases_, x.place), x.type,
                  x.is_count ? eval_lane(Op::Convert, x.type, Type::i64, n_, 0, 0) : params[x.param]);
     run_steps(plan_.invariant_steps, bases_, 0, kBlockGranule);
-    for (const Reduction& x : plan_.reductions) fill_splat(at(bases_, x.place), x.type, start_bits(x.op, x.type));
+    for (const Reduction& x : plan_.reductions) {
+      start_partials(x, at(bases_, x.partials));
+      new (at(bases_, x.chunks)) ChunkBits;
+    }
     const std::uint64_t done = run_body();
     for (const Store& x : plan_.filled_arrays)
       fill(static_cast<std::byte*>(out_[x.output]), done, x.bytes, at(bases_, x.place));
-    for (const Reduction& x : plan_.reductions) finish(x, at(bases_, x.place));
+    for (const Reduction& x : plan_.reductions)
+      fill_splat(at(bases_, x.result), x.type, chunks_of(x).result(joiner(x)));
     run_steps(plan_.epilogue_steps, bases_, 0, kBlockGranule);
     for (const Store& x : plan_.scalar_stores) std::memcpy(out_[x.output], at(bases_, x.place), x.bytes);
     return done;
@@ -108,7 +105,7 @@ class Run {
     if (plan_.body_steps.empty() && !plan_.exit) return n_;
     const std::uint64_t whole = n_ / kBlockGranule * kBlockGranule;
     for (std::uint64_t done = 0; done < whole;) {
-      const std::size_t n = std::min<std::uint64_t>(plan_.block, whole - done);
+      const std::size_t n = std::min({std::uint64_t{plan_.block}, whole - done, kChunk - done % kChunk});
       for (std::size_t k = 0; k < plan_.inputs.size(); ++k)
         bases_[kFirstArrayBase + k] = input(k) + done * plan_.inputs[k].bytes;
       for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
@@ -117,8 +114,11 @@ class Run {
       const std::size_t kept = run_block(done, n);
       done += kept;
       if (kept != n) return done;
+      if (done % kChunk == 0) end_chunk();
     }
-    return whole == n_ ? n_ : whole + run_tail(whole, n_ - whole);
+    const std::uint64_t done = whole == n_ ? n_ : whole + run_tail(whole, n_ - whole);
+    if (n_ % kChunk != 0 || n_ == 0) end_chunk();
+    return done;
   }
 
   /// Runs the body over `n` elements at the bases, or over those before the exit; returns their number.
@@ -142,6 +142,16 @@ class Run {
       if (mask[i * step] != std::byte{0}) return i / kBlockGranule * kBlockGranule;
     return n;
   }
+
+  void end_chunk() {
+    for (const Reduction& x : plan_.reductions) {
+      std::byte* const partials = at(bases_, x.partials);
+      chunks_of(x).add(chunk_result(x, partials), joiner(x));
+      start_partials(x, partials);
+    }
+  }
+
+  ChunkBits& chunks_of(const Reduction& x) { return *reinterpret_cast<ChunkBits*>(at(bases_, x.chunks)); }
 
   /// Returns `n`, or 0 when the kernel stops before the tail.
   std::size_t run_tail(std::uint64_t done, std::size_t n) {

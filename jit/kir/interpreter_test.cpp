@@ -13,6 +13,7 @@
 #include "jit/kir/builder.h"
 #include "tests/support/foreign_floats.h"
 #include "tests/support/random_kernel.h"
+#include "tests/support/reduction_order.h"
 
 namespace trident::kir {
 namespace {
@@ -78,16 +79,14 @@ std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<
     const Op step = x.op == Op::Sum ? Op::Add : x.op == Op::MinOf ? Op::Min : Op::Max;
     const double inf = std::numeric_limits<double>::infinity(), start = x.op == Op::MaxOf ? -inf : inf;
     const std::uint64_t greatest = x.type == Type::i32 ? 0x7FFF'FFFFu : 0x7FFF'FFFF'FFFF'FFFFu;
-    std::uint64_t p[16];
-    std::ranges::fill(p, x.op == Op::Sum ? 0
-                         : is_float(x.type)
-                             ? eval_lane(Op::Convert, x.type, Type::f64, std::bit_cast<std::uint64_t>(start), 0, 0)
-                         : x.op == Op::MinOf ? greatest
-                                             : greatest + 1);
-    for (std::size_t e = 0; e < n; ++e) p[e % 16] = eval_lane(step, x.type, x.type, p[e % 16], reduced[i][e], 0);
-    for (const std::size_t s : {8, 4, 2, 1})
-      for (std::size_t j = 0; j < s; ++j) p[j] = eval_lane(step, x.type, x.type, p[j], p[j + s], 0);
-    values[i] = p[0];
+    const std::uint64_t first =
+        x.op == Op::Sum     ? 0
+        : is_float(x.type)  ? eval_lane(Op::Convert, x.type, Type::f64, std::bit_cast<std::uint64_t>(start), 0, 0)
+        : x.op == Op::MinOf ? greatest
+                            : greatest + 1;
+    values[i] = testing::reduced_in_order(
+        [&](std::size_t e) { return reduced[i][e]; }, n, bytes_of(x.type), first,
+        [&](std::uint64_t earlier, std::uint64_t later) { return eval_lane(step, x.type, x.type, later, earlier, 0); });
   }
   evaluate(Section::epilogue, 0);
   for (std::size_t o = 0; o < outputs.size(); ++o)
@@ -223,7 +222,7 @@ TEST_P(EveryOp, ReadsSplatsLikeArrays) {
 }
 
 TEST_P(EveryOp, RandomKernelsOfAnyLength) {
-  const std::size_t lengths[] = {0, 1, 2, 15, 16, 17, 31, 100, 1000, 1023, 1024, 1025, 2500};
+  const std::size_t lengths[] = {0, 1, 2, 15, 16, 17, 31, 100, 1000, 1023, 1024, 1025, 2500, 4096, 4097, 9000};
   Random random(12);
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const Kernel kernel = random_kernel(seed, {.ops = seed % 3 == 0 ? 120u : 30u, .tables = seed % 2 == 0});

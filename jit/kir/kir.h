@@ -13,9 +13,9 @@
 // The *interpreter* (interpreter.h) is the meaning of kir; every host backend gives the same bits. Math functions are
 // not ops: they are sequences of ops that jit/kir/math appends through the Builder.
 //
-// Order of reductions, the same on every ISA: sixteen partial results, element i goes to partial i mod 16 in rising i
-// (partial = op(partial, element); sum starts from 0), then partial j = op(partial j, partial j + s) for
-// s = 8, 4, 2, 1; the result is partial 0.
+// Reductions have one order, the same on every host: reduction.h defines it. Each joins values by an op, the earlier
+// value as its second operand: so minof and maxof leave NaN out, and of two zeros the earlier one stays. A sum starts
+// from 0.
 #pragma once
 
 #include <array>

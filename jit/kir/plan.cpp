@@ -38,7 +38,6 @@ class Planner {
   [[nodiscard]] const Inst& inst(std::uint32_t i) const { return kernel_.insts[i]; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(kernel_.insts.size()); }
   [[nodiscard]] std::uint32_t root(Value v) const { return roots_[v.index]; }
-  [[nodiscard]] static bool reduces(const Inst& x) { return info(x.op).signature == Signature::Reduce; }
 
   template <class F>
   void for_operands(std::uint32_t i, F f) const {
@@ -66,11 +65,13 @@ class Planner {
       if (live_[i]) for_operands(i, [&](std::uint32_t operand) { live_[operand] = true; });
   }
 
-  Place new_splat() {
-    const Place place{kScratchBase, static_cast<std::uint32_t>(splat_bytes_), false};
-    splat_bytes_ += kSplatBytes;
+  /// Reserves `bytes` of the scratch, in whole lines.
+  Place new_room(std::size_t bytes) {
+    const Place place{kScratchBase, static_cast<std::uint32_t>(room_bytes_), false};
+    room_bytes_ += (bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine) * sizeof(ScratchLine);
     return place;
   }
+  Place new_splat() { return new_room(kSplatBytes); }
 
   /// Reserves `bytes` of the plan's constants, in whole lines.
   Place new_constant(std::size_t bytes) {
@@ -97,7 +98,7 @@ class Planner {
 
   [[nodiscard]] bool is_body_step(std::uint32_t i) const {
     if (!live_[i] || inst(i).op == Op::Input) return false;
-    return inst(i).section == Section::body || reduces(inst(i));
+    return inst(i).section == Section::body || is_reduction(inst(i));
   }
 
   /// Returns whether every step after `i` leaves the input arrays alone, and `i` itself reads them element by element
@@ -125,11 +126,12 @@ class Planner {
   std::vector<std::uint8_t> live_;
   std::vector<std::uint8_t> direct_;  ///< written straight to an output array
   std::vector<Place> places_;
+  std::vector<Place> partials_;  ///< of reductions
   std::vector<Place> tables_;
   std::vector<Place> lengths_;  ///< of table inputs, splats
   std::vector<std::uint32_t> copied_outputs_;
   std::vector<Place> copy_slots_;  ///< of copied_outputs_
-  std::size_t splat_bytes_ = 0;
+  std::size_t room_bytes_ = 0;
   std::size_t tail_offset_ = 0;
   std::uint32_t last_input_use_ = 0;
   std::uint32_t slot_count_ = 0;
@@ -163,6 +165,7 @@ Place Planner::new_constant_splat(Type type, std::uint64_t bits) {
 
 void Planner::place_splats() {
   places_.resize(count());
+  partials_.resize(count());
   std::size_t constants = 0;
   for (std::uint32_t i = 0; i < count(); ++i) constants += live_[i] != 0 && inst(i).op == Op::Constant ? 1 : 0;
   plan_->constants.reserve(constants * (kSplatBytes / sizeof(ScratchLine)));
@@ -176,7 +179,9 @@ void Planner::place_splats() {
     places_[i] = new_splat();
     if (x.op == Op::Param || x.op == Op::Count)
       plan_->fills.push_back({x.type, x.op == Op::Count, static_cast<std::uint32_t>(x.imm), places_[i]});
-    if (reduces(x)) plan_->reductions.push_back({x.op, x.type, places_[i]});
+    if (!is_reduction(x)) continue;
+    partials_[i] = new_room(kPartialBytes);
+    plan_->reductions.push_back({x.op, x.type, partials_[i], new_room(sizeof(ChunkBits)), places_[i]});
   }
   for (const Table& table : kernel_.tables) tables_.push_back(new_constant_table(table));
 }
@@ -193,7 +198,7 @@ void Planner::place_lengths() {
 }
 
 void Planner::place_arrays() {
-  tail_offset_ = splat_bytes_;
+  tail_offset_ = room_bytes_;
   const auto array = [&](Type type) {
     const ArrayPlan plan{ir::bytes_of(type), static_cast<std::uint32_t>(tail_offset_)};
     tail_offset_ += kSplatBytes;
@@ -263,7 +268,7 @@ void Planner::allocate_slots() {
   for (std::uint32_t i = 0; i < count(); ++i) {
     if (!is_body_step(i)) continue;
     ++body_step_count_;
-    const bool wants_slot = !direct_[i] && !reduces(inst(i));
+    const bool wants_slot = !direct_[i] && !is_reduction(inst(i));
     bool same_width = true;
     for_operands(i, [&](std::uint32_t x) { same_width &= ir::bytes_of(inst(x).type) == ir::bytes_of(inst(i).type); });
     const auto release = [&] {
@@ -304,7 +309,8 @@ Step Planner::step_for(std::uint32_t i) const {
   const Inst& x = inst(i);
   const Value typed = info(x.op).signature == Signature::Select ? x.b : x.a;
   const Type operand = typed.valid() ? kernel_.type_of(typed) : x.type;
-  Step step{.function = block_fn(x.op, x.type, operand), .d = places_[i], .is_reduction = reduces(x)};
+  Step step{.function = block_fn(x.op, x.type, operand), .d = places_[i], .is_reduction = is_reduction(x)};
+  if (step.is_reduction) step.d = partials_[i];
   if (x.a.valid()) step.a = places_[root(x.a)];
   if (x.b.valid()) step.b = places_[root(x.b)];
   if (x.c.valid()) step.c = places_[root(x.c)];

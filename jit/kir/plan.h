@@ -2,8 +2,7 @@
 //
 // The scratch of one run, all offsets fixed at preparation:
 //
-//   | splats: parameters, invariants, partial results, epilogue | tails: one granule per array | slots: one block each
-//   |
+//   | splats: parameters, invariants, epilogue; reductions | tails: one granule per array | slots: one block each |
 //
 // A splat is one value repeated kBlockGranule times, so that the loops over blocks can read it with index mask 0; the
 // sections that run once are evaluated on splats by the same functions as the body. Body values share slots by
@@ -17,7 +16,7 @@
 #include <vector>
 
 #include "jit/kir/block_ops.h"
-#include "jit/kir/kir.h"
+#include "jit/kir/reduction.h"
 #include "runtime/base/limits.h"
 
 namespace trident::kir {
@@ -49,10 +48,13 @@ struct Step {
   std::uint32_t table_base = kNoTable;  ///< Gather, Strided
 };
 
+using ChunkBits = ChunkRun<std::uint64_t>;
+
 struct Reduction {
   Op op = Op::Sum;
   Type type = Type::f32;
-  Place place;  ///< of the partial results, then of the result as a splat
+  Place partials, chunks;  ///< of the partial results and the ChunkRun of the results so far
+  Place result;            ///< a splat
 };
 
 struct Fill {

@@ -9,7 +9,7 @@
 namespace trident::pipeline {
 namespace {
 
-constexpr std::string_view kExprDomain = "trident kernel key 2";
+constexpr std::string_view kExprDomain = "trident kernel key 3";
 
 /// Distance of a call's arrays from the processor, roughly: the fastest code may differ between classes,
 /// while within a class the judge's answer is the same but for its noise. The bounds are fixed, not this machine's, so

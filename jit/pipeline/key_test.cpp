@@ -90,7 +90,7 @@ TEST(ExprKey, ItsBytesStayAsTheyAre) {
   const Target target{.policy = {expr::PolicyKind::bounded, 3}, .elements = 1u << 17};
   const Search search{.disabled = {"rel3", "careful"}, .costs = &costs, .rules = &*rules};
   std::vector<std::byte> wanted;
-  append_piece(wanted, "trident kernel key 2");
+  append_piece(wanted, "trident kernel key 3");
   append_piece(wanted, os::build_id());
   append_piece(wanted, expr::canonical_bytes(e));
   const double k = 3;

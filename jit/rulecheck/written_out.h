@@ -14,8 +14,8 @@ inline constexpr std::size_t kElementsMax = 3;
 bool has_reductions(const egraph::Rule& rule);
 
 /// Replaces every variable that no condition calls uniform by `elements` of them, "?a" "?a[0]", "?a[1]", ...;
-/// conditions apply to each. The order of a sum is that of jit/kir/kir.h. Unsupported: a reduction of a reduction, the
-/// result of one beside a variable that is not uniform, derivatives, more than 255 terms.
+/// conditions apply to each. The order of a sum is that of jit/kir/reduction.h. Unsupported: a reduction of a
+/// reduction, the result of one beside a variable that is not uniform, derivatives, more than 255 terms.
 Result<egraph::Rule> written_out(const egraph::Rule& rule, std::size_t elements);
 
 /// For calls of any number of elements from two up, of which all but the first are equal: "?a[0]" is the

@@ -10,6 +10,7 @@
 #include "jit/codegen/speculative.h"
 #include "jit/expr/expr.h"
 #include "jit/kir/interpreter.h"
+#include "jit/kir/reduction.h"
 #include "tests/aarch64/case_file.h"
 #include "tests/support/assumption.h"
 #include "tests/support/random_kernel.h"
@@ -47,6 +48,7 @@ std::vector<Lanes> interpreted(const kir::Kernel& kernel, std::uint64_t n, const
 }
 
 constexpr std::uint64_t kTableLength = 45;
+constexpr std::size_t kFewInputs = 3;  ///< of kernels that are tried on long arrays too
 
 std::vector<Lanes> random_inputs(const kir::Kernel& kernel, std::uint64_t n, Random& random) {
   std::vector<Lanes> inputs;
@@ -260,8 +262,11 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const codegen
     c.output_types.push_back(static_cast<std::uint8_t>(kernel.type_of(x.value)));
     c.scalar_outputs.push_back(x.kind == kir::OutputKind::scalar ? 1 : 0);
   }
-  for (const std::uint64_t n : {0, 1, 2, 7, 16, 17, 33, 67, 250}) {
-    if (n > 67 && !kernel.exit.valid()) continue;
+  std::vector<std::uint64_t> lengths = {0, 1, 2, 7, 16, 17, 33, 67};
+  if (kernel.exit.valid()) lengths.push_back(250);
+  const bool reduces = std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
+  if (reduces && kernel.inputs.size() <= kFewInputs) lengths.insert(lengths.end(), {4095, 4096, 8229});  // chunks
+  for (const std::uint64_t n : lengths) {
     if (given.only) break;
     CaseRun run;
     run.n = n;

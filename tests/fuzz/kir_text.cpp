@@ -4,7 +4,6 @@
 // divisions), or that look at the bits of a NaN, have no one result and are not run.
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -15,8 +14,9 @@
 #include <vector>
 
 #include "jit/kir/interpreter.h"
-#include "jit/kir/kir.h"
+#include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
+#include "tests/support/reduction_order.h"
 
 extern "C" {
 extern const bool fuzz_is_text = true;
@@ -38,7 +38,7 @@ using kir::Section;
 using kir::Type;
 using kir::Value;
 
-constexpr std::size_t kElements = 19;        // more than the 16 partial results of a reduction
+constexpr std::size_t kElements = 67;        // more than the partial results of a reduction
 constexpr std::size_t kInstsMax = 1u << 12;  // of kernels that are run: the model is slow
 
 double number_of(Type type, std::uint64_t bits) {
@@ -75,18 +75,17 @@ std::uint64_t param_of(const kir::Kernel& kernel, std::uint64_t i) {
 class Model {
  public:
   explicit Model(const kir::Kernel& kernel)
-      : kernel_(kernel), values_(kernel.insts.size()), partial_(kernel.insts.size()) {}
+      : kernel_(kernel), values_(kernel.insts.size()), reduced_(kernel.insts.size()) {}
 
   /// The bits of every output, or nothing where a precondition does not hold.
   std::optional<std::vector<std::vector<std::uint64_t>>> run() {
     std::vector<std::vector<std::uint64_t>> out(kernel_.outputs.size());
     if (!section(Section::invariant, 0)) return std::nullopt;
-    for (std::size_t i = 0; i < kernel_.insts.size(); ++i) partial_[i].fill(start_of(kernel_.insts[i]));
     for (std::size_t e = 0; e < kElements; ++e) {
       if (!section(Section::body, e)) return std::nullopt;
       if (kernel_.exit.valid() && values_[kernel_.exit.index] != 0) done_ = std::min(done_, e / 16 * 16);
       for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
-        if (is_reduction(kernel_.insts[i])) step(i, partial_[i][e % 16], values_[kernel_.insts[i].a.index]);
+        if (kir::is_reduction(kernel_.insts[i])) reduced_[i].push_back(values_[kernel_.insts[i].a.index]);
       }
       for (std::size_t o = 0; o < out.size(); ++o) {
         if (kernel_.outputs[o].kind == kir::OutputKind::array)
@@ -94,11 +93,7 @@ class Model {
       }
     }
     for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
-      if (!is_reduction(kernel_.insts[i])) continue;
-      for (std::size_t half = 8; half > 0; half /= 2) {
-        for (std::size_t j = 0; j < half; ++j) step(i, partial_[i][j], partial_[i][j + half]);
-      }
-      values_[i] = partial_[i][0];
+      if (kir::is_reduction(kernel_.insts[i])) values_[i] = reduced(i);
     }
     if (!section(Section::epilogue, 0)) return std::nullopt;
     for (std::size_t o = 0; o < out.size(); ++o) {
@@ -114,10 +109,8 @@ class Model {
   [[nodiscard]] std::size_t done() const { return done_; }
 
  private:
-  static bool is_reduction(const Inst& x) { return kir::info(x.op).signature == kir::Signature::Reduce; }
-
   static std::uint64_t start_of(const Inst& x) {
-    if (!is_reduction(x) || x.op == Op::Sum) return 0;
+    if (x.op == Op::Sum) return 0;
     const bool least = x.op == Op::MinOf;
     if (x.type == Type::f32) return least ? 0x7F80'0000u : 0xFF80'0000u;
     if (x.type == Type::f64) return least ? 0x7FF0'0000'0000'0000u : 0xFFF0'0000'0000'0000u;
@@ -125,10 +118,14 @@ class Model {
     return least ? greatest : greatest + 1;
   }
 
-  void step(std::size_t i, std::uint64_t& partial, std::uint64_t value) const {
+  [[nodiscard]] std::uint64_t reduced(std::size_t i) const {
     const Inst& x = kernel_.insts[i];
     const Op op = x.op == Op::Sum ? Op::Add : x.op == Op::MinOf ? Op::Min : Op::Max;
-    partial = kir::eval_lane(op, x.type, x.type, partial, value, 0);
+    return testing::reduced_in_order([&](std::size_t e) { return reduced_[i][e]; }, kElements, ir::bytes_of(x.type),
+                                     start_of(x),
+                                     [&](std::uint64_t earlier, std::uint64_t later) {
+                                       return kir::eval_lane(op, x.type, x.type, later, earlier, 0);
+                                     });
   }
 
   // Returns true when the result of `x` on these operands is specified.
@@ -147,7 +144,7 @@ class Model {
   bool section(Section section, std::size_t element) {
     for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
       const Inst& x = kernel_.insts[i];
-      if (x.section != section || is_reduction(x)) continue;
+      if (x.section != section || kir::is_reduction(x)) continue;
       const auto operand = [&](Value v) { return v.valid() ? values_[v.index] : 0; };
       if (!defined(x, operand(x.a), operand(x.b))) return false;
       values_[i] = value_of(x, element, operand(x.a), operand(x.b), operand(x.c));
@@ -178,7 +175,7 @@ class Model {
 
   const kir::Kernel& kernel_;
   std::vector<std::uint64_t> values_;
-  std::vector<std::array<std::uint64_t, 16>> partial_;
+  std::vector<std::vector<std::uint64_t>> reduced_;  ///< elements of reductions
   std::size_t done_ = kElements;
 };
 

@@ -1,12 +1,12 @@
 #include "tests/support/strict_evaluator.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
 #include "jit/expr/shape.h"
+#include "tests/support/reduction_order.h"
 
 namespace trident::testing {
 namespace {
@@ -197,18 +197,10 @@ std::uint64_t cast(Type to, Type from, std::uint64_t bits) {
   });
 }
 
-// The fixed order of jit/kir/kir.h.
 template <class T, class F>
 T reduce(const std::vector<std::uint64_t>& values, std::size_t n, T start, F f) {
-  std::array<T, 16> partial;
-  partial.fill(start);
-  for (std::size_t i = 0; i < n; ++i) {
-    partial[i % 16] = f(partial[i % 16], load<T>(values[values.size() == 1 ? 0 : i]));
-  }
-  for (std::size_t step = 8; step > 0; step /= 2) {
-    for (std::size_t j = 0; j < step; ++j) partial[j] = f(partial[j], partial[j + step]);
-  }
-  return partial[0];
+  return reduced_in_order([&](std::size_t i) { return load<T>(values[values.size() == 1 ? 0 : i]); }, n, sizeof(T),
+                          start, f);
 }
 
 template <class T>
@@ -225,10 +217,8 @@ std::uint64_t evaluate_reduction(const Node& node, const std::vector<std::uint64
     using L = std::numeric_limits<T>;
     const T greatest = L::has_infinity ? L::infinity() : L::max();
     const T least = L::has_infinity ? -L::infinity() : L::lowest();
-    if (node.op == Op::MinOf)
-      return store(reduce<T>(values, n, greatest, [](T p, T v) { return v != v || p < v ? p : v; }));
-    if (node.op == Op::MaxOf)
-      return store(reduce<T>(values, n, least, [](T p, T v) { return v != v || p > v ? p : v; }));
+    if (node.op == Op::MinOf) return store(reduce<T>(values, n, greatest, [](T p, T v) { return v < p ? v : p; }));
+    if (node.op == Op::MaxOf) return store(reduce<T>(values, n, least, [](T p, T v) { return v > p ? v : p; }));
     const T sum = reduce<T>(values, n, T{0}, [](T p, T v) { return add(p, v); });
     if constexpr (std::is_floating_point_v<T>) {
       if (node.op == Op::Mean) return store(static_cast<T>(sum / static_cast<T>(n)));

@@ -1,0 +1,126 @@
+// Reductions in machine code. Oracle: the kir interpreter, whose own oracle is tests/support/reduction_order.h.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+
+#include "jit/codegen/codegen.h"
+#include "jit/kir/builder.h"
+#include "jit/kir/reduction.h"
+#include "tests/support/native_kernel.h"
+
+namespace trident::codegen {
+namespace {
+
+using ir::Type;
+using testing::runnable_isas;
+
+constexpr Variant kVariants[] = {{.vectors = 1, .schedule = false},
+                                 {.vectors = 1},
+                                 {.vectors = 2},
+                                 {.vectors = 3},
+                                 {.vectors = 4},
+                                 {.vectors = 8},
+                                 {.vectors = 8, .schedule = false},
+                                 {.vectors = 4, .vector_bits = 256}};
+// None to three chunks, and around the ends of chunks and of rows of partial results.
+constexpr std::uint64_t kLengths[] = {0, 1, 31, 32, 33, 63, 64, 65, 1000, 4095, 4096, 4097, 8191, 8192, 8229, 12'345};
+
+void expect_same(const kir::Kernel& kernel, std::initializer_list<std::uint64_t> more_lengths = {}) {
+  ASSERT_TRUE(kir::check(kernel).ok()) << kir::check(kernel).error().message;
+  std::vector<std::uint64_t> lengths(std::begin(kLengths), std::end(kLengths));
+  lengths.insert(lengths.end(), more_lengths);
+  for (const Isa isa : runnable_isas())
+    for (const Variant& variant : kVariants) {
+      auto native = testing::map_native(kernel, isa, variant);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::uint64_t n : lengths)
+        ASSERT_EQ(testing::compare_with_interpreter(kernel, *native, {.n = n, .seed = n + 1}), "")
+            << name_of(isa) << " vectors " << int{variant.vectors} << " n " << n << "\n"
+            << kir::print(kernel);
+    }
+}
+
+std::vector<kir::Op> reductions() {
+  std::vector<kir::Op> all;
+  for (std::uint32_t i = 0; i < kir::kOpCount; ++i)
+    if (const auto op = static_cast<kir::Op>(i); kir::info(op).signature == kir::Signature::Reduce) all.push_back(op);
+  return all;
+}
+
+TEST(Reduce, EachOpInEachType) {
+  for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64})
+    for (const kir::Op op : reductions()) {
+      kir::Kernel kernel;
+      kir::Builder b(kernel);
+      kernel.inputs = {{"x", type}};
+      kernel.outputs = {{"r", b.reduce(op, b.input(0)), kir::OutputKind::scalar}};
+      ASSERT_NO_FATAL_FAILURE(expect_same(kernel, {70'001}));
+    }
+}
+
+// More partial results than registers, of both widths, beside arrays that are written.
+TEST(Reduce, SeveralOfBothWidths) {
+  const std::vector<kir::Op> ops = reductions();
+  for (const std::size_t count : {3u, 9u}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", Type::f32}, {"y", Type::f64}};
+    const kir::Value x = b.input(0), y = b.input(1);
+    kernel.outputs = {{"d", b.mul(x, x)}, {"e", b.add(y, b.convert(kir::Op::Convert, Type::f64, x))}};
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool wide = i % 2 != 0;
+      const kir::Value value = wide ? b.mul(y, b.constant(Type::f64, 0.5 + static_cast<double>(i)))
+                                    : b.add(x, b.constant(Type::f32, static_cast<double>(i)));
+      kernel.outputs.push_back(
+          {"r" + std::to_string(i), b.reduce(ops[i % ops.size()], value), kir::OutputKind::scalar});
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_same(kernel));
+  }
+}
+
+TEST(Reduce, TwoOfOneWidth) {
+  for (const Type type : {Type::f32, Type::f64}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", type}};
+    const kir::Value x = b.input(0);
+    kernel.outputs = {{"s", b.reduce(kir::Op::Sum, x), kir::OutputKind::scalar},
+                      {"q", b.reduce(kir::Op::Sum, b.mul(x, x)), kir::OutputKind::scalar}};
+    ASSERT_NO_FATAL_FAILURE(expect_same(kernel));
+  }
+}
+
+// The number of an element goes on from chunk to chunk.
+TEST(Reduce, NumbersOfElementsAcrossChunks) {
+  kir::Kernel kernel;
+  kir::Builder b(kernel);
+  kernel.inputs = {{"x", Type::i64}};
+  const kir::Value number = b.index(Type::i64);
+  kernel.outputs = {{"i", b.add(number, b.input(0))}, {"s", b.reduce(kir::Op::Sum, number), kir::OutputKind::scalar}};
+  ASSERT_NO_FATAL_FAILURE(expect_same(kernel));
+}
+
+float sum_of_ones(Isa isa, std::uint64_t n) {
+  kir::Kernel kernel;
+  kir::Builder b(kernel);
+  kernel.params = {{"one", Type::f32}};
+  kernel.outputs = {{"s", b.reduce(kir::Op::Sum, b.param(0)), kir::OutputKind::scalar}};
+  auto native = testing::map_native(kernel, isa, {.vectors = 8});
+  EXPECT_TRUE(native.ok());
+  float sum = 0;
+  void* out[] = {&sum};
+  const std::uint64_t params[] = {std::bit_cast<std::uint32_t>(1.0f)};
+  native->entry()(nullptr, n, nullptr, out, params);
+  return sum;
+}
+
+// Sixteen partial results that only grow would stop at 2^28.
+TEST(Reduce, ManyOnesAreCounted) {
+  for (const Isa isa : runnable_isas())
+    for (const std::uint64_t n : {(std::uint64_t{1} << 29) + 4096, std::uint64_t{1'000'000'000}})
+      EXPECT_EQ(sum_of_ones(isa, n), static_cast<float>(n));
+}
+
+}  // namespace
+}  // namespace trident::codegen

@@ -1,0 +1,72 @@
+// Selection of reductions on x86-64, in the order of jit/kir/reduction.h. Partial results stand in the frame, where a
+// step of the loop of any size finds its own by the loop's index. A main loop whose step takes all of them holds them
+// in registers instead, as far as there are any, and parks them in the frame when it ends: what is left of a chunk goes
+// on from there.
+//
+// At the end of a chunk its partial results become a tree of one chunk, "the tree at hand". A loop joins it with the
+// trees of earlier chunks, which stand in the frame by level (x86_loop.cpp).
+#pragma once
+
+#include "jit/codegen/mir.h"
+#include "jit/kir/kir.h"
+
+namespace trident::codegen {
+
+class X86Selector;
+
+class X86Reducer {
+ public:
+  static constexpr std::uint8_t kTreeBytes = 16;  ///< in the frame, by level; lane 0 counts
+
+  X86Reducer(X86Selector& selector, std::pmr::memory_resource* arena)
+      : s_(selector), reductions_(arena), partials_(arena) {}
+
+  [[nodiscard]] bool any() const { return !reductions_.empty(); }
+  /// Returns the vectors of partial results that are globals.
+  [[nodiscard]] std::uint32_t held_partials() const { return static_cast<std::uint32_t>(partials_.size()); }
+
+  // For the selector, while it selects bodies and the epilogue.
+  void add(kir::Value v);
+  /// Says that the next body has `copies` vectors: partial results that a step of so many takes all of become globals.
+  void begin_body(std::uint32_t copies);
+  /// Selects the update of reduction `index` by its operand in this copy.
+  void accumulate(std::size_t index);
+  /// Loads the results into the selector's values.
+  void load_results();
+
+  // Blocks for the loop over chunks, selected after the bodies.
+  /// Selects the start of a chunk: sets the partial results.
+  Block select_start();
+  /// Selects what follows the main loop: partial results that are globals go to the frame.
+  Block select_parking();
+  /// Selects the end of a chunk: its partial results become the tree at hand.
+  Block select_chunk_end();
+  /// Selects a step of joining trees: the tree at the level joins the one at hand.
+  Block select_join();
+  /// Selects keeping the tree at hand at the level.
+  Block select_keep();
+
+ private:
+  static constexpr std::uint32_t kInFrame = 0xFFFF'FFFFu;
+  struct Reduction {
+    kir::Value value;                        ///< the reducing instruction
+    std::uint32_t first_partial = kInFrame;  ///< in partials_, if they are globals
+    MemRef partials, trees, tree;            ///< in the frame: partial results, trees by level, the one at hand
+  };
+  [[nodiscard]] const kir::Inst& inst(const Reduction& reduction) const;
+  [[nodiscard]] std::uint32_t vectors_of(const Reduction& reduction) const;
+  VReg join(const kir::Inst& reduction, VReg earlier, VReg later);
+  VReg result_of_chunk(const Reduction& reduction);
+  VReg load(const MemRef& from);
+  void store(VReg value, const MemRef& to);
+  void start_block(Block& block);
+  /// Sets the type of the reduction, with the width of the body's vectors.
+  void set_body_type(const Reduction& reduction);
+
+  X86Selector& s_;
+  std::pmr::vector<Reduction> reductions_;
+  std::pmr::vector<VReg> partials_;
+  std::uint32_t copies_ = 1;
+};
+
+}  // namespace trident::codegen
