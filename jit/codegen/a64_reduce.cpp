@@ -39,6 +39,8 @@ VReg A64Selector::join(const kir::Inst& reduction, VReg earlier, VReg later) {
   if (op == Op::Min) return least(reduction.type, later, earlier);
   if (op == Op::Max) return greatest(reduction.type, later, earlier);
   const bool floats = is_float(reduction.type);
+  if (op == Op::Mul && floats) return emit(Inst::kIdFmul_v, {later, earlier}, 3);
+  if (op == Op::Mul) return lane_ == 8 ? mul_i64(later, earlier) : emit(Inst::kIdMul_v, {later, earlier}, 4);
   return emit(floats ? Inst::kIdFadd_v : Inst::kIdAdd_v, {later, earlier}, floats ? 3 : 2);
 }
 

@@ -176,7 +176,8 @@ VReg X86Selector::select_arith(kir::Value v, const kir::Inst& inst) {
     case Op::Ne:
     case Op::Sum:
     case Op::MinOf:
-    case Op::MaxOf: break;
+    case Op::MaxOf:
+    case Op::Prod: break;
   }
   static_cast<void>(v);
   CHECK(false);

@@ -223,6 +223,7 @@ VReg X86Selector::select_int(const kir::Inst& inst) {
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:
+    case Op::Prod:
     case Op::Index:
     case Op::Gather:
     case Op::Strided: break;

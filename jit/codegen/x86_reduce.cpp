@@ -57,24 +57,26 @@ VReg X86Reducer::join(const kir::Inst& reduction, VReg earlier, VReg later) {
   const Op op = kir::joining_op(reduction.op);
   const ir::Type type = reduction.type;
   if (type == ir::Type::i64 && op != Op::Add && !s_.target_.avx512)
-    return s_.min_max_i64(op == Op::Max, later, earlier);
-  constexpr std::array<std::array<std::uint32_t, 4>, 3> kIds = {{
+    return op == Op::Mul ? s_.mul_i64(later, earlier) : s_.min_max_i64(op == Op::Max, later, earlier);
+  constexpr std::array<std::array<std::uint32_t, 4>, 4> kIds = {{
       {Inst::kIdVaddps, Inst::kIdVaddpd, Inst::kIdVpaddd, Inst::kIdVpaddq},
       {Inst::kIdVminps, Inst::kIdVminpd, Inst::kIdVpminsd, Inst::kIdVpminsq},
       {Inst::kIdVmaxps, Inst::kIdVmaxpd, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq},
+      {Inst::kIdVmulps, Inst::kIdVmulpd, Inst::kIdVpmulld, Inst::kIdVpmullq},
   }};
-  const std::size_t row = op == Op::Add ? 0 : op == Op::Min ? 1 : 2;
+  const std::size_t row = op == Op::Add ? 0 : op == Op::Min ? 1 : op == Op::Max ? 2 : 3;
   const std::uint32_t id = kIds[row][static_cast<std::size_t>(type)];
-  const std::uint8_t latency = is_float(type) ? 4 : 1;
-  // Sums commute, and may find the array's element in memory.
-  return op == Op::Add ? s_.emit(id, {earlier, later}, latency, 2) : s_.emit(id, {later, earlier}, latency, 2);
+  const std::uint8_t latency = is_float(type) ? 4 : op == Op::Mul ? 10 : 1;
+  const bool commutes = op == Op::Add || op == Op::Mul;  // then the array's element may be in memory
+  return commutes ? s_.emit(id, {earlier, later}, latency, 2) : s_.emit(id, {later, earlier}, latency, 2);
 }
 
 void X86Reducer::accumulate(std::size_t index) {
   const Reduction& reduction = reductions_[index];
   const kir::Inst& reducing = inst(reduction);
   s_.set_type(reducing.type);
-  const VReg element = reducing.op == Op::Sum ? s_.foldable(reducing.a) : s_.reg(reducing.a);
+  const bool folds = reducing.op == Op::Sum || (reducing.op == Op::Prod && reducing.type != ir::Type::i64);
+  const VReg element = folds ? s_.foldable(reducing.a) : s_.reg(reducing.a);
   if (copies_ % vectors_of(reduction) == 0) {
     const VReg partial = partials_[reduction.first_partial + s_.copy_ % vectors_of(reduction)];
     join(reducing, partial, element);

@@ -71,7 +71,7 @@ class Writer {
     for (std::size_t e = 0; e < elements_; ++e)
       parts.push_back(node.op == Op::Dot ? apply(Op::Mul, node.type, at(node.a, e), at(node.b, e)) : at(node.a, e));
     if (parts.size() == 3) std::swap(parts[1], parts[2]);  // the third partial result meets the first, then the second
-    const Op join = node.op == Op::MinOf ? Op::Min : node.op == Op::MaxOf ? Op::Max : Op::Add;
+    const Op join = expr::joining_op(node.op);
     NodeId made = parts[0];
     for (std::size_t e = 1; e < elements_; ++e) made = apply(join, node.type, made, parts[e]);
     if (node.op != Op::Mean) return made;

@@ -114,6 +114,7 @@ std::int64_t combine_integer(const expr::Node& reduction, std::int64_t partial, 
 std::int64_t join_integer(const expr::Node& reduction, std::int64_t x, std::int64_t y) {
   if (reduction.op == Op::MinOf) return std::min(x, y);
   if (reduction.op == Op::MaxOf) return std::max(x, y);
+  if (reduction.op == Op::Prod) return wrap(reduction.type, static_cast<std::int64_t>(bits(x) * bits(y)));
   return wrap(reduction.type, static_cast<std::int64_t>(bits(x) + bits(y)));
 }
 

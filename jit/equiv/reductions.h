@@ -32,7 +32,7 @@ struct Reduction {
   StrictParts<double> s;
   StrictParts<std::int64_t> si;
   Accumulator<N> sum;
-  N extreme;
+  N extreme, product;
   std::int64_t ci = 0;
   long double absolute = 0;  ///< sum of absolute values; 0 where there is no float sum
   bool unsure = false;
@@ -53,6 +53,7 @@ class Reductions {
       start_chunk(expr.nodes[i], reduction);
       reduction.ci = first_integer(expr.nodes[i]);
       set_exact(reduction.extreme, op == Op::MinOf ? infinity : -infinity);
+      set_exact(reduction.product, 1);
       all_.push_back(std::move(reduction));
     }
   }
@@ -91,19 +92,20 @@ class Reductions {
   static bool is_extreme(const expr::Node& node) { return node.op == Op::MinOf || node.op == Op::MaxOf; }
 
   static std::int64_t first_integer(const expr::Node& node) {
-    return is_extreme(node) ? end_of_range(node.type, node.op == Op::MinOf) : 0;
+    if (is_extreme(node)) return end_of_range(node.type, node.op == Op::MinOf);
+    return node.op == Op::Prod ? 1 : 0;
   }
 
   static void start_chunk(const expr::Node& node, Reduction<N>& reduction) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    reduction.s.partials.fill(!is_extreme(node) ? 0.0 : node.op == Op::MinOf ? infinity : -infinity);
+    const double infinity = std::numeric_limits<double>::infinity(), empty = node.op == Op::Prod ? 1 : 0;
+    reduction.s.partials.fill(!is_extreme(node) ? empty : node.op == Op::MinOf ? infinity : -infinity);
     reduction.si.partials.fill(first_integer(node));
   }
 
   static double joined(const expr::Node& node, double earlier, double later) {
     if (node.op == Op::MinOf) return later < earlier ? later : earlier;
     if (node.op == Op::MaxOf) return later > earlier ? later : earlier;
-    return apply_rounded(Op::Add, node.type, 0, earlier, later, 0);
+    return apply_rounded(node.op == Op::Prod ? Op::Mul : Op::Add, node.type, 0, earlier, later, 0);
   }
 
   static auto joiner(const expr::Node& node, double) {
@@ -140,6 +142,10 @@ class Reductions {
       s = apply_rounded(Op::Add, node.type, 0, s, apply_rounded(Op::Mul, node.type, 0, a.s[i], b.s[i], 0), 0);
       apply_to(Op::Mul, 0, a.c[i], b.c[i], b.c[i], product_);
       reduction.sum.add(product_);
+    } else if (node.op == Op::Prod) {
+      s = joined(node, s, a.s[i]);
+      apply_to(Op::Mul, 0, reduction.product, a.c[i], a.c[i], product_);
+      std::swap(reduction.product, product_);
     } else {
       s = apply_rounded(Op::Add, node.type, 0, s, a.s[i], 0);
       reduction.sum.add(a.c[i]);
@@ -157,6 +163,10 @@ class Reductions {
     r.s[0] = reduction.s.chunks.result(joiner(node, double{}));
     if (is_extreme(node)) {
       r.c[0] = reduction.extreme;
+      return;
+    }
+    if (node.op == Op::Prod) {
+      r.c[0] = reduction.product;
       return;
     }
     r.c[0] = reduction.sum.value();

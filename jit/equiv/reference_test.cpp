@@ -464,13 +464,14 @@ TEST(Reference, WhatIsAnIntegerByRoundingIsNoExactInteger) {
 }
 
 TEST(Reference, ReductionsFollowTheDocumentedOrder) {
-  const auto e = parsed("(sum(x), dot(x, y), mean(x), minof(x), maxof(y))", Type::f32);
+  const auto e = parsed("(sum(x), dot(x, y), mean(x), minof(x), maxof(y), prod(y))", Type::f32);
   std::mt19937_64 random(5);
   constexpr std::size_t kCount = 2 * 4096 + 1001;  // three chunks
   std::vector<float> x(kCount);
   std::vector<float> y(kCount);
   for (auto* v : {&x, &y})
     for (float& f : *v) f = std::uniform_real_distribution<float>(-1, 1)(random);
+  for (float& f : y) f = f / 20 + (f < 0 ? -1.0F : 1.0F);  // so that their product is near 1 in size
   const auto s = samples_of<float>({x, y});
   auto reference = Reference::make(e, s);
   ASSERT_TRUE(reference.ok()) << reference.error().message;
@@ -479,9 +480,13 @@ TEST(Reference, ReductionsFollowTheDocumentedOrder) {
   };
   const float sum = total([&](std::size_t i) { return x[i]; });
   const float dot = total([&](std::size_t i) { return x[i] * y[i]; });
+  const float product = testing::reduced_in_order([&](std::size_t i) { return y[i]; }, kCount, sizeof(float), 1.0F,
+                                                  [](float a, float b) { return a * b; });
   long double exact_sum = 0;
   long double exact_dot = 0;
+  long double exact_product = 1;
   for (std::size_t i = 0; i < kCount; ++i) {
+    exact_product *= y[i];
     exact_sum += x[i];
     exact_dot += static_cast<long double>(x[i]) * y[i];
   }
@@ -493,6 +498,8 @@ TEST(Reference, ReductionsFollowTheDocumentedOrder) {
   EXPECT_NEAR(static_cast<double>(out[1].correct[0] - exact_dot), 0, 1e-12);
   EXPECT_EQ(out[3].strict[0], *std::min_element(x.begin(), x.end()));
   EXPECT_EQ(out[4].correct[0], *std::max_element(y.begin(), y.end()));
+  EXPECT_EQ(out[5].strict[0], product);
+  EXPECT_NEAR(static_cast<double>(out[5].correct[0] / exact_product), 1, 1e-12);
   // Errors of a sum count on the scale of the sum of absolute values.
   long double absolute = 0;
   for (const float f : x) absolute += std::fabs(f);

@@ -145,7 +145,7 @@ class Differentiator : private Tangents {
                         "it reduces",
                         info(node.op).text.data(), variable.name.c_str());
     }
-    if (node.op == Op::MinOf || node.op == Op::MaxOf) {
+    if (node.op != Op::Dot && !has(node.op, kLinear)) {
       return make_error(ErrorCode::kUnsupported, "%s has no derivative", info(node.op).text.data());
     }
     if (node.op != Op::Dot) return ta.valid() ? b_.op(node.op, ta) : ta;

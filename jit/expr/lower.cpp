@@ -398,6 +398,7 @@ Value Lowering::lower(const Node& n) {
     case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
     case Op::Cast: return cast(n);
     case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
+    case Op::Prod: return b_.reduce(KOp::Prod, at(n.a));
     case Op::MinOf: return b_.reduce(KOp::MinOf, at(n.a));
     case Op::MaxOf: return b_.reduce(KOp::MaxOf, at(n.a));
     case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));

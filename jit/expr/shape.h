@@ -32,6 +32,13 @@ std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlie
 constexpr bool makes_total(Op op) {
   return info(op).signature == Signature::Reduce || info(op).signature == Signature::Reduce2;
 }
+/// Returns the op that joins the elements of the reduction `op`.
+constexpr Op joining_op(Op op) {
+  if (op == Op::MinOf) return Op::Min;
+  if (op == Op::MaxOf) return Op::Max;
+  return op == Op::Prod ? Op::Mul : Op::Add;
+}
+
 /// Returns whether there are reductions. Without one no value is a total and all shapes meet.
 bool has_reductions(const Expr& expr);
 

@@ -164,6 +164,7 @@ NodeId Simplifier::build(const Node& n) {
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Prod:
     case Op::Index:
     case Op::Gather:
     case Op::Strided:

@@ -132,6 +132,14 @@ void reduce(BlockArgs x, F f) {
 // --- ops on vectors ---
 
 template <class T>
+V<T> product(const V<T>& a, const V<T>& b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return lanes<T>([](T p, T q) { return static_cast<T>(UnsignedOf<T>(p) * UnsignedOf<T>(q)); }, a, b);
+}
+
+template <class T>
 V<T> least(const V<T>& a, const V<T>& b) {
   return xsimd::select(a < b, a, b);
 }
@@ -242,7 +250,7 @@ BlockFn float_fn(Op op) {
   return [](const BlockArgs& x) { map3<T>(x, [](const V<T>& a, const V<T>& b, const V<T>& c) { return expression; }); }
   if (op == Op::Add) TRIDENT_MAP2(a + b);
   if (op == Op::Sub) TRIDENT_MAP2(a - b);
-  if (op == Op::Mul) TRIDENT_MAP2(a * b);
+  if (op == Op::Mul) TRIDENT_MAP2(product<T>(a, b));
   if (op == Op::Div) TRIDENT_MAP2(quotient<T>(a, b));
   if (op == Op::Neg) TRIDENT_MAP1(negated<T>(a));
   if (op == Op::Abs) TRIDENT_MAP1(xsimd::bitwise_cast<V<T>>(
@@ -270,7 +278,7 @@ BlockFn int_fn(Op op) {
   constexpr U kWidth = sizeof(T) * 8;
   if (op == Op::Add) TRIDENT_MAP2(a + b);
   if (op == Op::Sub) TRIDENT_MAP2(a - b);
-  if (op == Op::Mul) TRIDENT_MAP2(lanes<T>([](T p, T q) { return static_cast<T>(U(p) * U(q)); }, a, b));
+  if (op == Op::Mul) TRIDENT_MAP2(product<T>(a, b));
   if (op == Op::Neg) TRIDENT_MAP1(V<T>(T{0}) - a);
   if (op == Op::Abs) TRIDENT_MAP1(xsimd::select(a < V<T>(T{0}), V<T>(T{0}) - a, a));
   if (op == Op::Min) TRIDENT_MAP2(least<T>(a, b));
@@ -433,6 +441,8 @@ template <class T>
 BlockFn reduce_fn(Op op) {
   if (op == Op::Sum)
     return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return a + b; }); };
+  if (op == Op::Prod)
+    return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return product<T>(a, b); }); };
   if (op == Op::MinOf)
     return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return least<T>(b, a); }); };
   return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return greatest<T>(b, a); }); };

@@ -76,12 +76,14 @@ std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<
   for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
     const Inst& x = kernel.insts[i];
     if (info(x.op).signature != Signature::Reduce) continue;
-    const Op step = x.op == Op::Sum ? Op::Add : x.op == Op::MinOf ? Op::Min : Op::Max;
-    const double inf = std::numeric_limits<double>::infinity(), start = x.op == Op::MaxOf ? -inf : inf;
+    const bool product = x.op == Op::Prod;
+    const Op step = x.op == Op::Sum ? Op::Add : product ? Op::Mul : x.op == Op::MinOf ? Op::Min : Op::Max;
+    const double inf = std::numeric_limits<double>::infinity(), start = product ? 1 : x.op == Op::MaxOf ? -inf : inf;
     const std::uint64_t greatest = x.type == Type::i32 ? 0x7FFF'FFFFu : 0x7FFF'FFFF'FFFF'FFFFu;
     const std::uint64_t first =
         x.op == Op::Sum     ? 0
         : is_float(x.type)  ? eval_lane(Op::Convert, x.type, Type::f64, std::bit_cast<std::uint64_t>(start), 0, 0)
+        : product           ? 1
         : x.op == Op::MinOf ? greatest
                             : greatest + 1;
     values[i] = testing::reduced_in_order(

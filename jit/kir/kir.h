@@ -15,7 +15,7 @@
 //
 // Reductions have one order, the same on every host: reduction.h defines it. Each joins values by an op, the earlier
 // value as its second operand: so minof and maxof leave NaN out, and of two zeros the earlier one stays. A sum starts
-// from 0.
+// from 0, a product from 1.
 #pragma once
 
 #include <array>

@@ -109,6 +109,7 @@ F float_op(Op op, F a, F b, F c) {
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:
+    case Op::Prod:
     case Op::Index:
     case Op::Gather:
     case Op::Strided: break;
@@ -164,6 +165,7 @@ U int_op(Op op, U a, U b) {
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:
+    case Op::Prod:
     case Op::Index:
     case Op::Gather:
     case Op::Strided: break;

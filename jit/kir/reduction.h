@@ -42,12 +42,19 @@ inline bool is_reduction(const Inst& inst) {
 /// Returns the op that joins an earlier value with a later one: joined = op(later, earlier). Min and max are ops that
 /// yield their second operand where either is NaN and of two zeros: so NaN is left out, and the earlier zero stays.
 constexpr Op joining_op(Op reduction) {
-  return reduction == Op::Sum ? Op::Add : reduction == Op::MinOf ? Op::Min : Op::Max;
+  if (reduction == Op::Sum) return Op::Add;
+  if (reduction == Op::Prod) return Op::Mul;
+  return reduction == Op::MinOf ? Op::Min : Op::Max;
 }
 
-/// Returns the bits of the value that a partial result starts from: 0, or a value that every number replaces.
+constexpr std::uint64_t one_bits(Type type) {
+  return type == Type::f32 ? 0x3F80'0000u : type == Type::f64 ? 0x3FF0'0000'0000'0000u : 1u;
+}
+
+/// Returns the bits of the value that a partial result starts from: 0, 1, or a value that every number replaces.
 inline std::uint64_t start_bits(Op reduction, Type type) {
   if (reduction == Op::Sum) return 0;
+  if (reduction == Op::Prod) return one_bits(type);
   const bool least = reduction == Op::MaxOf;
   switch (type) {
     case Type::f32: return least ? 0xFF80'0000u : 0x7F80'0000u;

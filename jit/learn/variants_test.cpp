@@ -149,8 +149,9 @@ TEST(Programs, HaveAllOpsAndSizesAndTameValues) {
   EXPECT_GT(defined * 100, points * 97);
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::b32})
     EXPECT_TRUE(types.contains(type));
-  const std::set<expr::Op> none = {expr::Op::Diff,  expr::Op::Index, expr::Op::Gather, expr::Op::Strided, expr::Op::Eq,
-                                   expr::Op::MinOf, expr::Op::MaxOf, expr::Op::Mean,   expr::Op::Dot};
+  const std::set<expr::Op> none = {expr::Op::Diff, expr::Op::Index, expr::Op::Gather, expr::Op::Strided,
+                                   expr::Op::Eq,   expr::Op::MinOf, expr::Op::MaxOf,  expr::Op::Mean,
+                                   expr::Op::Dot,  expr::Op::Prod};
   for (std::uint32_t op = 0; op < expr::kOpCount; ++op)
     EXPECT_EQ(ops.contains(static_cast<expr::Op>(op)), !none.contains(static_cast<expr::Op>(op)))
         << expr::kOpInfos[op].text;

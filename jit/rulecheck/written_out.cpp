@@ -20,6 +20,14 @@ using expr::Shape;
 
 constexpr std::size_t kTermsMax = std::numeric_limits<std::uint8_t>::max();
 
+/// Returns the result of the reduction `op` over no elements.
+constexpr double value_of_none(Op op) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (op == Op::MinOf) return kInfinity;
+  if (op == Op::MaxOf) return -kInfinity;
+  return op == Op::Prod ? 1 : 0;
+}
+
 /// A term of the rule: one written term for each element, or one for all.
 struct Lanes {
   Shape shape = Shape::uniform;
@@ -126,15 +134,14 @@ class Writer {
   Result<Lanes> reduction(Op op, const Lanes& a, const Lanes& b) {
     if (a.shape == Shape::total || b.shape == Shape::total)
       return make_error(ErrorCode::kUnsupported, "a reduction of a reduction");
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const Op join = op == Op::MinOf ? Op::Min : op == Op::MaxOf ? Op::Max : Op::Add;
-    const double of_none = op == Op::MinOf ? kInfinity : op == Op::MaxOf ? -kInfinity : 0;
+    if (op == Op::Prod && weight_) return make_error(ErrorCode::kUnsupported, "a product of any number of elements");
+    const Op join = expr::joining_op(op);
     std::vector<std::uint8_t> parts;
     for (std::size_t e = 0; e < elements_; ++e)
       parts.push_back(op == Op::Dot ? node(Op::Mul, a.at(e), b.at(e)) : a.at(e));
     if (weight_ && join == Op::Add) parts[1] = node(Op::Mul, weight(), parts[1]);
     if (parts.size() == kElementsMax) std::swap(parts[1], parts[2]);  // the third meets the first, then the second
-    std::uint8_t made = number(of_none);
+    std::uint8_t made = number(value_of_none(op));
     for (const std::uint8_t part : parts) made = node(join, made, part);
     if (op == Op::Mean && weight_) made = node(Op::Div, made, node(Op::Add, number(1), weight()));
     if (op == Op::Mean && !weight_) made = node(Op::Div, made, number(static_cast<double>(elements_)));

@@ -147,7 +147,7 @@ class SearchCommand(CommandCase):
     # --- calibrate ----------------------------------------------------------------------------------------------------
 
     # From jit/kir/ops.def: types of every op but the leaves, conversions from every type that there is.
-    OP_TYPES = {"f32 f64 i32 i64": "add sub mul neg abs min max lt le eq ne select lookup sum minof maxof",
+    OP_TYPES = {"f32 f64 i32 i64": "add sub mul neg abs min max lt le eq ne select lookup sum minof maxof prod",
                 "f32 f64": "div div.newton sqrt sqrt.newton fma fms fnma fnms rint floor ceil trunc scalef",
                 "i32 i64 b32 b64": "and or xor not andnot", "i32 i64": "shl shr sar",
                 "f32->i32 i32->f32 f64->i64 i64->f64": "bitcast", "f32->i32 f64->i64": "to_int_rint",

@@ -107,6 +107,11 @@ TEST(ExprDerivative, ReductionsByParameters) {
   const Result<expr::Expr> bad = expr::eliminate_derivatives(parsed("diff(sum(x*x), x)"));
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().message.find("with respect to the array 'x'"), std::string::npos);
+  for (const std::string name : {"minof", "maxof", "prod"}) {
+    const Result<expr::Expr> none = expr::eliminate_derivatives(parsed("param a; diff(" + name + "(a*x), a)"));
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().message, name + " has no derivative");
+  }
 }
 
 // Derivatives as computed in the type, where difference quotients say nothing: values worked out by hand. `Big` and

@@ -111,6 +111,7 @@ class Model {
  private:
   static std::uint64_t start_of(const Inst& x) {
     if (x.op == Op::Sum) return 0;
+    if (x.op == Op::Prod) return x.type == Type::f32 ? 0x3F80'0000u : x.type == Type::f64 ? 0x3FF0'0000'0000'0000u : 1u;
     const bool least = x.op == Op::MinOf;
     if (x.type == Type::f32) return least ? 0x7F80'0000u : 0xFF80'0000u;
     if (x.type == Type::f64) return least ? 0x7FF0'0000'0000'0000u : 0xFFF0'0000'0000'0000u;
@@ -120,7 +121,7 @@ class Model {
 
   [[nodiscard]] std::uint64_t reduced(std::size_t i) const {
     const Inst& x = kernel_.insts[i];
-    const Op op = x.op == Op::Sum ? Op::Add : x.op == Op::MinOf ? Op::Min : Op::Max;
+    const Op op = x.op == Op::Sum ? Op::Add : x.op == Op::Prod ? Op::Mul : x.op == Op::MinOf ? Op::Min : Op::Max;
     return testing::reduced_in_order([&](std::size_t e) { return reduced_[i][e]; }, kElements, ir::bytes_of(x.type),
                                      start_of(x),
                                      [&](std::uint64_t earlier, std::uint64_t later) {

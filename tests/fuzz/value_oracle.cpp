@@ -288,9 +288,9 @@ void check_code(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t
 
 bool has_real_meaning(const expr::Expr& expr) {
   using expr::Op;
-  constexpr Op kSteps[] = {Op::Floor, Op::Ceil,  Op::Round, Op::Rint, Op::Trunc,  Op::Fmod,   Op::Copysign, Op::Sign,
-                           Op::Sum,   Op::MinOf, Op::MaxOf, Op::Mean, Op::Dot,    Op::Diff,   Op::Lt,       Op::Le,
-                           Op::Gt,    Op::Ge,    Op::Eq,    Op::Ne,   Op::Gather, Op::Strided};
+  constexpr Op kSteps[] = {Op::Floor, Op::Ceil,  Op::Round, Op::Rint, Op::Trunc,  Op::Fmod,    Op::Copysign, Op::Sign,
+                           Op::Sum,   Op::MinOf, Op::MaxOf, Op::Mean, Op::Dot,    Op::Diff,    Op::Lt,       Op::Le,
+                           Op::Gt,    Op::Ge,    Op::Eq,    Op::Ne,   Op::Gather, Op::Strided, Op::Prod};
   const auto has_none = [&](const expr::Node& n) {
     return !ir::is_float(n.type) || std::find(std::begin(kSteps), std::end(kSteps), n.op) != std::end(kSteps);
   };

@@ -309,8 +309,8 @@ class Maker {
     std::vector<Known> reduced;
     for (std::uint32_t i = 0; i < 1 + random_.below(3); ++i) {
       const Known a = pick(random_type());
-      constexpr Op kOps[] = {Op::Sum, Op::MinOf, Op::MaxOf};
-      reduced.push_back({builder_.reduce(kOps[random_.below(3)], a.value), true});
+      constexpr Op kOps[] = {Op::Sum, Op::MinOf, Op::MaxOf, Op::Prod};
+      reduced.push_back({builder_.reduce(kOps[random_.below(4)], a.value), true});
     }
     // A little epilogue arithmetic with an invariant.
     for (const Known& r : reduced) {

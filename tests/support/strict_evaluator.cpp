@@ -211,6 +211,14 @@ T add(T a, T b) {
     return a + b;
 }
 
+template <class T>
+T multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) * static_cast<std::make_unsigned_t<T>>(b));
+  else
+    return a * b;
+}
+
 std::uint64_t evaluate_reduction(const Node& node, const std::vector<std::uint64_t>& values, std::size_t n) {
   return with_type(node.type, [&](auto t) -> std::uint64_t {
     using T = decltype(t);
@@ -219,6 +227,7 @@ std::uint64_t evaluate_reduction(const Node& node, const std::vector<std::uint64
     const T least = L::has_infinity ? -L::infinity() : L::lowest();
     if (node.op == Op::MinOf) return store(reduce<T>(values, n, greatest, [](T p, T v) { return v < p ? v : p; }));
     if (node.op == Op::MaxOf) return store(reduce<T>(values, n, least, [](T p, T v) { return v > p ? v : p; }));
+    if (node.op == Op::Prod) return store(reduce<T>(values, n, T{1}, [](T p, T v) { return multiply(p, v); }));
     const T sum = reduce<T>(values, n, T{0}, [](T p, T v) { return add(p, v); });
     if constexpr (std::is_floating_point_v<T>) {
       if (node.op == Op::Mean) return store(static_cast<T>(sum / static_cast<T>(n)));

@@ -95,6 +95,10 @@ void CLoop::accumulate(std::size_t index, std::string& loop, std::string& tail) 
   if (n.op == Op::Dot) {
     const std::string u = c_unsigned(n.type);
     update = sum_of(ir::is_int(n.type) ? u + a + " * " + u + nodes_.operand(n.b) : a + " * " + nodes_.operand(n.b));
+  } else if (n.op == Op::Prod) {
+    const std::string u = c_unsigned(n.type);
+    start = "1";
+    update = ir::is_int(n.type) ? name + " = (" + type + ")(" + u + name + " * " + u + a + ")" : name + " *= " + a;
   } else if (n.op == Op::MinOf || n.op == Op::MaxOf) {
     const bool least = n.op == Op::MinOf;
     if (ir::is_int(n.type))

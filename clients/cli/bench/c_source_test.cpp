@@ -120,21 +120,21 @@ TEST(CSource, ReductionsScalarsAndSeveralOutputs) {
   std::vector<expr::Variable> variables(3);
   variables[0].name = "a", variables[1].name = "x", variables[2].name = "y";
   variables[0].kind = expr::VariableKind::scalar;
-  const auto object =
-      compile(parsed("(a * x, sum(x * y) / 2, mean(x), dot(x, y), maxof(y), minof(x))", ir::Type::f64, variables));
+  const auto object = compile(
+      parsed("(a * x, sum(x * y) / 2, mean(x), dot(x, y), maxof(y), minof(x), prod(1 + x))", ir::Type::f64, variables));
   const Points p;
   const double a = 2.5;
   std::uint64_t param = 0;
   std::memcpy(&param, &a, sizeof a);
   std::array<double, kCount> scaled{};
-  std::array<double, 5> totals{};
+  std::array<double, 6> totals{};
   const void* in[] = {p.x.data(), p.y.data()};
-  void* out[] = {scaled.data(), &totals[0], &totals[1], &totals[2], &totals[3], &totals[4]};
+  void* out[] = {scaled.data(), &totals[0], &totals[1], &totals[2], &totals[3], &totals[4], &totals[5]};
   entry_of(object)(nullptr, kCount, in, out, &param);
-  double dot = 0, sum = 0, greatest = -INFINITY, least = INFINITY;
+  double dot = 0, sum = 0, product = 1, greatest = -INFINITY, least = INFINITY;
   for (std::size_t i = 0; i < kCount; ++i) {
     EXPECT_EQ(scaled[i], a * p.x[i]);
-    dot += p.x[i] * p.y[i], sum += p.x[i];
+    dot += p.x[i] * p.y[i], sum += p.x[i], product *= 1 + p.x[i];
     greatest = std::fmax(greatest, p.y[i]), least = std::fmin(least, p.x[i]);
   }
   EXPECT_NEAR(totals[0], dot / 2, 1e-13);
@@ -142,18 +142,24 @@ TEST(CSource, ReductionsScalarsAndSeveralOutputs) {
   EXPECT_NEAR(totals[2], dot, 1e-13);
   EXPECT_EQ(totals[3], greatest);
   EXPECT_EQ(totals[4], least);
+  EXPECT_NEAR(totals[5] / product, 1, 1e-13);
 }
 
 TEST(CSource, IntegersWrapAndShift) {
   std::vector<expr::Variable> variables(2);
   variables[0].name = "a", variables[1].name = "b";
   variables[0].type = variables[1].type = ir::Type::i32;
-  const auto object = compile(parsed("((a * b + a) ^ 2, a << 3, -a, abs(b), min(a, b))", ir::Type::f64, variables));
+  const auto object =
+      compile(parsed("((a * b + a) ^ 2, a << 3, -a, abs(b), min(a, b), prod(a))", ir::Type::f64, variables));
   const std::array<std::int32_t, 4> a = {INT32_MIN, -1, 123456789, INT32_MAX}, b = {INT32_MIN, 7, -5, 2};
   std::array<std::array<std::int32_t, 4>, 5> r{};
+  std::int32_t product = 0;
   const void* in[] = {a.data(), b.data()};
-  void* out[] = {r[0].data(), r[1].data(), r[2].data(), r[3].data(), r[4].data()};
+  void* out[] = {r[0].data(), r[1].data(), r[2].data(), r[3].data(), r[4].data(), &product};
   entry_of(object)(nullptr, 4, in, out, nullptr);
+  std::uint32_t wrapped = 1;
+  for (const std::int32_t x : a) wrapped *= static_cast<std::uint32_t>(x);
+  EXPECT_EQ(static_cast<std::uint32_t>(product), wrapped);
   for (std::size_t i = 0; i < 4; ++i) {
     const std::uint32_t ua = static_cast<std::uint32_t>(a[i]), ub = static_cast<std::uint32_t>(b[i]);
     const std::uint32_t t = ua * ub + ua;

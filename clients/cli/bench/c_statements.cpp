@@ -227,6 +227,7 @@ std::string CStatements::expression(std::size_t index, std::string& before) cons
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Prod:
     case Op::Diff: break;
   }
   CHECK(false);

@@ -30,7 +30,7 @@ from ._promise import EXACT, Promise
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
 _ITERATED_MAX = 31  # operands of one numpy.nditer, beside the result
-_REDUCE_OP = {"sum": "sum", "min": "minof", "max": "maxof"}
+_REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
 _NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
@@ -431,7 +431,7 @@ def _store(out, result, casting):
 
 
 def _reduce_with_numpy(reduction, whole, out):
-    """prod, and reductions over one axis."""
+    """Reductions over one axis."""
     if reduction.axis is not None and reduction.axis >= whole.ndim:
         raise ValueError("axis is out of bounds")
     return np.asarray(_NUMPY_REDUCE[reduction.op](whole, axis=reduction.axis, dtype=whole.dtype, out=out)

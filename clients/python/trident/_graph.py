@@ -18,7 +18,7 @@ FLOATS = (F32, F64)
 INTS = (I32, I64)
 
 
-REDUCTIONS = ("sum", "minof", "maxof", "mean", "dot")
+REDUCTIONS = ("sum", "prod", "minof", "maxof", "mean", "dot")
 
 
 class Node:
@@ -244,10 +244,10 @@ def floor_mod(a, b, common):
 
 
 def reduce(op, a, nan):
-    """sum, minof, maxof over all elements. `nan` says what a NaN does to min and max: "ignore" (numexpr) or "keep"."""
+    """sum, prod, minof, maxof over all elements. `nan` says what a NaN does to min and max: "ignore" (numexpr) or "keep"."""
     if a.kind == BOOL:
         raise TypeError(f"{op} of booleans is not supported")
-    if op == "sum" or a.kind in INTS:
+    if op in ("sum", "prod") or a.kind in INTS:
         return Node(op, a.kind, (a,))
     one, zero = const(1, a.kind), const(0, a.kind)
     number = Node("eq", BOOL, (a, a))

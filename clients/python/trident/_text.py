@@ -22,7 +22,7 @@ _FUNCTIONS = {
     "log2": "log2", "exp2": "exp2", "cbrt": "cbrt", "hypot": "hypot", "trunc": "trunc", "rint": "rint",
 }
 _TWO_ARGUMENTS = ("arctan2", "fmod", "hypot")
-_REDUCTIONS = {"sum": "sum", "min": "minof", "max": "maxof", "prod": None}
+_REDUCTIONS = {"sum": "sum", "min": "minof", "max": "maxof", "prod": "prod"}
 
 _BINARY = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),

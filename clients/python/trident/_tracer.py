@@ -158,6 +158,9 @@ class Tracer(NDArrayOperatorsMixin):
     def sum(self, *args, **kwargs):
         return _sum(self._trace, self, *args, **kwargs)
 
+    def prod(self, *args, **kwargs):
+        return _prod(self._trace, self, *args, **kwargs)
+
     def min(self, *args, **kwargs):
         return _min(self._trace, self, *args, **kwargs)
 
@@ -559,14 +562,20 @@ def _reduce(op, node):
     return node if not node.mask else g.Node(op, node.kind, (node,))
 
 
-@_recorded
-def _sum(trace, a, axis=None, dtype=None, out=None, **kwargs):
-    node = _all_elements(trace, a, axis, dtype, out, kwargs)
-    if dtype is None and node.kind in (g.BOOL, g.I32):
-        node = g.cast(g.cast(node, g.I32), g.I64)
-    if node.kind == g.BOOL:
-        raise TraceError("a sum as bool cannot be recorded; write np.max(x != 0)")
-    return _reduce("sum", node)
+def _joined(op, bool_refusal):
+    @_recorded
+    def build(trace, a, axis=None, dtype=None, out=None, **kwargs):
+        node = _all_elements(trace, a, axis, dtype, out, kwargs)
+        if dtype is None and node.kind in (g.BOOL, g.I32):
+            node = g.cast(g.cast(node, g.I32), g.I64)
+        if node.kind == g.BOOL:
+            raise TraceError(bool_refusal)
+        return _reduce(op, node)
+    return build
+
+
+_sum = _joined("sum", "a sum as bool cannot be recorded; write np.max(x != 0)")
+_prod = _joined("prod", "a product as bool cannot be recorded; write np.min(x != 0)")
 
 
 def _extreme(op):
@@ -612,8 +621,8 @@ def _product(vectors_only):
     return build
 
 
-_UFUNC_REDUCE = {"add": _sum, "minimum": _min, "maximum": _max}
+_UFUNC_REDUCE = {"add": _sum, "multiply": _prod, "minimum": _min, "maximum": _max}
 _FUNCTIONS = {
-    np.where: _where, np.clip: _clip, np.sum: _sum, np.mean: _mean, np.dot: _product(True), np.vdot: _product(False),
-    np.amin: _min, np.amax: _max, np.min: _min, np.max: _max,
+    np.where: _where, np.clip: _clip, np.sum: _sum, np.prod: _prod, np.mean: _mean, np.dot: _product(True),
+    np.vdot: _product(False), np.amin: _min, np.amax: _max, np.min: _min, np.max: _max,
 }

@@ -129,14 +129,16 @@ class Look {
   }
 
   [[nodiscard]] double total(const Node& n) const {
-    double sum = 0, least = std::numeric_limits<double>::infinity(), greatest = -least;
+    double sum = 0, product = 1, least = std::numeric_limits<double>::infinity(), greatest = -least;
     for (std::size_t lane = 0; lane < count_; ++lane) {
       const auto [a, b, c] = operands(n, lane);
       sum += n.op == Op::Dot ? a * b : a;
+      product *= a;
       least = std::fmin(least, a), greatest = std::fmax(greatest, a);
     }
     if (n.op == Op::MinOf) return least;
     if (n.op == Op::MaxOf) return greatest;
+    if (n.op == Op::Prod) return product;
     return n.op == Op::Mean ? sum / static_cast<double>(count_) : sum;
   }
 
