@@ -135,7 +135,7 @@ class KernelEmitter {
     }
   }
 
-  // As on x86-64 (x86_loop.cpp). FPCR is zero in the standard environment and holds no flags.
+  // As on x86-64 (x86_frame.h). FPCR is zero in the standard environment and holds no flags.
   void look_at_environment() {
     a64::Assembler& a = emitter_->assembler();
     other_environment_ = a.newLabel();
@@ -175,7 +175,7 @@ class KernelEmitter {
     }
   }
 
-  // Lowers the stack pointer, touching every page on the way: see make_frame() in x86_loop.cpp.
+  // Lowers the stack pointer, touching every page on the way: see lower_stack() in x86_frame.cpp.
   void make_frame();
 
   void leave() {

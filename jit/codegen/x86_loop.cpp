@@ -30,10 +30,10 @@
 #include "jit/codegen/scheduler.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_emit.h"
+#include "jit/codegen/x86_frame.h"
 #include "jit/codegen/x86_select.h"
 #include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
-#include "runtime/base/float_environment.h"
 #include "runtime/base/limits.h"
 
 namespace trident::codegen {
@@ -44,8 +44,6 @@ namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kLoopAlign = 64;
 constexpr auto kChunkElements = static_cast<std::int32_t>(kir::kChunk);
-constexpr std::int32_t kMxcsrFound = -4;        // from the stack pointer on entry: where the caller's MXCSR is kept
-constexpr int kMxcsrFlagBits = 6;               // below the controls
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
@@ -171,8 +169,8 @@ class KernelEmitter {
   void emit() {
     emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
     enter();
-    if (uses_floats(kernel_)) look_at_environment();
-    make_room();
+    if (uses_floats(kernel_)) frame_.look_at_environment();
+    frame_.make(code_.frame_bytes);
     emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
     emitter_.load_pointers();
     emitter_.block(prologue_.block, prologue_.placed);
@@ -180,8 +178,8 @@ class KernelEmitter {
     emitter_.rare_cases();
     emitter_.block(epilogue_.block, epilogue_.placed);
     if (kernel_.exit.valid()) exit();
-    leave();
-    if (uses_floats(kernel_)) change_environment();
+    frame_.leave();
+    if (uses_floats(kernel_)) frame_.change_environment();
   }
 
   void enter() {
@@ -198,97 +196,6 @@ class KernelEmitter {
   }
 
   void exit();
-
-  // MXCSR belongs to the caller. In a non-standard one the kernel would round, flush or trap differently. A caller with
-  // the standard one pays a store and a branch that is never taken.
-  void look_at_environment() {
-    static_assert(kMxcsrControls >> 16 == 0 && std::countr_zero(kMxcsrControls) == kMxcsrFlagBits);
-    x86::Assembler& a = emitter_.assembler();
-    other_environment_ = a.newLabel();
-    standard_environment_ = a.newLabel();
-    a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
-    a.movzx(x86::eax, x86::word_ptr(x86::rsp, kMxcsrFound));
-    a.shr(x86::eax, kMxcsrFlagBits);
-    a.cmp(x86::eax, kStandardMxcsr >> kMxcsrFlagBits);
-    a.jne(other_environment_);
-    a.bind(standard_environment_);
-  }
-
-  // Calls the rest of the kernel: no other block has to know of the environment.
-  void change_environment() {
-    constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
-    x86::Assembler& a = emitter_.assembler();
-    a.bind(other_environment_);
-    a.sub(x86::rsp, kBytes);
-    unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
-    a.mov(x86::dword_ptr(x86::rsp), kStandardMxcsr);
-    a.vldmxcsr(x86::dword_ptr(x86::rsp));
-    a.call(standard_environment_);
-    a.vldmxcsr(x86::dword_ptr(x86::rsp, kBytes + kMxcsrFound));
-    a.add(x86::rsp, kBytes);
-    unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
-    a.ret();
-  }
-
-  void make_room() {
-    x86::Assembler& a = emitter_.assembler();
-    std::uint32_t below = 8;
-    const auto push = [&](std::uint8_t reg) {
-      a.push(x86::gpq(reg));
-      below += 8;
-      unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below);
-      unwind_.saved(emitter_.offset(), x86_gpr::dwarf(reg), below);
-    };
-    if (code_.frame_bytes != 0) {
-      push(x86_gpr::kFrame);
-      a.mov(x86::rbp, x86::rsp);
-      unwind_.def_cfa(emitter_.offset(), x86_gpr::dwarf(x86_gpr::kFrame), below);
-    }
-    for (const std::uint8_t reg : emitter_.saved_registers()) {
-      a.push(x86::gpq(reg));
-      below += 8;
-      if (code_.frame_bytes == 0) unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below);
-      unwind_.saved(emitter_.offset(), x86_gpr::dwarf(reg), below);
-    }
-    if (code_.frame_bytes != 0) {
-      make_frame(code_.frame_bytes);
-    }
-  }
-
-  // Lowers the stack pointer. Beyond one page it touches every page on the way, so that a stack that is too small
-  // faults on its guard page and not beyond it.
-  void make_frame(std::uint32_t bytes) {
-    x86::Assembler& a = emitter_.assembler();
-    constexpr std::uint32_t kAlign = 64;
-    while (bytes + kAlign > limits::kStackPageBytes) {
-      const std::uint32_t step = std::min(bytes, limits::kStackPageBytes);
-      a.sub(x86::rsp, step);
-      a.or_(x86::dword_ptr(x86::rsp), 0);
-      bytes -= step;
-    }
-    if (bytes != 0) a.sub(x86::rsp, bytes);
-    a.and_(x86::rsp, -std::int32_t{kAlign});
-  }
-
-  void leave() {
-    x86::Assembler& a = emitter_.assembler();
-    const auto saved = emitter_.saved_registers();
-    std::uint32_t below = static_cast<std::uint32_t>(8 * saved.size()) + (code_.frame_bytes != 0 ? 16 : 8);
-    if (code_.frame_bytes != 0) a.lea(x86::rsp, x86::ptr(x86::rbp, -static_cast<std::int32_t>(8 * saved.size())));
-    for (std::size_t i = saved.size(); i-- > 0;) {
-      a.pop(x86::gpq(saved[i]));
-      below -= 8;
-      unwind_.restored(emitter_.offset(), x86_gpr::dwarf(saved[i]));
-      if (code_.frame_bytes == 0) unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below);
-    }
-    if (code_.frame_bytes != 0) {
-      a.pop(x86::rbp);
-      unwind_.restored(emitter_.offset(), x86_gpr::dwarf(x86_gpr::kFrame));
-      unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
-    }
-    a.vzeroupper();
-    a.ret();
-  }
 
   /// Emits `stage` while `step` elements are left, from the index on.
   void loop(const Stage& stage, std::uint32_t step, bool first) {
@@ -394,7 +301,7 @@ class KernelEmitter {
   X86Selector selector_;
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};
-  asmjit::Label standard_environment_, other_environment_;
+  X86Frame frame_{emitter_, unwind_};
   Stage prologue_, start_, main_, parking_, rest_, tail_, chunk_end_, join_, keep_, epilogue_;
   MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;

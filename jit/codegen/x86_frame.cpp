@@ -1,0 +1,100 @@
+#include "jit/codegen/x86_frame.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/base/float_environment.h"
+#include "runtime/base/limits.h"
+
+namespace trident::codegen {
+
+namespace x86 = asmjit::x86;
+
+namespace {
+
+constexpr std::int32_t kMxcsrFound = -4;  // from the stack pointer on entry: where the caller's MXCSR is kept
+constexpr int kMxcsrFlagBits = 6;         // below the controls
+
+}  // namespace
+
+void X86Frame::look_at_environment() {
+  static_assert(kMxcsrControls >> 16 == 0 && std::countr_zero(kMxcsrControls) == kMxcsrFlagBits);
+  x86::Assembler& a = emitter_.assembler();
+  other_environment_ = a.newLabel();
+  standard_environment_ = a.newLabel();
+  a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
+  a.movzx(x86::eax, x86::word_ptr(x86::rsp, kMxcsrFound));
+  a.shr(x86::eax, kMxcsrFlagBits);
+  a.cmp(x86::eax, kStandardMxcsr >> kMxcsrFlagBits);
+  a.jne(other_environment_);
+  a.bind(standard_environment_);
+}
+
+void X86Frame::change_environment() {
+  constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
+  x86::Assembler& a = emitter_.assembler();
+  a.bind(other_environment_);
+  a.sub(x86::rsp, kBytes);
+  unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
+  a.mov(x86::dword_ptr(x86::rsp), kStandardMxcsr);
+  a.vldmxcsr(x86::dword_ptr(x86::rsp));
+  a.call(standard_environment_);
+  a.vldmxcsr(x86::dword_ptr(x86::rsp, kBytes + kMxcsrFound));
+  a.add(x86::rsp, kBytes);
+  unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
+  a.ret();
+}
+
+void X86Frame::push(std::uint8_t reg) {
+  emitter_.assembler().push(x86::gpq(reg));
+  below_ += 8;
+  if (bytes_ == 0 || reg == x86_gpr::kFrame) unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below_);
+  unwind_.saved(emitter_.offset(), x86_gpr::dwarf(reg), below_);
+}
+
+void X86Frame::make(std::uint32_t bytes) {
+  bytes_ = bytes;
+  if (bytes != 0) {
+    push(x86_gpr::kFrame);
+    emitter_.assembler().mov(x86::rbp, x86::rsp);
+    unwind_.def_cfa(emitter_.offset(), x86_gpr::dwarf(x86_gpr::kFrame), below_);
+  }
+  for (const std::uint8_t reg : emitter_.saved_registers()) push(reg);
+  if (bytes != 0) lower_stack(bytes);
+}
+
+/// Lowers the stack pointer. Beyond one page it touches every page on the way, so that a stack that is too small faults
+/// on its guard page and not beyond it.
+void X86Frame::lower_stack(std::uint32_t bytes) {
+  x86::Assembler& a = emitter_.assembler();
+  constexpr std::uint32_t kAlign = 64;
+  while (bytes + kAlign > limits::kStackPageBytes) {
+    const std::uint32_t step = std::min(bytes, limits::kStackPageBytes);
+    a.sub(x86::rsp, step);
+    a.or_(x86::dword_ptr(x86::rsp), 0);
+    bytes -= step;
+  }
+  if (bytes != 0) a.sub(x86::rsp, bytes);
+  a.and_(x86::rsp, -std::int32_t{kAlign});
+}
+
+void X86Frame::leave() {
+  x86::Assembler& a = emitter_.assembler();
+  const auto saved = emitter_.saved_registers();
+  if (bytes_ != 0) a.lea(x86::rsp, x86::ptr(x86::rbp, -static_cast<std::int32_t>(8 * saved.size())));
+  for (std::size_t i = saved.size(); i-- > 0;) {
+    a.pop(x86::gpq(saved[i]));
+    below_ -= 8;
+    unwind_.restored(emitter_.offset(), x86_gpr::dwarf(saved[i]));
+    if (bytes_ == 0) unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below_);
+  }
+  if (bytes_ != 0) {
+    a.pop(x86::rbp);
+    unwind_.restored(emitter_.offset(), x86_gpr::dwarf(x86_gpr::kFrame));
+    unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
+  }
+  a.vzeroupper();
+  a.ret();
+}
+
+}  // namespace trident::codegen
