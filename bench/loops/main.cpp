@@ -147,7 +147,8 @@ void run_size(std::size_t s, const char* only) {
               kSizeNames[s], "loop");
   for (const char* title : kTitles) std::printf(" %9s", title);
   std::printf(" %8s %8s %8s\n", "Unicorn/", "qemu/", "native");
-  std::vector<Geomean> means = {{kUnicorn, kSwapped}, {kQemu, kSwapped}, {kUnicorn, kAlone}, {kAlone, kNative}};
+  std::vector<Geomean> means = {
+      {kUnicorn, kSwapped}, {kQemu, kSwapped}, {kUnicorn, kAlone}, {kAlone, kNative}, {kSwapped, kNative}};
   Worst worst;
   for (std::uint32_t k = 0; k < kernel_count; ++k) {
     if (kernels[k].is_quadratic != 0 && kSizes[s] > 4096) continue;
