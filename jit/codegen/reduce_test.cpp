@@ -59,6 +59,37 @@ TEST(Reduce, EachOpInEachType) {
     }
 }
 
+/// NaN and zeros of either sign, in turns that no row of partial results repeats; and, if asked for, ones of either
+/// sign.
+std::vector<std::uint64_t> special_lanes(Type type, std::uint64_t n, bool ones, testing::Random& random) {
+  const std::uint64_t sign = std::uint64_t{1} << (8 * ir::bytes_of(type) - 1), one = kir::one_bits(type);
+  const std::uint64_t nan = kir::start_bits(kir::Op::MinOf, type) | one >> 1;
+  const std::uint64_t values[] = {nan, 0, sign, one, one | sign};
+  std::vector<std::uint64_t> lanes(n);
+  for (std::uint64_t& lane : lanes) lane = values[random.below(ones ? 5 : 3)];
+  return lanes;
+}
+
+TEST(Reduce, NanIsLeftOutAndTheEarlierOfTwoZerosStays) {
+  testing::Random random(3);
+  for (const Type type : {Type::f32, Type::f64}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", type}};
+    kernel.outputs = {{"least", b.reduce(kir::Op::MinOf, b.input(0)), kir::OutputKind::scalar},
+                      {"greatest", b.reduce(kir::Op::MaxOf, b.input(0)), kir::OutputKind::scalar}};
+    for (const Isa isa : runnable_isas())
+      for (const Variant& variant : kVariants) {
+        auto native = testing::map_native(kernel, isa, variant);
+        ASSERT_TRUE(native.ok()) << native.error().message;
+        for (const std::uint64_t n : kLengths)
+          for (const bool ones : {false, true})
+            ASSERT_EQ(testing::compare_on(kernel, *native, {special_lanes(type, n, ones, random)}, {}, {.n = n}), "")
+                << name_of(isa) << " vectors " << int{variant.vectors} << " n " << n;
+      }
+  }
+}
+
 // More partial results than registers, of both widths, beside arrays that are written.
 TEST(Reduce, SeveralOfBothWidths) {
   const std::vector<kir::Op> ops = reductions();
