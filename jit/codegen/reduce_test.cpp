@@ -90,6 +90,36 @@ TEST(Reduce, NanIsLeftOutAndTheEarlierOfTwoZerosStays) {
   }
 }
 
+/// Returns numbers near 1, whose sums and products show the order in which they are made.
+std::vector<std::uint64_t> plain_lanes(Type type, std::uint64_t n, testing::Random& random) {
+  std::vector<std::uint64_t> lanes(n);
+  for (std::uint64_t& lane : lanes) {
+    const double value = 1 + (static_cast<double>(random.below(2'000'001)) - 1e6) * 1e-8;
+    lane = type == Type::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                             : std::bit_cast<std::uint64_t>(value);
+  }
+  return lanes;
+}
+
+TEST(Reduce, SumsAndProductsOfPlainNumbers) {
+  testing::Random random(4);
+  for (const Type type : {Type::f32, Type::f64}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", type}};
+    kernel.outputs = {{"sum", b.reduce(kir::Op::Sum, b.input(0)), kir::OutputKind::scalar},
+                      {"product", b.reduce(kir::Op::Prod, b.input(0)), kir::OutputKind::scalar}};
+    for (const Isa isa : runnable_isas())
+      for (const Variant& variant : kVariants) {
+        auto native = testing::map_native(kernel, isa, variant);
+        ASSERT_TRUE(native.ok()) << native.error().message;
+        for (const std::uint64_t n : kLengths)
+          ASSERT_EQ(testing::compare_on(kernel, *native, {plain_lanes(type, n, random)}, {}, {.n = n}), "")
+              << name_of(isa) << " vectors " << int{variant.vectors} << " n " << n;
+      }
+  }
+}
+
 // More partial results than registers, of both widths, beside arrays that are written.
 TEST(Reduce, SeveralOfBothWidths) {
   const std::vector<kir::Op> ops = reductions();

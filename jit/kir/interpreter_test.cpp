@@ -374,6 +374,35 @@ TEST(Interpret, FillsArraysWithInvariantsAndReducesNothingToTheStart) {
   EXPECT_EQ(total, 0);
 }
 
+template <class T>
+void expect_order(os::SimdLevel level, std::size_t n) {
+  const std::string type = sizeof(T) == 4 ? "f32" : "f64";
+  const auto kernel = parse("input x " + type + "\n%0 = input " + type + " 0\n%1 = sum " + type + " %0\n%2 = prod " +
+                            type + " %0\noutput scalar s %1\noutput scalar p %2\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  Random random(n + 1);
+  std::vector<T> x(n);
+  for (T& v : x) v = 1 + std::ldexp(static_cast<T>(random.below(1u << 20)), -26) * (random.one_in(2) ? 1 : -1);
+  T sum = 0, product = 0;
+  const void* in[] = {x.data()};
+  void* out[] = {&sum, &product};
+  Plan::prepare(*kernel, level).run(n, in, out, nullptr);
+  const auto element = [&](std::size_t i) { return x[i]; };
+  EXPECT_EQ(sum, testing::reduced_in_order(element, n, sizeof(T), T{0}, [](T a, T b) { return a + b; })) << n;
+  EXPECT_EQ(product, testing::reduced_in_order(element, n, sizeof(T), T{1}, [](T a, T b) { return a * b; })) << n;
+}
+
+// Numbers of like size show where two are exchanged; sums of random bits are mostly infinite.
+TEST(Interpret, SumsAndProductsAreInTheirOrder) {
+  for (const os::SimdLevel level : os::kSimdLevels) {
+    if (!is_available(level)) continue;
+    for (const std::size_t n : {1u, 33u, 67u, 100u, 1000u, 1023u, 4095u, 4096u, 4177u, 8192u, 9000u, 12'345u}) {
+      ASSERT_NO_FATAL_FAILURE(expect_order<float>(level, n));
+      ASSERT_NO_FATAL_FAILURE(expect_order<double>(level, n));
+    }
+  }
+}
+
 /// Adds as NumPy does: by halves down to 128 numbers, and those in eight sums.
 float pairwise_sum(const float* x, std::size_t n) {
   if (n > 128) {
