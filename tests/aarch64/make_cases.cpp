@@ -83,11 +83,31 @@ class Campaign {
     many_arrays();
     expressions();
     for (const Type type : {Type::f32, Type::f64}) corpus(type);
+    for (const Type type : {Type::f32, Type::f64}) sums(type);
   }
   /// Kernels of the corpus that the front end does not lower yet.
   [[nodiscard]] std::size_t skipped() const { return skipped_; }
 
  private:
+  /// Sums and products of numbers near 1 show the order in which they are made; those of random bits are infinite.
+  void sums(Type type) {
+    const std::string name(name_of(type));
+    const auto kernel = kir::parse("input x " + name + "\n%0 = input " + name + " 0\n%1 = sum " + name +
+                                   " %0\n%2 = prod " + name + " %0\noutput scalar s %1\noutput scalar p %2\n");
+    CHECK(kernel.ok());
+    Random random(23);
+    for (const std::size_t n : {37u, 100u, 4177u, 12'345u}) {
+      Lanes lanes(n);
+      for (std::uint64_t& lane : lanes) {
+        const double value = 1 + (static_cast<double>(random.below(2'000'001)) - 1e6) * 1e-8;
+        lane = type == Type::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                 : std::bit_cast<std::uint64_t>(value);
+      }
+      for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 4}})
+        visit("sums of " + name, *kernel, variant, {{lanes}});
+    }
+  }
+
   void every_op(Type type) {
     const kir::Kernel kernel = every_op_kernel(type);
     std::vector<Lanes> corners(3);
