@@ -57,10 +57,12 @@ typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, T
 /* How far a result may be from the correct one, at every point of the declared ranges.
  *   EXACT    the bits of the interpreter: operations in the order of the source, functions good to an ulp, integer
  *            powers multiplied out by squaring; nothing is rewritten
- *   BOUNDED  (k) an error of at most k times the greatest error of evaluating the text operation by operation, each
- *            correctly rounded, plus 2 ulp; errors in ulp of max(|correct|, a millionth of the greatest |correct|)
- *   FAST     as BOUNDED with 16 times plus 64 ulp, as long as all inputs and that evaluation's result are finite; where
- *            one is infinite or NaN the result is anything */
+ *   BOUNDED  (k) an error of at most B plus 2 ulp of the correct value, at each point by itself. B is how far the text
+ *            may be off there when each operation errs by up to k units: half an ulp of |a| + |b| for sums, an ulp for
+ *            functions, half an ulp for others. Where B reaches a step, the value of either side.
+ *            So (x-y)*(x+y) may become x*x - y*y; EXACT keeps the form.
+ *   FAST     as BOUNDED with k = 16 and 64 ulp, as long as all inputs and the text's own result are finite; where one
+ *            is infinite or NaN the result is anything */
 typedef enum trident_policy { TRIDENT_EXACT = 0, TRIDENT_BOUNDED = 1, TRIDENT_FAST = 2 } trident_policy;
 typedef enum trident_syntax {
   TRIDENT_SYNTAX_AUTO = 0,

@@ -6,15 +6,12 @@
 
 #include "jit/equiv/edges.h"
 #include "jit/equiv/evaluator.h"
+#include "jit/equiv/tail.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
 
 namespace trident::equiv {
 namespace {
-
-/// Allowance under Demand::any_set for outputs that depend on reductions. Their errors are bounded (they count on the
-/// scale of the terms), but too few calls are drawn to know the maxima, so half of the policy's allowance is held back.
-constexpr double kPerCallAllowance = 0.5;
 
 /// Call lengths for tails: all below two of the widest vectors, then around the ends of unrolled iterations.
 std::vector<std::uint64_t> tail_lengths() {
@@ -72,25 +69,27 @@ Verdict differing(const Verdict& so_far, Counterexample e) {
 /// errors add up as if by chance: by up to 13 % in the forms of bench/corpus (check_accuracy).
 constexpr double kGrowth = 1.15;
 
-Counterexample too_close(const std::string& output, double ours_ulp, double allowed_ulp) {
+Counterexample too_close(const std::string& output, double share) {
   char why[200];
   std::snprintf(why, sizeof why,
-                "error of %.2f ulp among thousands of points, too close to the policy's limit of %.2f ulp to hold for "
-                "a million points",
-                ours_ulp, allowed_ulp);
+                "error of %.3f of the policy's bound among thousands of points, too close to hold for a million points",
+                share);
   Counterexample e;
   e.why = why + (output.empty() ? std::string() : ", output " + output);
   return e;
 }
 
-Counterexample too_risky(const std::string& output, const Tail& tail) {
+Counterexample beyond_bound(const expr::Expr& source, std::size_t output, const Tail& tail) {
   char why[200];
-  std::snprintf(
-      why, sizeof why,
-      "an estimated %.1f %% of all sets of a million points break the policy (errors up to %.3g ulp, strict: %.3g)",
-      tail.probability * 100, tail.ours_ulp, tail.strict_ulp);
+  std::snprintf(why, sizeof why, "error of %.4g times what the policy allows, at a point near those drawn", tail.share);
   Counterexample e;
-  e.why = why + (output.empty() ? std::string() : ", output " + output);
+  e.why = why;
+  e.output = source.outputs[output].name;
+  e.elements = 1;
+  for (std::size_t v = 0; v < tail.point.size(); ++v) {
+    const expr::Variable& variable = source.variables[v];
+    e.inputs.emplace_back(variable.name, print_lane(variable.type, reinterpret_cast<const std::byte*>(&tail.point[v])));
+  }
   return e;
 }
 
@@ -181,12 +180,9 @@ Result<void> Checker::go_on() const {
 
 namespace {
 
-// Returns whether a set has points around overflow and underflow: each value is judged by itself, as in vast and tiny.
-bool at_overflow(const Samples& samples) {
-  return samples.name == "edges";
-}
+// Returns whether a set has points around overflow and underflow.
 bool at_edges(const Samples& samples) {
-  return at_overflow(samples) || samples.name == "faint";
+  return samples.name == "edges" || samples.name == "faint";
 }
 // Returns whether a set's points are such as random evaluation would not meet.
 bool is_gathered(const Samples& samples) {
@@ -204,7 +200,6 @@ bool Checker::unexplored() const {
 }
 
 Result<void> Checker::compute_references() {
-  strict_ulp_.assign(source_.outputs.size(), 0);
   if (policy_.kind == expr::PolicyKind::exact) {
     for (const Samples& samples : sets_)
       exact_.push_back(interpret_calls(source_, unrewritten_, samples, samples.calls));
@@ -212,36 +207,29 @@ Result<void> Checker::compute_references() {
   }
   for (const Samples& samples : sets_) {
     TRY_VOID(go_on());
-    TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
-    const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
-    TRY_VOID(go_on());
-    // Corners, vast and tiny values often overflow and cancel: their errors say nothing about ordinary points.
-    if (!is_gathered(samples) && !far_out(samples.way))
-      for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
+    TRY(Reference reference, Reference::make(source_, samples, options_.cancelled, allowance_of(policy_).units));
     references_.push_back(std::move(reference));
   }
   return {};
 }
 
-std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, const Standing& standing,
+std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
                                                  Verdict& verdict, std::vector<Errors>& errors) {
   const Samples& samples = sets_[set];
   if (policy_.kind == expr::PolicyKind::exact) {
     verdict.points += samples.n;
     return compare_bits(source_, samples, samples.calls, exact_[set], ours);
   }
-  // Each set of the policy is judged by its own strict errors; corners, which are not drawn, and small values by those
-  // of all sets. Vast and tiny values stand beside a few ordinary ones, where alone an error may show.
-  const bool guard = is_gathered(samples) || samples.way == Way::small;
-  const std::vector<double> none(strict_ulp_.size(), 0);
-  Standing here = standing;
-  here.point_by_point = far_out(samples.way) || at_edges(samples);
-  here.at_edges = at_overflow(samples);
-  auto difference =
-      compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, here);
-  for (const Errors& e : errors)
-    if (!guard && !far_out(samples.way)) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
-  const bool replaces = standing.fallback != nullptr && !at_edges(samples);
+  auto difference = compare_values(source_, samples, references_[set], ours, policy_, errors,
+                                   {.fallback = fallback, .refined_max = options_.refined_max});
+  for (const Errors& e : errors) {
+    verdict.bound_share = std::max(verdict.bound_share, e.share);
+    if (is_gathered(samples) || far_out(samples.way)) continue;
+    verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ulp);
+    const auto all = static_cast<double>(std::max<std::uint64_t>(e.tally.all(), 1));
+    verdict.either_side = std::max(verdict.either_side, static_cast<double>(e.tally.either_side) / all);
+  }
+  const bool replaces = fallback != nullptr && !at_edges(samples);
   if (!difference) difference = count(samples.n, replaces, errors, verdict);
   return difference;
 }
@@ -265,34 +253,29 @@ Result<void> Checker::add_edges() {
   return go_on();
 }
 
-Result<std::optional<Counterexample>> Checker::judge_edges(const kir::Kernel& kernel, const Standing& standing,
-                                                           Verdict& verdict) {
+Result<std::optional<Counterexample>> Checker::judge_edges(const kir::Kernel& kernel, Verdict& verdict) {
   std::optional<Counterexample> difference;
   if (options_.samples.ordinary || sets_[0].exhaustive) return difference;
   const auto sets = sets_of(source_, edges_of(source_, kernel, options_.samples.seed, options_.cancelled));
   for (const Samples& samples : sets) {
     TRY_VOID(go_on());
-    TRY(difference, judge_edges(samples, kernel, standing, verdict));
+    TRY(difference, judge_edges(samples, kernel, verdict));
     if (difference) break;
   }
   return difference;
 }
 
 Result<std::optional<Counterexample>> Checker::judge_edges(const Samples& samples, const kir::Kernel& kernel,
-                                                           const Standing& standing, Verdict& verdict) {
+                                                           Verdict& verdict) {
   const Outputs ours = interpret_calls(source_, kernel, samples, samples.calls);
   const Outputs theirs = interpret_calls(source_, unrewritten_, samples, samples.calls);
   if (policy_.kind == expr::PolicyKind::exact) return compare_bits(source_, samples, samples.calls, theirs, ours);
   if (same_values(source_, ours, theirs)) return std::optional<Counterexample>();
-  TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
-  (void)strict_errors(source_, reference, options_.refined_max);
-  TRY_VOID(go_on());
-  Standing here = standing;
-  here.point_by_point = true;
-  here.at_edges = at_overflow(samples);
-  here.fallback = &theirs;
+  TRY(Reference reference, Reference::make(source_, samples, options_.cancelled, allowance_of(policy_).units));
   std::vector<Errors> errors;
-  auto difference = compare_values(source_, samples, reference, ours, policy_, strict_ulp_, errors, here);
+  auto difference = compare_values(source_, samples, reference, ours, policy_, errors,
+                                   {.fallback = &theirs, .refined_max = options_.refined_max});
+  TRY_VOID(go_on());
   if (!difference) difference = count(samples.n, false, errors, verdict);
   return difference;
 }
@@ -306,7 +289,6 @@ std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, con
   for (std::size_t k = 0; k < errors.size(); ++k) {
     const Tally& tally = errors[k].tally;
     const auto all = static_cast<double>(std::max<std::uint64_t>(tally.all(), 1));
-    verdict.excused += tally.excused;
     decided = std::min(decided, static_cast<double>(tally.decided) / all);
     undecided = std::max(undecided, static_cast<double>(tally.undecided + tally.left_out) / all);
     if (replaces && tally.inconclusive())
@@ -324,11 +306,9 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                                            Verdict& verdict) {
   // A point of such a source is its place in a set as well as the values of variables, but tails vary only the latter.
   if (numbers_elements(source_)) return std::optional<Counterexample>();
-  const bool fast = policy_.kind == expr::PolicyKind::fast;
   for (std::size_t s = 0; s < sets_.size(); ++s) {
-    // Small, vast and tiny sets are not the policy's: judge_set() sees lost digits and overflow.
-    const bool of_policy = sets_[s].way == Way::uniform || sets_[s].way == Way::spread;
-    if (sets_[s].exhaustive || is_gathered(sets_[s]) || !of_policy) continue;
+    const bool ordinary = sets_[s].way == Way::uniform || sets_[s].way == Way::spread || sets_[s].way == Way::small;
+    if (sets_[s].exhaustive || is_gathered(sets_[s]) || !ordinary) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
       const OutputValues& values = references_[s].outputs()[k];
       if (values.per_call || !ir::is_float(values.type)) continue;
@@ -337,19 +317,14 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                          .output = k,
                                          .start = sets_[s],
                                          .way = sets_[s].way,
-                                         .errors = errors[s][k].points,
-                                         .greatest = errors[s][k].greatest,
-                                         .k = fast ? kFastFactor : policy_.k,
-                                         .slack_ulp = fast ? kFastSlackUlp : kBoundedSlackUlp,
+                                         .shares = errors[s][k].shares,
+                                         .policy = policy_,
                                          .seed = options_.samples.seed,
                                          .cancelled = options_.cancelled}));
-      verdict.risk = std::max(verdict.risk, tail.probability);
-      const std::string output = source_.outputs.size() > 1 ? source_.outputs[k].name : "";
-      if (tail.probability > kRiskMax) return std::optional(too_risky(output, tail));
-      const double ours = std::max(errors[s][k].ours_ulp, tail.ours_ulp);
-      const double strict = std::max(errors[s][k].strict_ulp, tail.strict_ulp);
-      const double allowed = fast ? kFastFactor * strict + kFastSlackUlp : policy_.k * strict + kBoundedSlackUlp;
-      if (kGrowth * ours > allowed) return std::optional(too_close(output, ours, allowed));
+      const double share = std::max(errors[s][k].share, tail.share);
+      verdict.bound_share = std::max(verdict.bound_share, share);
+      if (tail.share > 1) return std::optional(beyond_bound(source_, k, tail));
+      if (kGrowth * share > 1) return std::optional(too_close(source_.outputs[k].name, share));
     }
   }
   return std::optional<Counterexample>();
@@ -362,7 +337,6 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
   Verdict& verdict = prepared.meaning;
   verdict.seed = options_.samples.seed;
   verdict.kind = sets_.size() == 1 && sets_[0].exhaustive ? Verdict::Kind::exhaustive : Verdict::Kind::sampled;
-  for (const double strict : strict_ulp_) verdict.strict_error_ulp = std::max(verdict.strict_error_ulp, strict);
   bool same_as_unrewritten = unrewritten != nullptr;
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     TRY_VOID(go_on());
@@ -375,14 +349,12 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
   std::optional<Counterexample> difference;
   for (std::size_t s = 0; s < sets_.size() && !difference; ++s) {
     TRY_VOID(go_on());
-    const Standing standing{.per_call_allowance = any_set ? kPerCallAllowance : 1,
-                            .fallback = unrewritten != nullptr ? &unrewritten->full[s] : nullptr,
-                            .unrewritten = demand == Demand::own_steps};
-    difference = judge_set(s, prepared.full[s], standing, verdict, errors[s]);
+    const Outputs* const fallback = unrewritten != nullptr ? &unrewritten->full[s] : nullptr;
+    difference = judge_set(s, prepared.full[s], fallback, verdict, errors[s]);
     TRY_VOID(go_on());
   }
-  if (!difference && demand != Demand::own_steps) {
-    TRY(difference, judge_edges(kernel, {.per_call_allowance = any_set ? kPerCallAllowance : 1}, verdict));
+  if (!difference) {
+    TRY(difference, judge_edges(kernel, verdict));
   }
   if (!difference && any_set) {
     TRY(difference, judge_tails(kernel, errors, verdict));
@@ -462,8 +434,8 @@ Result<Verdict> Checker::compare_code(const Verdict& meaning, const Execute& exe
     TRY_VOID(go_on());
     std::optional<Counterexample> difference;
     if (executed[i].failure.empty())
-      difference = compare_bits(source_, runs[i].samples, runs[i].calls, questions[i].wanted, executed[i].outputs,
-                                policy_.kind);
+      difference =
+          compare_bits(source_, runs[i].samples, runs[i].calls, questions[i].wanted, executed[i].outputs, policy_.kind);
     else
       difference.emplace().why = executed[i].failure;
     if (difference) return differing(meaning, std::move(*difference));

@@ -19,8 +19,8 @@ namespace trident::equiv {
 
 struct CheckOptions {
   SampleOptions samples;
-  /// MPFR evaluations per set and output that may replace the quick reference (tens of microseconds each). Where more
-  /// would be needed, the other points are left out and not counted as checked.
+  /// MPFR evaluations per set and output, where the quick reference is not sharp enough (tens of microseconds each).
+  /// Where more would be needed, the other points are left out and not counted as checked.
   std::size_t refined_max = 512;
   /// Asked every few dozen points and before each MPFR evaluation; a check cut short ends as Error Cancelled.
   std::function<bool()> cancelled{};
@@ -48,12 +48,9 @@ enum class Effort : std::uint8_t { full, brief };
 
 /// Demands on a kernel's meaning.
 enum class Demand : std::uint8_t {
-  own_steps,  ///< the policy at the points drawn, but for what steps off by an ulp explain: for the unrewritten kernel
-  policy,     ///< the policy at the points drawn
-  any_set,    ///< also at sets of points drawn later, but with probability kRiskMax: for rewritten kernels
+  policy,   ///< the policy at the points drawn
+  any_set,  ///< also at rarer points that are sought from these (tail.h), with a margin: for rewritten kernels
 };
-/// Demand::any_set: the allowed probability that a set of a million points breaks the policy.
-inline constexpr double kRiskMax = 0.001;
 
 class Checker {
  public:
@@ -85,25 +82,22 @@ class Checker {
   [[nodiscard]] const std::vector<Samples>& sets() const { return sets_; }
   /// Returns whether a selection may take a branch that none of the points takes: that branch is untested.
   [[nodiscard]] bool unexplored() const;
-  /// Returns the greatest strict error over all sets, per output.
-  [[nodiscard]] const std::vector<double>& strict_ulp() const { return strict_ulp_; }
 
  private:
   Checker(const expr::Expr& source, const expr::Policy& policy, const CheckOptions& options)
       : source_(source), policy_(policy), options_(options) {}
   Result<void> compute_references();
   [[nodiscard]] Result<void> go_on() const;
-  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Standing& standing,
+  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
                                           Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
                                       Verdict& verdict) const;
   /// Adds the places where the source's own values overflow and underflow to the sets.
   Result<void> add_edges();
   /// Judges `kernel` where its values overflow and underflow, possibly elsewhere than the source's.
-  Result<std::optional<Counterexample>> judge_edges(const kir::Kernel& kernel, const Standing& standing,
-                                                    Verdict& verdict);
+  Result<std::optional<Counterexample>> judge_edges(const kir::Kernel& kernel, Verdict& verdict);
   Result<std::optional<Counterexample>> judge_edges(const Samples& samples, const kir::Kernel& kernel,
-                                                    const Standing& standing, Verdict& verdict);
+                                                    Verdict& verdict);
   Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,
                                                     const std::vector<std::vector<Errors>>& errors, Verdict& verdict);
   /// A run of a candidate with the results of the interpreter.
@@ -121,7 +115,6 @@ class Checker {
   std::vector<Samples> sets_;
   std::vector<Reference> references_;  ///< per set; empty under the exact policy
   std::vector<Outputs> exact_;         ///< per set, under the exact policy
-  std::vector<double> strict_ulp_;
 };
 
 /// Runs the interpreter on `calls`.

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "jit/equiv/evaluator.h"
-#include "jit/equiv/meter.h"
 #include "jit/expr/shape.h"
 
 namespace trident::equiv {
@@ -15,32 +14,6 @@ namespace {
 
 using expr::PolicyKind;
 using expr::Type;
-
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
-
-struct Bound {
-  double k = 2;
-  double slack_ulp = kBoundedSlackUlp;
-};
-Bound bound_of(const expr::Policy& policy) {
-  switch (policy.kind) {
-    case PolicyKind::exact: return {1, 0};
-    case PolicyKind::bounded: return {policy.k, kBoundedSlackUlp};
-    case PolicyKind::fast: return {kFastFactor, kFastSlackUlp};
-  }
-  CHECK(false);
-}
-
-// Rounds the correct value as the type would hold it: overflow becomes infinity.
-double rounded(Type type, long double correct) {
-  return type == Type::f32 ? static_cast<double>(static_cast<float>(correct)) : static_cast<double>(correct);
-}
-
-bool same_class(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (std::isinf(a) || std::isinf(b)) return a == b;
-  return true;
-}
 
 // Place of element `index` of an output (or of call `index` of a per-call one) in the results.
 struct Place {
@@ -107,147 +80,47 @@ bool inputs_finite(const expr::Expr& expr, const Samples& samples, const Call& c
   return true;
 }
 
-// Says what rounding may do to one output: its steps off by an ulp, at random.
-class Luck {
- public:
-  Luck(Reference& reference, std::size_t output) : reference_(reference), output_(output) {}
-
-  // Returns whether such a result satisfies `explain`, in a few tries.
-  template <class Explains>
-  bool explains(std::size_t i, Explains explain) {
-    constexpr int kTries = 64;
-    bool explained = false;
-    for (int attempt = 0; attempt < kTries && !explained; ++attempt)
-      explained = explain(reference_.wobbled(output_, i, random_, true));
-    return explained;
-  }
-
-  // Returns whether steps off by an ulp leave hardly a digit right at one point, and now and then give a result far
-  // beyond the others, as in the tangent of a value that is all rounding error. Then the greatest of a few tries says
-  // little: some point of a set shows the result of one try in thousands. Errors that add up have no such outliers.
-  bool scattered(std::size_t i, double error, const Meter& meter) {
-    constexpr int kTries = 1024, kPointsMax = 64;
-    constexpr double kFarBeyond = 4;      // in 90th percentiles of the errors; a normal distribution reaches 2
-    constexpr double kBeyondTries = 1e6;  // times the tries, at most: a fault may show there, too
-    const double few_digits = reference_.outputs()[output_].type == Type::f32 ? 0x1p16 : 0x1p45;
-    if (++scattered_asked_ > kPointsMax) return false;
-    std::vector<double> errors;
-    for (int attempt = 0; attempt < kTries; ++attempt)
-      if (const double other = reference_.wobbled(output_, i, random_, true); std::isfinite(other))
-        errors.push_back(meter.error_ulp(i, other));
-    if (errors.size() < kTries / 2) return false;
-    std::sort(errors.begin(), errors.end());
-    const double median = errors[errors.size() / 2], most = errors[errors.size() * 9 / 10], greatest = errors.back();
-    return median >= few_digits && greatest >= kFarBeyond * most && error <= kBeyondTries * greatest;
-  }
-
-  // Bounds how far off the strict evaluation may be at one point, with the worst luck. Its steps are off by half an
-  // ulp, the perturbed ones by that and one more.
-  double strict_may_be_off_ulp(std::size_t i, const Meter& meter) {
-    constexpr int kTries = 64, kPointsMax = 64;
-    if (++asked_ > kPointsMax) return 0;  // so many points cannot all be unlucky
-    double greatest = 0;
-    for (int attempt = 0; attempt < kTries; ++attempt)
-      if (const double other = reference_.wobbled(output_, i, random_, false); std::isfinite(other))
-        greatest = std::max(greatest, meter.error_ulp(i, other));
-    return greatest / 3;
-  }
-
- private:
-  Reference& reference_;
-  std::size_t output_;
-  Random random_{1};
-  int asked_ = 0;            ///< points at which strict_may_be_off_ulp() was called
-  int scattered_asked_ = 0;  ///< points at which scattered() was called
-};
-
 // Compares one output over one set.
 class Comparison {
  public:
   Comparison(const expr::Expr& expr, const Samples& samples, Reference& reference, const Outputs& ours,
-             const expr::Policy& policy, std::size_t output, const Standing& standing)
+             const expr::Policy& policy, std::size_t output, const Comparing& comparing)
       : expr_(expr),
         samples_(samples),
         reference_(reference),
         ours_(ours),
         policy_(policy),
-        standing_(standing),
+        comparing_(comparing),
         output_(output),
         places_(places_of(samples, values().per_call)),
         tables_finite_(policy.kind != PolicyKind::fast || tables_finite(expr, samples)),
-        luck_(reference, output) {}
+        judge_(reference, output, comparing.allowance.value_or(allowance_of(policy)), comparing.refined_max) {}
 
-  // Call after integers() or floats().
-  [[nodiscard]] Tally tally() const {
-    Tally t;
-    t.excused = excused_;
+  std::optional<Counterexample> integers(Errors& errors) {
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      const std::uint8_t doubt = values().unsure[i];
       if (outside_of_fast(i)) continue;
-      t.decided += doubt == kDecided ? 1 : 0;
-      t.left_out += doubt == kLeftOut ? 1 : 0;
-      if (doubt == kDecided || doubt == kLeftOut) continue;
-      ++t.undecided;
-      if (!as_fallback(i) && !near_fallback(i)) ++t.open;
-    }
-    return t;
-  }
-
-  std::optional<Counterexample> integers() {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (values().unsure[i] != kDecided || outside_of_fast(i)) continue;
       const std::int64_t got = load_integer(values().type, lane(i));
-      if (got != values().integer[i]) reference_.refine(output_, i);
-      if (got == values().integer[i] || values().unsure[i] != kDecided) continue;
-      auto e = example(i, "integers differ");
-      e.got = std::to_string(got);
-      e.wanted = std::to_string(values().integer[i]);
-      return e;
+      const auto within = [&] { return values().whole[i].lo <= got && got <= values().whole[i].hi; };
+      if (got != values().integer[i]) judge_.refine(i);
+      const bool known = values().unsure[i] == kDecided || values().unsure[i] == kRoundingDecides;
+      if (known && !within()) return wrong_integer(i, got);
+      count(errors.tally, i, !known || !values().whole[i].sure());
     }
     return std::nullopt;
   }
 
-  std::optional<Counterexample> floats(double strict_elsewhere_ulp, Errors& errors) {
-    Meter meter = standing_.at_edges ? Meter(reference_, output_, 0) : Meter(reference_, output_);
-    errors.greatest = meter.greatest();
-    errors.points.assign(places_.size(), {});
-    errors.strict_ulp = standing_.at_edges ? 0 : meter.strict_ulp();
-    const Bound bound = bound_of(policy_);
-    const double k = 1 + (bound.k - 1) * (values().per_call ? standing_.per_call_allowance : 1);
-    allowed_ulp_ = k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
+  std::optional<Counterexample> floats(Errors& errors) {
+    errors.shares.assign(places_.size(), 0);
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (values().unsure[i] != kDecided || outside_of_fast(i)) continue;
+      if (outside_of_fast(i)) continue;
       const double got = load_float(values().type, lane(i));
-      const double strict = values().strict[i];
-      if (std::isfinite(got) && meter.usable(i)) {
-        double error = meter.error_ulp(i, got);
-        if (error > allowed_ulp_ && values().error[i] != 0) {
-          meter.refine(i);
-          if (!meter.usable(i)) continue;
-          error = meter.error_ulp(i, got);
-        }
-        if (error > allowed_ulp_) {
-          const auto as_far = [&](double other) {
-            return std::isfinite(other) && 2 * meter.error_ulp(i, other) >= error;
-          };
-          if (excused(i, as_far) || is_scattered(i, error, meter)) continue;
-          if (standing_.at_edges && std::isfinite(strict) && error <= k * meter.error_ulp(i, strict) + bound.slack_ulp)
-            continue;
-          if (standing_.point_by_point && error <= bound.k * luck_.strict_may_be_off_ulp(i, meter) + bound.slack_ulp)
-            continue;
-        }
-        errors.ours_ulp = std::max(errors.ours_ulp, error);
-        if (error > allowed_ulp_) return too_far(i, got, error);
-        if (std::isfinite(strict)) errors.points[i] = {error, meter.error_ulp(i, strict)};
-        continue;
-      }
-      const auto of_this_class = [&](double other) { return same_class(got, other); };
-      if (!class_agrees(i, got, strict, meter) && !excused(i, of_this_class)) {
-        auto e = example(i, "the class of the value (finite, infinite or NaN) is wrong");
-        e.got = print_lane(values().type, lane(i));
-        e.wanted = print_number(values().type, static_cast<long double>(strict));
-        return e;
-      }
+      Judged judged = judge_.judge(i, got);
+      if (judged.open && loses_a_number(i, got)) judged = Judged::wrong_class();
+      count(errors.tally, i, judged.open);
+      errors.shares[i] = judged.share;
+      errors.share = std::max(errors.share, judged.share);
+      errors.ulp = std::max(errors.ulp, judged.ulp);
+      if (!judged.holds()) return judged.class_wrong ? wrong_class(i) : too_far(i, got, judged);
     }
     return std::nullopt;
   }
@@ -261,31 +134,54 @@ class Comparison {
     CHECK(at < column.size());
     return column.data() + at;
   }
+
+  // Returns whether ours is NaN where what it replaces and the correct value are numbers, and no step or overflow
+  // decides about that. So sqrt(x*x - y*y) does not become sqrt(fma(x, x, -(y*y))), which is NaN where x = y. Functions
+  // of the kernel as written may leave a domain that strict ones do not.
+  [[nodiscard]] bool loses_a_number(std::size_t i, double got) const {
+    const bool decided = values().unsure[i] == kDecided || values().unsure[i] == kRoundingDecides;
+    const int pardon = kEitherSide | kMayOverflow | (comparing_.fallback == nullptr ? kApproximate : 0);
+    if (!std::isnan(got) || !decided || (values().on_the_way[i] & pardon) != 0) return false;
+    return std::isfinite(fallback_of(i)) && std::isfinite(values().correct[i]);
+  }
+
+  void count(Tally& tally, std::size_t i, bool open) const {
+    tally.either_side += (values().on_the_way[i] & kEitherSide) != 0 ? 1 : 0;
+    if (values().unsure[i] == kLeftOut) {
+      ++tally.left_out;
+    } else if (!open) {
+      ++tally.decided;
+    } else {
+      ++tally.undecided;
+      if (!as_fallback(i) && !near_fallback(i)) ++tally.open;
+    }
+  }
+
   // Returns whether ours equals the fallback's value; without a fallback, the strict one (zeros of any sign).
   [[nodiscard]] bool as_fallback(std::size_t i) const {
     const Type type = values().type;
     if (!ir::is_float(type)) {
       // Strict values of integers are not kept: the correct one is the best guess.
-      return load_integer(type, lane(i)) == (standing_.fallback != nullptr
-                                                 ? load_integer(type, lane_of(*standing_.fallback, i))
+      return load_integer(type, lane(i)) == (comparing_.fallback != nullptr
+                                                 ? load_integer(type, lane_of(*comparing_.fallback, i))
                                                  : values().integer[i]);
     }
-    const double got = load_float(type, lane(i));
-    const double due =
-        standing_.fallback != nullptr ? load_float(type, lane_of(*standing_.fallback, i)) : values().strict[i];
+    const double got = load_float(type, lane(i)), due = fallback_of(i);
     return got == due || (std::isnan(got) && std::isnan(due));
   }
-  /// True if ours is as near to the fallback as the policy allows to the correct value, with no step between.
+  /// True if ours is as near to the fallback as it may be to the correct value, with no step between.
   [[nodiscard]] bool near_fallback(std::size_t i) const {
     const Type type = values().type;
     if (!ir::is_float(type)) return false;
-    const double got = load_float(type, lane(i));
-    const double due =
-        standing_.fallback != nullptr ? load_float(type, lane_of(*standing_.fallback, i)) : values().strict[i];
+    const double got = load_float(type, lane(i)), due = fallback_of(i);
     if (!std::isfinite(got) || !std::isfinite(due)) return false;
-    constexpr double kUlpMax = 4096;
-    return std::fabs(static_cast<long double>(got) - due) <=
-           std::min(allowed_ulp_, kUlpMax) * ulp_at(type, std::fabs(due));
+    constexpr long double kUlpMax = 4096;
+    const long double ulp = ulp_at(type, std::fabs(due));
+    return std::fabs(static_cast<long double>(got) - due) <= std::min(judge_.allowed(i), kUlpMax * ulp);
+  }
+  [[nodiscard]] double fallback_of(std::size_t i) const {
+    return comparing_.fallback != nullptr ? load_float(values().type, lane_of(*comparing_.fallback, i))
+                                          : values().strict[i];
   }
   [[nodiscard]] bool outside_of_fast(std::size_t i) const {
     if (policy_.kind != PolicyKind::fast) return false;
@@ -294,55 +190,29 @@ class Comparison {
            !inputs_finite(expr_, samples_, samples_.calls[place.call], !values().per_call, place.element);
   }
 
-  // Returns whether a result that breaks the policy may stand: it equals the fallback, or steps off by an ulp `explain`
-  // it in an unrewritten kernel or at an edge of overflow.
-  template <class Explains>
-  bool excused(std::size_t i, Explains explain) {
-    // So many unlucky points without a fault among them: an expression that leaves no digits right.
-    constexpr std::size_t kEnough = 256;
-    bool explained = standing_.fallback != nullptr ? as_fallback(i) : standing_.unrewritten && excused_ >= kEnough;
-    if (!explained && (standing_.unrewritten || standing_.at_edges)) explained = luck_.explains(i, explain);
-    excused_ += explained ? 1 : 0;
-    return explained;
-  }
-
-  bool is_scattered(std::size_t i, double error, const Meter& meter) {
-    const bool yes = standing_.unrewritten && luck_.scattered(i, error, meter);
-    excused_ += yes ? 1 : 0;
-    return yes;
-  }
-
-  // Handles results where ours or the correct value is not finite.
-  bool class_agrees(std::size_t i, double got, double strict, const Meter& meter) {
-    if (!std::isfinite(strict) && same_class(got, strict)) return true;
-    if (got == strict) return true;  // as far off as the strict evaluation, so allowed
-    if (values().error[i] != 0) reference_.refine(output_, i);
-    if (values().unsure[i] != kDecided) return true;
-    const long double correct = values().correct[i];
-    if (std::isnan(correct)) return std::isnan(got);
-    const double due = rounded(values().type, correct);
-    if (std::isinf(due) && same_class(got, due)) return true;
-    // At the edge of overflow a value within the bound may be on the other side.
-    const long double reach =
-        static_cast<long double>(allowed_ulp_) * ulp_at(values().type, greatest_finite(values().type));
-    if (std::isinf(got))
-      return std::copysign(kInfinity, correct) == got && std::fabs(correct) >= greatest_finite(values().type) - reach;
-    if (!std::isfinite(got)) return false;
-    if (std::isinf(due))
-      return std::signbit(got) == std::signbit(due) && std::fabs(got) >= greatest_finite(values().type) - reach;
-    return meter.error_ulp(i, got) <= allowed_ulp_;
-  }
-
   Counterexample example(std::size_t i, const char* why) const {
     return example_at(expr_, samples_, places_[i], samples_.calls[places_[i].call], output_, why);
   }
-  Counterexample too_far(std::size_t i, double got, double error) const {
+  Counterexample wrong_integer(std::size_t i, std::int64_t got) const {
+    auto e = example(i, "integers differ");
+    e.got = std::to_string(got);
+    e.wanted = std::to_string(values().integer[i]);
+    return e;
+  }
+  Counterexample wrong_class(std::size_t i) const {
+    auto e = example(i, "the class of the value (finite, infinite or NaN) is wrong");
+    e.got = print_lane(values().type, lane(i));
+    e.wanted = print_number(values().type, static_cast<long double>(values().strict[i]));
+    return e;
+  }
+  Counterexample too_far(std::size_t i, double got, const Judged& judged) const {
     char why[160];
-    std::snprintf(why, sizeof why, "error of %.2f ulp where the policy allows %.2f", error, allowed_ulp_);
+    std::snprintf(why, sizeof why, "error of %.4g ulp where the policy allows %.4g", judged.ulp,
+                  judged.ulp / judged.share);
     auto e = example(i, why);
     e.got = print_number(values().type, static_cast<long double>(got));
     e.wanted = print_number(values().type, values().correct[i]);
-    e.error_ulp = error;
+    e.error_ulp = judged.ulp;
     return e;
   }
 
@@ -351,13 +221,11 @@ class Comparison {
   Reference& reference_;
   const Outputs& ours_;
   const expr::Policy& policy_;
-  const Standing& standing_;
+  const Comparing& comparing_;
   std::size_t output_;
   std::vector<Place> places_;
   bool tables_finite_;  ///< computed under fast only
-  double allowed_ulp_ = 0;
-  Luck luck_;
-  std::size_t excused_ = 0;
+  Judge judge_;
 };
 
 bool lanes_agree(Type type, const std::byte* a, const std::byte* b) {
@@ -374,15 +242,13 @@ std::string print_lane(Type type, const std::byte* bytes) {
 
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
-                                             const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors, const Standing& standing) {
+                                             std::vector<Errors>& errors, const Comparing& comparing) {
   errors.assign(expr.outputs.size(), {});
   for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
-    Comparison comparison(expr, samples, reference, ours, policy, k, standing);
+    Comparison comparison(expr, samples, reference, ours, policy, k, comparing);
     const bool is_float = ir::is_float(reference.outputs()[k].type);
-    auto difference = is_float ? comparison.floats(strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
+    auto difference = is_float ? comparison.floats(errors[k]) : comparison.integers(errors[k]);
     if (difference) return difference;
-    errors[k].tally = comparison.tally();
   }
   return std::nullopt;
 }
@@ -400,15 +266,6 @@ Counterexample inconclusive(const std::string& output, const Tally& tally) {
   Counterexample e;
   e.why = why + (output.empty() ? std::string() : ", output " + output);
   return e;
-}
-
-std::vector<double> strict_errors(const expr::Expr& expr, Reference& reference, std::size_t refined_max) {
-  std::vector<double> errors(expr.outputs.size(), 0);
-  for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
-    settle(reference, k, refined_max);
-    if (ir::is_float(reference.outputs()[k].type)) errors[k] = Meter(reference, k).strict_ulp();
-  }
-  return errors;
 }
 
 std::optional<Counterexample> compare_bits(const expr::Expr& expr, const Samples& samples,
@@ -452,14 +309,13 @@ std::string print(const Verdict& verdict) {
     if (verdict.undecided != 0)
       std::snprintf(undecided, sizeof undecided, ", %llu more undecided",
                     static_cast<unsigned long long>(verdict.undecided));
-    if (verdict.excused != 0)
+    if (verdict.either_side != 0)
       std::snprintf(undecided + std::strlen(undecided), sizeof undecided - std::strlen(undecided),
-                    ", %llu of them break the policy only as far as roundings explain",
-                    static_cast<unsigned long long>(verdict.excused));
-    std::snprintf(
-        text, sizeof text, "same at %s%llu points (seed %llu%s), error at most %.2f ulp (strict evaluation: %.2f)",
-        verdict.kind == Verdict::Kind::exhaustive ? "all " : "", static_cast<unsigned long long>(verdict.points),
-        static_cast<unsigned long long>(verdict.seed), undecided, verdict.max_error_ulp, verdict.strict_error_ulp);
+                    ", %.2g %% on either side of a step", 100 * verdict.either_side);
+    std::snprintf(text, sizeof text, "same at %s%llu points (seed %llu%s), errors up to %.2f of the bound (%.3g ulp)",
+                  verdict.kind == Verdict::Kind::exhaustive ? "all " : "",
+                  static_cast<unsigned long long>(verdict.points), static_cast<unsigned long long>(verdict.seed),
+                  undecided, verdict.bound_share, verdict.max_error_ulp);
     return text;
   }
   std::string s = "differs: ";

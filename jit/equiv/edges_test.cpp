@@ -119,7 +119,7 @@ TEST(Edges, LetEachSourceBeItself) {
           const expr::Expr source = parsed(text, type);
           const auto checker = Checker::make(source, {kind, 2}, {.samples = {.points = 2048, .seed = 3}});
           ASSERT_TRUE(checker.ok());
-          const auto prepared = (*checker)->check_meaning(lowered(source), Demand::own_steps);
+          const auto prepared = (*checker)->check_meaning(lowered(source), Demand::policy);
           ASSERT_TRUE(prepared.ok());
           EXPECT_TRUE(prepared->meaning.same()) << text << ": " << print(prepared->meaning);
         }

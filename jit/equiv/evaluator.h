@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "jit/equiv/intervals.h"
 #include "jit/equiv/lanes.h"
 #include "jit/equiv/reductions.h"
 #include "jit/equiv/reference.h"
 #include "jit/equiv/steps.h"
-#include "jit/equiv/wobble.h"
 #include "jit/expr/shape.h"
 
 namespace trident::equiv {
@@ -37,13 +37,16 @@ class Stop {
 template <class N>
 class Evaluator {
  public:
-  /// Asks `stop` every few dozen nodes; values computed after it has stopped mean nothing.
-  Evaluator(const expr::Expr& expr, const Samples& samples, std::size_t block, Stop* stop = nullptr)
+  /// Asks `stop` every few dozen nodes; values computed after it has stopped mean nothing. `k`: the units of the
+  /// running error (running_error.h).
+  Evaluator(const expr::Expr& expr, const Samples& samples, std::size_t block, Stop* stop = nullptr, double k = 1)
       : expr_(expr),
         samples_(samples),
         shapes_(expr::shapes_of(expr)),
         block_(block),
         stop_(stop),
+        k_(static_cast<long double>(k)),
+        reductions_(k_),
         lanes_(expr.nodes.size()) {
     for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
       const std::size_t width = shapes_[i] == expr::Shape::total ? 1 : block;
@@ -77,14 +80,6 @@ class Evaluator {
     run_totals();
   }
 
-  /// Returns how much output `node` changes when each sum of the last call moves by the sum of its absolute values
-  /// (linearly extrapolated): the scale on which errors of its terms count. 0 when no float sum reaches it.
-  long double sensitivity(std::uint32_t node);
-
-  /// From now on moves the strict value of every op that rounds by up to an ulp, at random. With `chains` powers may be
-  /// made of rounded products, as a kernel makes them.
-  void wobble(Random* random, bool chains) { wobble_.start(random, chains); }
-
   /// Returns whether every value in lane 0 is known far better than its type can tell. If a step is undecided
   /// nevertheless, then rounding decides it.
   [[nodiscard]] bool precise() const {
@@ -101,6 +96,8 @@ class Evaluator {
   [[nodiscard]] const Lanes<N>& lanes(expr::NodeId id) const { return lanes_[id.index]; }
 
  private:
+  static bool opens(const Lanes<N>& r, std::size_t i) { return (r.unsure[i] & kOpen) != 0; }
+
   using Op = expr::Op;
   using Type = expr::Type;
 
@@ -122,9 +119,13 @@ class Evaluator {
   }
 
   void evaluate(std::size_t index, std::uint64_t first, std::size_t count);
+  void floats(const expr::Node& node, Lanes<N>& r, std::size_t count);
 
   // Reads an element of a table, or 0. Where rounding decides its number, number and element are unsure.
   void read(const expr::Node& node, Lanes<N>& r, std::uint64_t first, std::size_t count);
+
+  // Sets the running error of an element whose number may be one of several.
+  void reach_elements(const expr::Node& node, const Whole& numbers, std::uint64_t moved, Lanes<N>& r, std::size_t i);
 
   [[nodiscard]] const std::byte* table_element(const expr::Node& read, std::int64_t number) const {
     static constexpr std::byte kZero[8] = {};
@@ -135,21 +136,35 @@ class Evaluator {
 
   void compare(const expr::Node& node, Lanes<N>& r, std::size_t count) {
     const Type type = expr_.nodes[node.a.index].type;
+    const Lanes<N>& a = lanes_[node.a.index];
+    const Lanes<N>& b = lanes_[node.b.index];
     for (std::size_t i = 0; i < count; ++i) {
-      r.unsure[i] = any_unsure(node, lanes_, i);
-      compare_lane(node.op, type, lanes_[node.a.index], lanes_[node.b.index], r, i);
+      r.unsure[i] = 0;
+      compare_lane(node.op, type, a, b, r, i);
+      comparison_error(type, a, b, r, i, opens(r, i));
+      r.unsure[i] |= any_unsure(node, lanes_, i);
     }
   }
 
   void cast(const expr::Node& node, Lanes<N>& r, std::size_t count) {
     const Type from = expr_.nodes[node.a.index].type;
-    for (std::size_t i = 0; i < count; ++i) cast_lane(node.type, from, lanes_[node.a.index], r, i);
+    const Lanes<N>& a = lanes_[node.a.index];
+    for (std::size_t i = 0; i < count; ++i) {
+      r.unsure[i] = 0;
+      cast_lane(node.type, from, a, r, i);
+      cast_error(node.type, from, a, r, i, opens(r, i));
+      r.unsure[i] |= a.unsure[i];
+    }
   }
 
   void select(const expr::Node& node, Lanes<N>& r, std::size_t count) {
     const Lanes<N>& condition = lanes_[node.a.index];
-    for (std::size_t i = 0; i < count; ++i)
-      select_lane(node.type, condition, lanes_[node.b.index], lanes_[node.c.index], r, i);
+    const Lanes<N>& b = lanes_[node.b.index];
+    const Lanes<N>& c = lanes_[node.c.index];
+    for (std::size_t i = 0; i < count; ++i) {
+      select_lane(node.type, condition, b, c, r, i);
+      selection_error(node.type, condition, b, c, r, i);
+    }
   }
 
   void integers(const expr::Node& node, Lanes<N>& r, std::size_t count) {
@@ -158,6 +173,7 @@ class Evaluator {
     for (std::size_t i = 0; i < count; ++i) {
       r.si[i] = apply_integer(node, a.si[i], b.si[i]);
       r.ci[i] = apply_integer(node, a.ci[i], b.ci[i]);
+      r.whole[i] = apply_whole(node, a.whole[i], b.whole[i]);
       r.unsure[i] = any_unsure(node, lanes_, i);
     }
   }
@@ -172,32 +188,11 @@ class Evaluator {
   std::vector<expr::Shape> shapes_;
   std::size_t block_;
   Stop* stop_;
-  std::vector<Lanes<N>> lanes_;
+  long double k_;
   Reductions<N> reductions_;
+  std::vector<Lanes<N>> lanes_;
   Call call_;  ///< being evaluated
-  Wobble wobble_;
 };
-
-template <class N>
-long double Evaluator<N>::sensitivity(std::uint32_t node) {
-  constexpr int kStepBits = 16;
-  if (!ir::is_float(expr_.nodes[node].type)) return 0;
-  const long double base = approximate(lanes_[node].c[0]);
-  long double total = 0;
-  for (const auto& reduction : reductions_.all()) {
-    if (reduction.absolute == 0 || !std::isfinite(reduction.absolute)) continue;
-    Lanes<N>& lanes = lanes_[reduction.node];
-    const N kept = lanes.c[0];
-    const long double moved = approximate(kept) + std::ldexp(reduction.absolute, -kStepBits);
-    set_exact(lanes.c[0], static_cast<double>(moved));
-    run_totals();
-    const long double change = std::fabs(approximate(lanes_[node].c[0]) - base);
-    if (std::isfinite(change)) total = std::max(total, std::ldexp(change, kStepBits));
-    lanes.c[0] = kept;
-  }
-  run_totals();
-  return total;
-}
 
 template <class N>
 void Evaluator<N>::evaluate(std::size_t index, std::uint64_t first, std::size_t count) {
@@ -218,7 +213,10 @@ void Evaluator<N>::evaluate(std::size_t index, std::uint64_t first, std::size_t 
   if (signature == expr::Signature::Convert) return cast(node, r, count);
   if (is_reduction(node.op)) return;  // set by finish()
   if (node.op == Op::Index) {
-    for (std::size_t i = 0; i < count; ++i) r.si[i] = r.ci[i] = static_cast<std::int64_t>(first + i - call_.first);
+    for (std::size_t i = 0; i < count; ++i) {
+      r.si[i] = r.ci[i] = static_cast<std::int64_t>(first + i - call_.first);
+      r.whole[i] = {r.ci[i], r.ci[i]};
+    }
     std::fill_n(r.unsure.begin(), count, std::uint8_t{0});
     return;
   }
@@ -227,21 +225,26 @@ void Evaluator<N>::evaluate(std::size_t index, std::uint64_t first, std::size_t 
     integers(node, r, count);
     return;
   }
+  floats(node, r, count);
+}
+
+template <class N>
+void Evaluator<N>::floats(const expr::Node& node, Lanes<N>& r, std::size_t count) {
   const auto exponent = static_cast<std::int64_t>(node.imm);
   const Lanes<N>& a = lanes_[node.a.index];
   const Lanes<N>& b = node.b.valid() ? lanes_[node.b.index] : a;
   const Lanes<N>& c = node.c.valid() ? lanes_[node.c.index] : a;
   for (std::size_t i = 0; i < count; ++i) {
     r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
-    if (wobble_.started())
-      r.s[i] = wobble_.moved(node, static_cast<std::uint32_t>(index), {a.s[i], b.s[i], c.s[i]}, r.s[i]);
-    r.unsure[i] = any_unsure(node, lanes_, i);
+    r.unsure[i] = 0;
     if (expr::is_step(node.op)) {
       step_lane(node, a, b, r, i);
-      continue;
+    } else {
+      apply_to(node.op, exponent, a.c[i], b.c[i], c.c[i], r.c[i]);
+      if (near_edge(node, a, b, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] |= kOpen;
     }
-    apply_to(node.op, exponent, a.c[i], b.c[i], c.c[i], r.c[i]);
-    if (near_edge(node, a, b, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] |= kOpen;
+    float_error(node, a, b, c, r, i, opens(r, i), k_);
+    r.unsure[i] |= any_unsure(node, lanes_, i);
   }
 }
 
@@ -263,6 +266,29 @@ void Evaluator<N>::read(const expr::Node& node, Lanes<N>& r, std::uint64_t first
         r.ci[i] = load_integer(node.type, correct);
     }
     r.unsure[i] = numbers.unsure[i];
+    reach_elements(node, numbers.whole[i], moved, r, i);
+  }
+}
+
+template <class N>
+void Evaluator<N>::reach_elements(const expr::Node& node, const Whole& numbers, std::uint64_t moved, Lanes<N>& r,
+                                  std::size_t i) {
+  constexpr std::uint64_t kElementsMax = 64;
+  const auto more = static_cast<std::uint64_t>(numbers.hi) - static_cast<std::uint64_t>(numbers.lo);
+  const bool is_float = ir::is_float(node.type);
+  const long double unknown = std::numeric_limits<long double>::infinity();
+  if (is_float) r.d[i] = more < kElementsMax ? 0 : unknown;
+  if (!is_float) r.whole[i] = more < kElementsMax ? Whole{r.ci[i], r.ci[i]} : any_of(node.type);
+  for (std::uint64_t at = 0; more != 0 && more < kElementsMax && at <= more; ++at) {
+    const auto number = static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.lo) + at + moved);
+    const std::byte* const element = table_element(node, number);
+    if (!is_float) {
+      const std::int64_t value = load_integer(node.type, element);
+      r.whole[i] = hull(r.whole[i], {value, value});
+      continue;
+    }
+    const long double apart = std::fabs(load_float(node.type, element) - approximate(r.c[i]));
+    r.d[i] = apart >= 0 ? std::max(r.d[i], apart) : unknown;
   }
 }
 

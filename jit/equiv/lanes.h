@@ -9,6 +9,7 @@
 #include "jit/equiv/integers.h"
 #include "jit/equiv/numbers.h"
 #include "jit/equiv/rounded.h"
+#include "jit/equiv/running_error.h"
 #include "jit/expr/expr.h"
 
 namespace trident::equiv {
@@ -16,22 +17,34 @@ namespace trident::equiv {
 /// Bits of `unsure`.
 inline constexpr std::uint8_t kOpen = 1;              ///< rounding decides a step on the way
 inline constexpr std::uint8_t kMayBeNextInteger = 2;  ///< by one unit, no more than a rounding
+inline constexpr std::uint8_t kEitherSide = 4;        ///< the running error reaches a step on the way
+inline constexpr std::uint8_t kOverflows = 8;         ///< a value on the way is beyond its type
+inline constexpr std::uint8_t kMayOverflow = 16;      ///< the running error decides whether one is
+inline constexpr std::uint8_t kApproximate = 32;      ///< a function on the way, which kernels do not round correctly
+inline constexpr std::uint8_t kMayBeNan = 64;         ///< the running error decides whether it is a number
+/// The bits that a judge asks for.
+inline constexpr std::uint8_t kOnTheWay = kEitherSide | kOverflows | kMayOverflow | kApproximate | kMayBeNan;
 
 /// The values of one node at the points of a block. Floats use s and c; integers and bools si and ci (bools 0 or -1).
+/// With running errors floats have d, and integers and bools the interval `whole`.
 template <class N>
 struct Lanes {
   std::vector<double> s;
   std::vector<N> c;
+  std::vector<long double> d;
   std::vector<std::int64_t> si, ci;
+  std::vector<Whole> whole;
   std::vector<std::uint8_t> unsure;
 
   void resize(expr::Type type, std::size_t width) {
     if (ir::is_float(type)) {
       s.resize(width);
       c.resize(width);
+      d.resize(width);
     } else {
       si.resize(width);
       ci.resize(width);
+      whole.resize(width);
     }
     unsure.resize(width);
   }
@@ -44,8 +57,10 @@ void load_lane(expr::Type type, const std::byte* bytes, Lanes<N>& r, std::size_t
   if (ir::is_float(type)) {
     r.s[i] = load_float(type, bytes);
     set_exact(r.c[i], r.s[i]);
+    r.d[i] = 0;
   } else {
     r.si[i] = r.ci[i] = load_integer(type, bytes);
+    r.whole[i] = {r.ci[i], r.ci[i]};
   }
 }
 

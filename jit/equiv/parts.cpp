@@ -273,7 +273,7 @@ Result<Verdict> Parts::check(std::uint32_t n, std::uint32_t m, const Cuts& cuts,
   options.refined_max = kPartRefinedMax;
   TRY(const auto checker, Checker::make(sides[0], how_.policy, options));
   TRY(const kir::Kernel plain, expr::lower(sides[0], {.policy = how_.policy, .simplify = false}));
-  TRY(const Checker::Prepared unrewritten, checker->check_meaning(plain, Demand::own_steps));
+  TRY(const Checker::Prepared unrewritten, checker->check_meaning(plain, Demand::policy));
   TRY(const kir::Kernel kernel, expr::lower(sides[1], how_));
   TRY(Checker::Prepared prepared, checker->check_meaning(kernel, demand, &unrewritten));
   if (!prepared.meaning.same()) explain(pair, *prepared.meaning.counterexample);

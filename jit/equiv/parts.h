@@ -10,8 +10,11 @@
 // equal at drawn points and the check of that part alone calls them the same. A value that is equal but less careful
 // does not become a variable: it stays in the part above it, where it may not matter.
 //
-// Parts that each keep the policy may break it together, near a pole above them. For outputs of elements the check of
-// the whole form sees that (tail.h); for outputs that depend on a reduction, and for operands of one, this check does.
+// The parts' running errors add up to the whole's, since the source carries an error that a part may have in the same
+// way (running_error.h). The policy's 2 ulp do not: every part may take them at its end, the whole once. So parts that
+// each keep the policy may break it together. For outputs of elements the check of the whole form at drawn points and
+// beyond (tail.h) sees that, however large the form is; for outputs that depend on a reduction, and for operands of
+// one, this check does.
 //
 // This asks more than the policy: a guard that keeps a careless part from ever being computed does not excuse it.
 #pragma once

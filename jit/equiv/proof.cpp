@@ -6,7 +6,6 @@
 #include <queue>
 #include <set>
 
-#include "jit/equiv/meter.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
 
@@ -26,6 +25,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kPowerMax = 64;
 /// Factor for the rounding of the proof's own thousands of operations in double.
 constexpr double kOwnRounding = 1 + 0x1p-30;
+/// Values far below the greatest are measured on this share of it: near its zeros a value has few digits right.
+constexpr double kFloorShare = 1e-6;
 
 constexpr std::pair<Op, Function> kFunctions[] = {
 #define X(Name, text, arity, special) {Op::Name, Function::Name},
@@ -98,8 +99,8 @@ class Narrowings {
   bool same_ = false;
 };
 
-/// Returns whether the value jumps, so that no derivative bounds the change. atan2 jumps by 2 pi where its first operand
-/// changes sign and its second is negative.
+/// Returns whether the value jumps, so that no derivative bounds the change. atan2 jumps by 2 pi where its first
+/// operand changes sign and its second is negative.
 bool jumps(Op op) {
   return expr::is_step(op) || op == Op::Atan2;
 }
@@ -318,7 +319,7 @@ class Proof {
   static constexpr int kWidenings = 6;
 
   [[nodiscard]] double ulps(const Box& box, double greatest) const {
-    const double size = std::max(box.least, static_cast<double>(kFloorShare) * greatest);
+    const double size = std::max(box.least, kFloorShare * greatest);
     return box.absolute == 0 ? 0 : box.absolute / ulp_of(type_, size);
   }
 

@@ -34,7 +34,7 @@ struct ErrorBound {
   bool proven = false;
   std::string why;      ///< not proven: the reason, with a remedy
   double absolute = 0;  ///< |computed - correct| is at most this
-  /// The bound in the policy's unit: ulp of max(|correct|, 1e-6 times the greatest |correct|) (compare.h).
+  /// The bound in ulp of max(|correct|, 1e-6 times the greatest |correct|).
   double ulp = 0;
   std::size_t boxes = 0;
 };

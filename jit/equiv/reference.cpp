@@ -29,13 +29,16 @@ class Collector {
       const auto& lanes = evaluator.lanes(expr_.outputs[k].node);
       for (std::size_t i = 0; i < count; ++i) {
         out.unsure.push_back(lanes.unsure[i] & kOpen);
+        out.on_the_way.push_back(lanes.unsure[i] & kOnTheWay);
         if (!ir::is_float(out.type)) {
           out.integer.push_back(lanes.ci[i]);
+          out.whole.push_back(lanes.whole[i]);
           continue;
         }
         out.strict.push_back(lanes.s[i]);
         out.correct.push_back(approximate(lanes.c[i]));
         out.error.push_back(error_of(lanes.c[i]));
+        out.bound.push_back(lanes.d[i] >= 0 ? lanes.d[i] : std::numeric_limits<long double>::infinity());
       }
     }
   }
@@ -46,35 +49,24 @@ class Collector {
 };
 
 template <class N>
-void evaluate_all(const expr::Expr& expr, const Samples& samples, std::vector<OutputValues>& outputs, Stop& stop) {
-  Evaluator<N> evaluator(expr, samples, kBlock, &stop);
+void evaluate_all(const expr::Expr& expr, const Samples& samples, std::vector<OutputValues>& outputs, Stop& stop,
+                  double k) {
+  Evaluator<N> evaluator(expr, samples, kBlock, &stop, k);
   Collector<N> collector(expr, outputs);
   for (const Call& call : samples.calls) {
     evaluator.run_call(call, [&](std::uint64_t, std::size_t count) { collector.take(evaluator, false, count); });
     if (stop.stopped()) return;
     collector.take(evaluator, true, 1);
-    for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (outputs[k].per_call && ir::is_float(outputs[k].type))
-        outputs[k].magnitude.push_back(evaluator.sensitivity(expr.outputs[k].node.index));
   }
 }
-
-}  // namespace
-
-long double ulp_at(Type type, long double magnitude) {
-  const int bits = type == Type::f32 ? 24 : 53;
-  const int least = type == Type::f32 ? -126 : -1022;
-  if (magnitude == 0 || !std::isfinite(magnitude)) return std::ldexp(1.0L, least - bits + 1);
-  return std::ldexp(1.0L, std::max(std::ilogb(magnitude), least) - bits + 1);
-}
-
-namespace {
 
 // One point at one precision: the answer.
 struct Answer {
   std::uint8_t unsure = 0;
   std::int64_t integer = 0;
-  long double value = 0, error = 0;
+  long double value = 0, error = 0, bound = 0;
+  Whole whole;
+  std::uint8_t on_the_way = 0;
   bool precise = true;  ///< no operand was too imprecise for the decisions on the way
 };
 
@@ -82,8 +74,8 @@ template <mpfr_prec_t kBits>
 class Precision {
  public:
   Answer answer(const expr::Expr& expr, const Samples& samples, const OutputValues& out, std::size_t output,
-                std::size_t index, Stop& stop) {
-    if (!evaluator_) evaluator_ = std::make_unique<Evaluator<WideBig<kBits>>>(expr, samples, std::size_t{1}, &stop);
+                std::size_t index, Stop& stop, double k) {
+    if (!evaluator_) evaluator_ = std::make_unique<Evaluator<WideBig<kBits>>>(expr, samples, std::size_t{1}, &stop, k);
     if (out.per_call) {
       evaluator_->run_call(samples.calls[index], [](std::uint64_t, std::size_t) {});
     } else {
@@ -92,13 +84,16 @@ class Precision {
     const auto& lanes = evaluator_->lanes(expr.outputs[output].node);
     Answer a;
     a.unsure = lanes.unsure[0] & kOpen;
+    a.on_the_way = lanes.unsure[0] & kOnTheWay;
     if (a.unsure != 0) a.precise = evaluator_->precise();
     if (!ir::is_float(out.type)) {
       a.integer = lanes.ci[0];
+      a.whole = lanes.whole[0];
       return a;
     }
     a.value = approximate(lanes.c[0]);
     a.error = error_of(lanes.c[0]);
+    a.bound = lanes.d[0] >= 0 ? lanes.d[0] : std::numeric_limits<long double>::infinity();
     return a;
   }
 
@@ -112,16 +107,16 @@ class Precision {
 struct Reference::Slow {
   static constexpr std::size_t kLevels = 3;
   static constexpr std::size_t kCost[kLevels] = {1, 4, 32};
+  double k = 1;
   Precision<kBigBits> first;
   Precision<800> second;
   Precision<3200> third;  // holds every sum and difference of two doubles
-  std::unique_ptr<Evaluator<Tracked<double>>> wobbling;
 
   Answer answer(std::size_t level, const expr::Expr& expr, const Samples& samples, const OutputValues& out,
                 std::size_t output, std::size_t index, Stop& stop) {
-    if (level == 0) return first.answer(expr, samples, out, output, index, stop);
-    if (level == 1) return second.answer(expr, samples, out, output, index, stop);
-    return third.answer(expr, samples, out, output, index, stop);
+    if (level == 0) return first.answer(expr, samples, out, output, index, stop, k);
+    if (level == 1) return second.answer(expr, samples, out, output, index, stop, k);
+    return third.answer(expr, samples, out, output, index, stop, k);
   }
 };
 
@@ -139,7 +134,8 @@ bool Reference::stopped() const {
   return stop_->stopped();
 }
 
-Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled) {
+Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled,
+                                  double k) {
   for (const auto& node : expr.nodes)
     if (node.op == Op::Diff)
       return make_error(ErrorCode::kUnsupported, "the reference does not evaluate derivatives; eliminate them first");
@@ -157,29 +153,17 @@ Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples
   }
   Stop& stop = *reference.stop_;
   if (wide) {
-    evaluate_all<Tracked<long double>>(expr, samples, reference.outputs_, stop);
+    evaluate_all<Tracked<long double>>(expr, samples, reference.outputs_, stop, k);
   } else {
-    evaluate_all<Tracked<double>>(expr, samples, reference.outputs_, stop);
+    evaluate_all<Tracked<double>>(expr, samples, reference.outputs_, stop, k);
   }
   if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
   reference.slow_ = std::make_unique<Slow>();
+  reference.slow_->k = k;
   return reference;
 }
 
-double Reference::wobbled(std::size_t output, std::size_t index, Random& random, bool chains) {
-  auto& evaluator = slow_->wobbling;
-  if (!evaluator)
-    evaluator = std::make_unique<Evaluator<Tracked<double>>>(*expr_, *samples_, std::size_t{1}, stop_.get());
-  evaluator->wobble(&random, chains);
-  if (outputs_[output].per_call) {
-    evaluator->run_call(samples_->calls[index], [](std::uint64_t, std::size_t) {});
-  } else {
-    evaluator->run_elements(index, 1);
-  }
-  return evaluator->lanes(expr_->outputs[output].node).s[0];
-}
-
-void Reference::refine(std::size_t output, std::size_t index, long double scale) {
+void Reference::refine(std::size_t output, std::size_t index, long double tolerance) {
   constexpr long double kKnownUlp = 0.01L;
   OutputValues& out = outputs_[output];
   for (std::size_t level = 0; level < Slow::kLevels; ++level) {
@@ -188,14 +172,16 @@ void Reference::refine(std::size_t output, std::size_t index, long double scale)
     const Answer a = slow_->answer(level, *expr_, *samples_, out, output, index, *stop_);
     if (stopped()) return;
     out.unsure[index] = a.unsure != 0 ? kRoundingDecides : kDecided;
+    out.on_the_way[index] = a.on_the_way;
     if (!ir::is_float(out.type)) {
       out.integer[index] = a.integer;
+      out.whole[index] = a.whole;
       if (a.unsure == 0) return;
     } else {
       out.correct[index] = a.value;
+      out.bound[index] = a.bound;
       out.error[index] = 0;
-      const long double magnitude = std::isfinite(a.value) ? std::max(std::fabs(a.value), scale) : scale;
-      if (a.error <= kKnownUlp * ulp_at(out.type, magnitude)) {
+      if (a.error <= kKnownUlp * std::max(ulp_at(out.type, std::isfinite(a.value) ? a.value : 0), tolerance)) {
         if (a.unsure == 0) return;
       } else if (a.unsure == 0) {
         out.unsure[index] = kBeyondPrecision;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "jit/equiv/running_error.h"
 #include "jit/equiv/samples.h"
 #include "jit/expr/expr.h"
 #include "runtime/base/result.h"
@@ -38,10 +39,11 @@ struct OutputValues {
   std::vector<double> strict;
   std::vector<long double> correct;
   std::vector<long double> error;  ///< bound of |correct - true value|; not finite: unknown, ask refine()
-  std::vector<long double>
-      magnitude;  ///< per_call only: how much the output changes per relative change of sums of |x|
+  std::vector<long double> bound;  ///< the running error around `correct`, of k units (running_error.h)
   std::vector<std::int64_t> integer;
-  std::vector<std::uint8_t> unsure;  ///< a Doubt each
+  std::vector<Whole> whole;              ///< with running errors
+  std::vector<std::uint8_t> unsure;      ///< a Doubt each
+  std::vector<std::uint8_t> on_the_way;  ///< the bits of kOnTheWay (lanes.h)
 };
 
 class Stop;
@@ -50,18 +52,16 @@ class Reference {
  public:
   /// Makes the reference. Unsupported for an expression with Diff nodes. `expr` has passed expr::check(); it and
   /// `samples` must outlive the reference. Asks `cancelled` every few dozen operations; once it is true, make() ends as
-  /// Error Cancelled, and refine() does nothing any more.
-  static Result<Reference> make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled = {});
+  /// Error Cancelled, and refine() does nothing any more. `k`: the units of the running error.
+  static Result<Reference> make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled = {},
+                                double k = 1);
 
   [[nodiscard]] const std::vector<OutputValues>& outputs() const { return outputs_; }
-  /// Replaces the quick value of one output at one index by MPFR's, known to a hundredth of an ulp of
-  /// max(|value|, scale) or else given up as kBeyondPrecision.
-  void refine(std::size_t output, std::size_t index, long double scale = 0);
+  /// Replaces the quick value of one output at one index by MPFR's, known to a hundredth of an ulp or of `tolerance`,
+  /// or else given up as kBeyondPrecision.
+  void refine(std::size_t output, std::size_t index, long double tolerance = 0);
   /// Marks one output at one index: its correct value is not looked for.
   void leave_out(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = kLeftOut; }
-  /// Evaluates a float output at one index strictly, but with every step off by up to an ulp, at random, as good
-  /// functions may be; with `chains` powers may be products.
-  double wobbled(std::size_t output, std::size_t index, Random& random, bool chains);
   /// Returns the number of MPFR evaluations so far; those at higher precision count for more.
   [[nodiscard]] std::size_t refined() const { return refined_; }
   /// Returns whether `cancelled` was true: later results mean nothing.
@@ -81,8 +81,5 @@ class Reference {
   struct Slow;
   std::unique_ptr<Slow> slow_;
 };
-
-/// Returns 2^(exponent of `magnitude` in `type`): the distance of neighbours there; that of denormals near zero.
-long double ulp_at(expr::Type type, long double magnitude);
 
 }  // namespace trident::equiv

@@ -170,7 +170,6 @@ void cast_to_integer(expr::Type to, expr::Type from, const Lanes<N>& a, Lanes<N>
 /// Converts a lane of type `from` to type `to`.
 template <class N>
 void cast_lane(expr::Type to, expr::Type from, const Lanes<N>& a, Lanes<N>& r, std::size_t i) {
-  r.unsure[i] = a.unsure[i];
   if (ir::is_float(from) && ir::is_float(to)) {
     if (to == expr::Type::f32 && from == expr::Type::f64) {
       narrow_lane(a, r, i);

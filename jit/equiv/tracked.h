@@ -140,7 +140,9 @@ T propagate(expr::RealOp op, std::int64_t exponent, const Tracked<T>& a, const T
     case Op::Div: return y > 4 * b.e ? T(1.34) * (a.e + std::fabs(v) * b.e) / y : kInfinite<T>;
     case Op::Recip: return far ? T(1.34) * std::fabs(v) * a.e / x : kInfinite<T>;
     case Op::Min:
-    case Op::Max: return std::fmax(a.e, b.e);
+    case Op::Max:  // where the intervals do not meet, one operand is the result
+      if (std::fabs(a.v - b.v) > a.e + b.e) return v == a.v ? a.e : b.e;
+      return std::fmax(a.e, b.e);
     case Op::Neg:
     case Op::Abs:
     case Op::Copysign: return a.e;

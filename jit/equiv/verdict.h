@@ -29,11 +29,10 @@ struct Verdict {
   Kind kind = Kind::sampled;
   std::uint64_t points = 0;     ///< at which the reference decides
   std::uint64_t undecided = 0;  ///< points at which it does not decide (compare.h)
-  std::uint64_t excused = 0;    ///< points that break the policy, but that steps off by an ulp explain
+  double either_side = 0;       ///< share of the points at which the running error of the source reaches a step
   std::uint64_t seed = 0;
-  double max_error_ulp = 0;     ///< of the candidate, greatest over all float outputs
-  double strict_error_ulp = 0;  ///< of the strict evaluation at the same points
-  double risk = 0;              ///< estimated, that another set of points breaks the policy (tail.h)
+  double bound_share = 0;    ///< greatest error of the candidate as a share of what the policy allows at that point
+  double max_error_ulp = 0;  ///< greatest error in ulp of the correct value: large where the source cancels
   std::optional<Counterexample> counterexample;
 
   [[nodiscard]] bool same() const { return kind != Kind::differs; }

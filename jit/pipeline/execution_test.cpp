@@ -17,9 +17,10 @@ using expr::VariableKind;
 
 expr::Expr source_of_many_sets() {
   auto e = expr::parse_infix("select(x < y, exp(x) / (x - y), sqrt(x) * p)",
-                             {.type = Type::f64, .variables = {{"x", Type::f64, VariableKind::array},
-                                                               {"y", Type::f64, VariableKind::array},
-                                                               {"p", Type::f64, VariableKind::scalar}}});
+                             {.type = Type::f64,
+                              .variables = {{"x", Type::f64, VariableKind::array},
+                                            {"y", Type::f64, VariableKind::array},
+                                            {"p", Type::f64, VariableKind::scalar}}});
   CHECK(e.ok());
   return std::move(e).value();
 }
@@ -49,7 +50,7 @@ TEST_F(Children, OneChecksAllSetsOfACandidate) {
   const auto checker = equiv::Checker::make(source, {}, {.samples = {.points = equiv::suggested_points(source)}});
   ASSERT_TRUE(checker.ok());
   EXPECT_GE((*checker)->sets().size(), 8u);
-  const auto prepared = (*checker)->check_meaning(*kernel, equiv::Demand::own_steps);
+  const auto prepared = (*checker)->check_meaning(*kernel, equiv::Demand::policy);
   ASSERT_TRUE(prepared.ok() && prepared->meaning.same());
   const judge::Signature signature = judge::signature_of(*kernel);
   const image::Mapped code = code_of(*kernel);

@@ -34,9 +34,8 @@ Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, ex
   return true;
 }
 
-/// True if functions with a relative error of 1e-3 can be within the policy: its room beside a strict error of
-/// half an ulp is at least that much, counted in the least ulps that 1e-3 can be. In f64 no k that a submission may
-/// have is enough.
+/// True if functions with a relative error of 1e-3 can be within the policy: k units, of which one is half an ulp at
+/// least, are that much, counted in the least ulps that 1e-3 can be. In f64 no k that a submission may have is enough.
 bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   if (policy.kind != expr::PolicyKind::bounded) return false;
   const bool single = std::none_of(source.nodes.begin(), source.nodes.end(),

@@ -265,7 +265,7 @@ void Optimisation::conclude(const judge::Verdict& verdict) {
   result.baseline_ns = verdict.incumbent_ns;
   result.winner_ns = verdict.winner_ns;
   Candidate& winner = candidates_[verdict.winner];
-  result.max_error_ulp = winner.verdict.max_error_ulp;
+  result.errors = winner.verdict;
   result.detail = name_of(tried_, winner);
   result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
   report_candidates();
@@ -295,7 +295,7 @@ Result<void> Optimisation::prove(const judge::Verdict& verdict) {
 
 void Optimisation::conclude_refused(const equiv::Verdict& verdict) {
   result.outcome = Outcome::not_equivalent;
-  result.max_error_ulp = verdict.max_error_ulp;
+  result.errors = verdict;
   result.detail = equiv::print(verdict);
   result.note = "withdrawn: the baseline differs from the reference";
   if (verdict.counterexample) result.note += ": " + verdict.counterexample->why;
@@ -323,7 +323,7 @@ std::string Optimisation::why_no_gain() const {
 
 Result<bool> Optimisation::check_unrewritten() {
   Tried& source = tried_[0];
-  TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::own_steps));
+  TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::policy));
   passes_.report(Stage::lower, 1, tried_.size());
   if (!source.holds()) return false;
   TRY_VOID(check_baseline());
@@ -364,7 +364,7 @@ Result<void> Optimisation::check_rewritten() {
 Result<equiv::Checker::Prepared> Optimisation::meaning_of(const Form& form) {
   TRY(auto prepared, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*tried_[0].prepared));
   if (!prepared.meaning.same() || form.keeps_roundings) return prepared;
-  TRY(equiv::Verdict again, second_looks_->ask(form.kernel, prepared.meaning.max_error_ulp));
+  TRY(equiv::Verdict again, second_looks_->ask(form.kernel, prepared.meaning.bound_share));
   if (!again.same()) prepared.meaning = std::move(again);
   return prepared;
 }

@@ -11,6 +11,7 @@
 
 #include "jit/codegen/codegen.h"
 #include "jit/equiv/proof.h"
+#include "jit/equiv/verdict.h"
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/options.h"
@@ -76,7 +77,7 @@ struct Optimised {
   bool baseline_checked = false;          ///< the baseline was found right, whatever the outcome of the others
   Compiled winner;                        ///< meaningful when published
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Target::elements
-  double max_error_ulp = 0;               ///< sampled, for the winner (for the baseline if there is none)
+  equiv::Verdict errors;                  ///< sampled, for the winner (for the baseline if there is none)
   std::string detail;                     ///< reason in words: the verdict that refused, the winner's variant
   /// Reason why nothing better than the baseline was found, or why the baseline must be revoked: one sentence with the
   /// limit and the number, if there was a limit. Empty when published.

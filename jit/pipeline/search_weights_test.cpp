@@ -194,7 +194,7 @@ TEST(Guides, BadOnesChangeNoResult) {
       const auto source = expr::lower(e, unrewritten({}));
       ASSERT_TRUE(source.ok());
       const auto best = optimise(e, {.target = {.policy = {expr::PolicyKind::bounded, 4}},
-                                     .budget = {.cpu_ns = 1'500'000'000},
+                                     .budget = {.cpu_ns = 4'000'000'000},
                                      .search = {.guide = kind}});
       ASSERT_TRUE(best.ok()) << best.error().message;
       EXPECT_NE(best->outcome, Outcome::not_equivalent) << best->detail;

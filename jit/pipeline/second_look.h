@@ -1,5 +1,4 @@
-// Repeats a check at other points: if few points of a million decide, the result is an estimate (jit/equiv/tail.h), and
-// one estimate may be luck.
+// Repeats a check at other points: if a form comes near to its bound, the points of one check may be luck.
 #pragma once
 
 #include <array>
@@ -15,9 +14,9 @@ class SecondLooks {
   SecondLooks(const expr::Expr& source, const expr::Policy& policy, const equiv::CheckOptions& check)
       : source_(source), policy_(policy), check_(check) {}
 
-  /// Checks a kernel that held, with errors up to `max_error_ulp`, at all other points; returns at once if its
-  /// errors are small: those have no rare peaks. Errors: those of the checker.
-  Result<equiv::Verdict> ask(const kir::Kernel& kernel, double max_error_ulp);
+  /// Checks a kernel that held, with errors up to `bound_share` of the bound, at all other points; returns at once if
+  /// these are far below it. Errors: those of the checker.
+  Result<equiv::Verdict> ask(const kir::Kernel& kernel, double bound_share);
 
  private:
   static constexpr std::size_t kLooks = 3;

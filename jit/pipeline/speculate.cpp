@@ -61,6 +61,13 @@ Result<image::Mapped> mapped(const image::ImageBytes& image) {
   return image::Mapped::map(fd);
 }
 
+/// Both kernels may answer: the greater errors count.
+void take_greater(equiv::Verdict& errors, const equiv::Verdict& other) {
+  errors.max_error_ulp = std::max(errors.max_error_ulp, other.max_error_ulp);
+  errors.bound_share = std::max(errors.bound_share, other.bound_share);
+  errors.either_side = std::max(errors.either_side, other.either_side);
+}
+
 bool loses(const SpeculationTime& time) {
   return std::max({time.matching, time.missing, time.few}) > kSpeculationLoss;
 }
@@ -120,7 +127,7 @@ class Speculating {
     TRY(Optimised fast, optimise(narrow_, inner));
     if (fast.outcome != Outcome::published) return "nothing faster was found in the assumed ranges: " + fast.note;
     fast_ = std::move(fast.winner);
-    fast_error_ulp_ = fast.max_error_ulp;
+    fast_errors_ = fast.errors;
     fast_detail_ = fast.detail;
     if (!codegen::runs_in_parts(fast_.kernel)) return std::string("the fast kernel asks for numbers of elements");
     guarded_ = fast_.kernel;
@@ -190,7 +197,7 @@ class Speculating {
   void publish() {
     result_.outcome = Outcome::published;
     result_.winner_ns *= usual().matching;
-    result_.max_error_ulp = std::max(result_.max_error_ulp, fast_error_ulp_);
+    take_greater(result_.errors, fast_errors_);
     result_.detail = "guarded " + fast_detail_;
     result_.winner = {std::move(guarded_), std::move(candidate_->code), fast_.variant, std::move(candidate_->image)};
     result_.note.clear();
@@ -202,7 +209,7 @@ class Speculating {
   Optimised& result_;
   Speculation& told_;
   Compiled general_, fast_;
-  double fast_error_ulp_ = 0;
+  equiv::Verdict fast_errors_;
   std::string fast_detail_;
   kir::Kernel guarded_;
   codegen::Division division_;

@@ -353,7 +353,6 @@ struct FreshSet {
   equiv::Samples samples;
   std::optional<equiv::Reference> reference;  ///< not under exact
   equiv::Outputs source;                      ///< the interpreter's of the unrewritten kernel
-  std::vector<double> strict_ulp;
 };
 
 /// Moderate values, and apart from them corners, which would hide errors behind their magnitude.
@@ -380,9 +379,9 @@ Result<std::vector<std::unique_ptr<FreshSet>>> fresh_sets(const SearchCase& c, c
     }
     set.source = equiv::interpret_calls(source, plain, set.samples, set.samples.calls);
     if (c.policy.kind == PolicyKind::exact) continue;
-    TRY(equiv::Reference reference, equiv::Reference::make(source, set.samples));
+    const double units = equiv::allowance_of(c.policy).units;
+    TRY(equiv::Reference reference, equiv::Reference::make(source, set.samples, {}, units));
     set.reference.emplace(std::move(reference));
-    set.strict_ulp = equiv::strict_errors(source, *set.reference, kFreshRefined);
   }
   return sets;
 }
@@ -395,8 +394,8 @@ std::string differs(const SearchCase& c, const Expr& source, const kir::Kernel& 
     example = equiv::compare_bits(source, set.samples, set.samples.calls, set.source, ours);
   } else {
     std::vector<equiv::Errors> errors(source.outputs.size());
-    example = equiv::compare_values(source, set.samples, *set.reference, ours, c.policy, set.strict_ulp, errors,
-                                    {.fallback = unrewritten ? nullptr : &set.source, .unrewritten = unrewritten});
+    example = equiv::compare_values(source, set.samples, *set.reference, ours, c.policy, errors,
+                                    {.fallback = unrewritten ? nullptr : &set.source, .refined_max = kFreshRefined});
   }
   if (!example) return "";
   equiv::Verdict verdict;
@@ -431,7 +430,7 @@ class Acceptance {
     }
     if (checker_->unexplored() && !form.keeps_roundings) return false;
     if (!unrewritten_) {
-      TRY(unrewritten_, checker_->check_meaning(plain_, equiv::Demand::own_steps));
+      TRY(unrewritten_, checker_->check_meaning(plain_, equiv::Demand::policy));
     }
     if (!unrewritten_->meaning.same()) return false;
     TRY(const auto meaning, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*unrewritten_));
@@ -445,7 +444,7 @@ class Acceptance {
       first.cancelled = [this] { return os::thread_cpu_ns() > end_ns_; };
       second_looks_.emplace(source_, c_.policy, first);
     }
-    TRY(const equiv::Verdict again, second_looks_->ask(form.kernel, meaning.meaning.max_error_ulp));
+    TRY(const equiv::Verdict again, second_looks_->ask(form.kernel, meaning.meaning.bound_share));
     if (!again.same()) return false;
     TRY(const equiv::Verdict parts, equiv::check_parts(source_, form.expr, form.how, options));
     return parts.same();
@@ -466,8 +465,7 @@ class Acceptance {
 Result<std::string> breaks_policy_in(const SearchCase& c, const Expr& source, const kir::Kernel& plain,
                                      const Form& form, std::uint64_t points, std::uint64_t seed) {
   TRY(const Checker many, checker_of(c, source, points, seed, kManyRefined, kManyNs));
-  TRY(const auto ours,
-      many->check_meaning(form.kernel, form.keeps_roundings ? equiv::Demand::own_steps : equiv::Demand::policy));
+  TRY(const auto ours, many->check_meaning(form.kernel, equiv::Demand::policy));
   if (ours.meaning.same()) return std::string();
   TRY(const auto strict, many->check_meaning(plain, equiv::Demand::policy));
   if (!strict.meaning.same()) return std::string();

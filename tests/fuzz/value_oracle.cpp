@@ -186,7 +186,7 @@ struct Point {
   long double real;
 };
 
-/// Both errors in ulp of max(|real|, a millionth of the greatest), as bounded(k) measures them.
+/// Both errors in ulp of max(|real|, a millionth of the greatest).
 Errors errors_of(ir::Type type, const std::vector<Point>& points) {
   long double greatest = 0;
   for (const Point& p : points)
@@ -204,8 +204,8 @@ Errors errors_of(ir::Type type, const std::vector<Point>& points) {
   return errors;
 }
 
-/// bounded(2) where errors are moderate. Where they are not, the greatest of some hundred points is a matter of luck on
-/// either side, and only what no luck explains is wrong.
+/// Twice the plain evaluation's error where errors are moderate. Where they are not, the greatest of some hundred points
+/// is a matter of luck on either side, and only what no luck explains is wrong.
 bool keeps_policy(const Errors& errors) {
   constexpr long double kSettledUlp = 32;
   if (errors.strict <= kSettledUlp) return errors.ours <= 2 * errors.strict + 2;

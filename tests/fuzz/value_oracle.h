@@ -1,7 +1,7 @@
 // The demand of a fuzz target on accepted input, beyond "no crash": the right value.
 //
 //   code     the baseline machine code of every instruction set of this machine gives the interpreter's bits
-//   meaning  the interpreter keeps the policy bounded(2) against MPFR and a plain evaluation over libm
+//   meaning  the interpreter is as near to MPFR as a plain evaluation over libm, within a factor
 //
 // Both on the kernel that clients get first, the unrewritten one. Rewritten ones go out only after their own check.
 #pragma once

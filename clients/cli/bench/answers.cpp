@@ -7,12 +7,9 @@ namespace trident::cli {
 namespace {
 
 /// A compiler's answer this far off is wrong rather than inaccurate.
-constexpr double kWrongFactor = 64, kWrongUlp = 4096;
+constexpr equiv::Allowance kWrong{.units = 1024, .slack_ulp = 4096};
 /// MPFR evaluations per output: every point of a benchmark's workload, if need be.
 constexpr std::size_t kRefinedMax = 1u << 16;
-/// The points that a policy's bound is defined over, asked only when an answer exceeds the bound from the workload's.
-constexpr std::uint64_t kPolicyPoints = 1'000'000, kPolicySeed = 0x5EED;
-constexpr std::size_t kPolicyRefinedMax = 512;
 
 equiv::Samples samples_of(const expr::Expr& expr, const Workload& workload, const char* name) {
   equiv::Samples samples;
@@ -44,51 +41,30 @@ std::string describe(const equiv::Counterexample& e) {
 
 }  // namespace
 
-Result<std::unique_ptr<AnswerChecker>> AnswerChecker::make(const expr::Expr& expr,
-                                                           const std::vector<expr::Variable>& sampled,
-                                                           const Workload& workload) {
+Result<std::unique_ptr<AnswerChecker>> AnswerChecker::make(const expr::Expr& expr, const Workload& workload) {
   std::unique_ptr<AnswerChecker> checker(new AnswerChecker(expr));
   checker->samples_ = samples_of(expr, workload, "workload");
-  TRY(equiv::Reference reference, equiv::Reference::make(expr, checker->samples_));
-  checker->reference_.emplace(std::move(reference));
-  checker->strict_ulp_ = equiv::strict_errors(expr, *checker->reference_, kRefinedMax);
-  checker->sampled_ = sampled;
+  TRY(equiv::Reference reference, equiv::Reference::make(expr, checker->samples_, {}, kWrong.units));
+  checker->references_.emplace(kWrong.units, std::move(reference));
   return checker;
 }
 
-/// Measures the strict evaluation on the policy's million points, once. The bound is a multiple of its greatest error,
-/// of which the few thousand points of a workload see a part only (71 % at 4,096 in a survey of kernels, at worst 18
-/// %).
-bool AnswerChecker::widen() {
-  if (wide_) return false;
-  wide_ = true;
-  const Workload workload(expr_, sampled_, kPolicyPoints, kPolicySeed);
-  const equiv::Samples samples = samples_of(expr_, workload, "policy");
-  auto reference = equiv::Reference::make(expr_, samples);
-  if (!reference.ok()) return false;
-  const std::vector<double> ulp = equiv::strict_errors(expr_, *reference, kPolicyRefinedMax);
-  for (std::size_t k = 0; k < ulp.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], ulp[k]);
-  return true;
-}
-
-double AnswerChecker::strict_ulp() const {
-  return strict_ulp_.empty() ? 0 : *std::max_element(strict_ulp_.begin(), strict_ulp_.end());
-}
-
-double AnswerChecker::allowed_ulp(const expr::Policy& policy) const {
-  switch (policy.kind) {
-    case expr::PolicyKind::exact: return strict_ulp() + equiv::kBoundedSlackUlp;
-    case expr::PolicyKind::bounded: return policy.k * strict_ulp() + equiv::kBoundedSlackUlp;
-    case expr::PolicyKind::fast: return equiv::kFastFactor * strict_ulp() + equiv::kFastSlackUlp;
+Answer AnswerChecker::compare(const std::vector<std::vector<std::byte>>& outputs, const expr::Policy& policy,
+                              const equiv::Allowance& allowance) {
+  auto reference = references_.find(allowance.units);
+  if (reference == references_.end()) {
+    auto made = equiv::Reference::make(expr_, samples_, {}, allowance.units);
+    CHECK(made.ok());  // as the first one was
+    reference = references_.emplace(allowance.units, std::move(made).value()).first;
   }
-  CHECK(false);
-}
-
-Answer AnswerChecker::compare(const std::vector<std::vector<std::byte>>& outputs, const expr::Policy& policy) {
   std::vector<equiv::Errors> errors(expr_.outputs.size());
-  const auto example = equiv::compare_values(expr_, samples_, *reference_, {outputs}, policy, strict_ulp_, errors);
+  const auto example = equiv::compare_values(expr_, samples_, reference->second, {outputs}, policy, errors,
+                                             {.refined_max = kRefinedMax, .allowance = allowance});
   Answer answer;
-  for (const equiv::Errors& e : errors) answer.max_ulp = std::max(answer.max_ulp, e.ours_ulp);
+  for (const equiv::Errors& e : errors) {
+    answer.max_ulp = std::max(answer.max_ulp, e.ulp);
+    answer.bound_share = std::max(answer.bound_share, e.share);
+  }
   if (example) answer.wrong = describe(*example);
   for (std::size_t k = 0; k < errors.size() && answer.wrong.empty(); ++k) {
     const equiv::Tally& tally = errors[k].tally;
@@ -101,25 +77,11 @@ Answer AnswerChecker::compare(const std::vector<std::vector<std::byte>>& outputs
 Answer AnswerChecker::ours(const std::vector<std::vector<std::byte>>& outputs, const expr::Policy& policy) {
   const expr::Policy judged =
       policy.kind == expr::PolicyKind::exact ? expr::Policy{expr::PolicyKind::bounded, 1} : policy;
-  const Answer answer = compare(outputs, judged);
-  // A bound from few points may be too small, never too large: what passes it is right, the rest is asked again.
-  return answer.wrong.empty() || !widen() ? answer : compare(outputs, judged);
+  return compare(outputs, judged, equiv::allowance_of(judged));
 }
 
 Answer AnswerChecker::theirs(const std::vector<std::vector<std::byte>>& outputs) {
-  Answer answer = compare(outputs, {expr::PolicyKind::fast, 0});
-  if (answer.wrong.empty()) return answer;
-  // Beyond what `fast` allows us: how far, exactly?
-  constexpr double kAnything = 1e30;
-  answer = compare(outputs, {expr::PolicyKind::bounded, kAnything});
-  const double allowed = kWrongFactor * strict_ulp() + kWrongUlp;
-  if (answer.wrong.empty() && answer.max_ulp > allowed) {
-    char why[96];
-    std::snprintf(why, sizeof why, "wrong answer: error %.3g ulp, strict evaluation has %.3g", answer.max_ulp,
-                  strict_ulp());
-    answer.wrong = why;
-  }
-  return answer;
+  return compare(outputs, {expr::PolicyKind::fast, 0}, kWrong);
 }
 
 Answer AnswerChecker::same_bits(const std::vector<std::vector<std::byte>>& wanted,

@@ -21,7 +21,7 @@ struct SquareRoot {
     options.variables[0].lo = 1, options.variables[0].hi = 2;
     e = expr::parse("sqrt(x)", options).value();
     workload = std::make_unique<Workload>(e, e.variables, 512, 3);
-    checker = std::move(AnswerChecker::make(e, e.variables, *workload)).value();
+    checker = std::move(AnswerChecker::make(e, *workload)).value();
   }
 };
 

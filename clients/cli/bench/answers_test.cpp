@@ -33,8 +33,8 @@ TEST(Answers, CorrectlyRoundedIsRightWithinHalfAnUlp) {
   EXPECT_EQ(a.wrong, "");
   EXPECT_GT(a.max_ulp, 0.3);
   EXPECT_LE(a.max_ulp, 0.5);
-  EXPECT_LE(f.checker->strict_ulp(), 0.5);
-  EXPECT_NEAR(f.checker->allowed_ulp(kBounded), 3, 0.2);
+  EXPECT_LE(a.bound_share, 0.5 / 3);  // a root has one unit: from half an ulp to one, twice, and 2 ulp
+  EXPECT_GE(a.bound_share, 0.3 / 4);
 }
 
 TEST(Answers, AnErrorBeyondThePolicyIsWrongForUsButNotForACompiler) {

@@ -220,7 +220,7 @@ class Bench {
 
     const Workload workload(c.expr, c.sampled, std::max({options_.n, kSmallElements, options_.check_points}),
                             options_.seed);
-    auto checker = AnswerChecker::make(c.expr, c.sampled, workload);
+    auto checker = AnswerChecker::make(c.expr, workload);
     if (!checker) return failed(std::move(k), checker.error().message);
     k.loop = profile_ours(**ours, options_.isa);
     auto run = time(c, **ours, workload, k);

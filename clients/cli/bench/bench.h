@@ -53,7 +53,8 @@ struct Entry {
   bool pinned = false;
   std::string missing;            ///< why it has no figures; empty when it has
   double ns = 0, small_ns = 0;    ///< medians per call of n and of kSmallElements elements; 0: not measured
-  double error_ulp = 0;           ///< greatest over all outputs and points
+  double error_ulp = 0;           ///< greatest over all outputs and points, in ulp of the correct value
+  double bound_share = 0;         ///< the same as a share of what is allowed there
   std::vector<double> rounds_ns;  ///< per round, for ratios of neighbours
   std::vector<double> small_rounds_ns;
 };
@@ -67,8 +68,6 @@ struct KernelResult {
   std::size_t best = 0;               ///< index of the best pinned compiler
   double ratio = 0, small_ratio = 0;  ///< ours / best compiler: median over rounds
   double gain = 0;                    ///< ours / ours without what is disabled; 0: there is no such contestant
-  double strict_error_ulp = 0;        ///< of the source evaluated op by op, each correctly rounded
-  double allowed_error_ulp = 0;       ///< what the policy allows
   bool optimised = false;             ///< false: the judge found nothing better than the baseline
   double optimise_s = 0;              ///< from the expression to the optimised kernel
   std::string variant;                ///< "4 vectors of 512 bits"

@@ -113,6 +113,7 @@ void judge_answers(const TimingRun& run, const BenchOptions& options, AnswerChec
     }
     Answer answer = entry.own ? checker.ours(t.outputs, options.policy) : checker.theirs(t.outputs);
     entry.error_ulp = answer.max_ulp;
+    entry.bound_share = answer.bound_share;
     if (entry.own && options.policy.kind == expr::PolicyKind::exact)
       answer = checker.same_bits(run.contestants[2].outputs, t.outputs);
     if (!answer.wrong.empty()) {
@@ -125,8 +126,6 @@ void judge_answers(const TimingRun& run, const BenchOptions& options, AnswerChec
     entry.rounds_ns = t.ns[0];
     if (small < t.ns.size()) entry.small_rounds_ns = t.ns[small];
   }
-  k.strict_error_ulp = checker.strict_ulp();
-  k.allowed_error_ulp = checker.allowed_ulp(options.policy);
 }
 
 void compare(KernelResult& k) {

@@ -34,7 +34,7 @@ struct Observed {
   expr::Expr e = parsed("sqrt(x)");
   BenchOptions options;
   std::unique_ptr<Workload> workload = std::make_unique<Workload>(e, e.variables, kN, 3);
-  std::unique_ptr<AnswerChecker> checker = std::move(AnswerChecker::make(e, e.variables, *workload)).value();
+  std::unique_ptr<AnswerChecker> checker = std::move(AnswerChecker::make(e, *workload)).value();
   TimingRun run;
   KernelResult k;
 

@@ -52,8 +52,7 @@ Json kernel_json(const KernelResult& k) {
   row["best_compiler"] = k.failure.empty() ? Json(k.entries[k.best].name) : Json(nullptr);
   row["ratio"] = k.failure.empty() ? number(k.ratio) : Json(nullptr);
   row["max_error_ulp"] = number(k.ours().error_ulp);
-  row["strict_error_ulp"] = number(k.strict_error_ulp);
-  row["allowed_error_ulp"] = number(k.allowed_error_ulp);
+  row["bound_share"] = number(k.ours().bound_share);
   row["error_ulp"] = errors;
   row["ns_512"] = small_ns;
   row["ratio_512"] = k.small_ratio > 0 ? number(k.small_ratio) : Json(nullptr);

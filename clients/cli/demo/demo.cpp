@@ -204,7 +204,7 @@ class Pass {
       if (auto e = corpus::to_expr(source, pass_.type); e.ok()) {
         live->expr = std::make_unique<expr::Expr>(std::move(*e));
         live->workload = std::make_unique<Workload>(*live->expr, live->expr->variables, options_.n, options_.seed);
-        auto checker = AnswerChecker::make(*live->expr, live->expr->variables, *live->workload);
+        auto checker = AnswerChecker::make(*live->expr, *live->workload);
         if (checker.ok())
           live->checker = std::move(*checker);
         else
@@ -212,10 +212,7 @@ class Pass {
       } else {
         k.failure = e.error().message;
       }
-      if (live->checker) {
-        k.allowed_ulp = live->checker->allowed_ulp(kPolicy);
-        live->answers.emplace(*live->checker, kPolicy);
-      }
+      if (live->checker) live->answers.emplace(*live->checker, kPolicy);
       client_.kernels.push_back(std::move(live));
       pass_.kernels.push_back(std::move(k));
     }
@@ -311,11 +308,10 @@ class Pass {
       // A call during which a swap came belongs to no tier.
       if (before == k.tier) live.times[k.tier].add(ns);
       k.failure = live.answers->judge(w, before, k.tier);
-      tier.max_ulp = live.answers->max_ulp(k.tier);
+      tier.bound_share = live.answers->bound_share(k.tier);
       if (!k.failure.empty()) return;
     }
     for (std::size_t t = 0; t < kTiers; ++t) k.tiers[t].call_ns = live.times[t].median_ns();
-    k.allowed_ulp = live.checker->allowed_ulp(kPolicy);
   }
 
   void note_times(std::size_t i) {
@@ -389,9 +385,9 @@ double DemoKernel::speedup() const {
   return last == tiers.rend() ? 0 : tiers[0].call_ns / last->call_ns;
 }
 
-double DemoKernel::worst_ulp() const {
-  double worst = 0;
-  for (const TierResult& tier : tiers) worst = std::max(worst, tier.max_ulp);
+std::optional<double> DemoKernel::bound_share() const {
+  std::optional<double> worst;
+  for (const TierResult& tier : tiers) worst = std::max(worst, tier.bound_share);  // nothing is least
   return worst;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,10 @@ struct DemoOptions {
 
 /// Results of one tier of one kernel.
 struct TierResult {
-  std::uint64_t first_ns = 0;  ///< when its code came in, from the kernel's submission; 0 for the interpreter
-  std::uint64_t calls = 0;     ///< each of them checked
-  double call_ns = 0;          ///< median time of a call
-  double max_ulp = 0;
+  std::uint64_t first_ns = 0;         ///< when its code came in, from the kernel's submission; 0 for the interpreter
+  std::uint64_t calls = 0;            ///< each of them checked
+  double call_ns = 0;                 ///< median time of a call
+  std::optional<double> bound_share;  ///< greatest error as a share of what the policy allows there
   [[nodiscard]] bool seen() const { return calls > 0; }
 };
 
@@ -42,13 +43,12 @@ struct DemoKernel {
   std::uint64_t done_ns = 0;    ///< when the daemon had nothing more to say, from submission
   std::uint32_t tier = 0;       ///< now
   bool done = false;
-  std::string stage;  ///< what the daemon does with it now
-  double allowed_ulp = 0;
+  std::string stage;    ///< what the daemon does with it now
   std::string failure;  ///< a wrong answer or an error, in a sentence
   bool late = false;    ///< the time was over before the daemon had done with it; its answers were right
   /// The interpreter's time over that of the last tier; 0 when either is unknown.
   [[nodiscard]] double speedup() const;
-  [[nodiscard]] double worst_ulp() const;  ///< over all tiers
+  [[nodiscard]] std::optional<double> bound_share() const;  ///< greatest of all tiers
 };
 
 /// A daemon of our own on a temporary socket with an empty cache; stopped and its files removed on destruction.

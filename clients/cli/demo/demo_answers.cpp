@@ -34,7 +34,7 @@ std::string DemoAnswers::judge(const Workload& workload, std::uint32_t before, s
     outputs.emplace_back(bytes, bytes + workload.output_bytes()[o]);
   }
   const Answer answer = checker_.ours(outputs, policy_);
-  max_ulp_[after] = std::max(max_ulp_[after], answer.max_ulp);
+  bound_share_[after] = std::max(bound_share_[after].value_or(0), answer.bound_share);
   if (!answer.wrong.empty()) return "wrong answer at tier " + std::to_string(after) + ": " + answer.wrong;
   if (before == after) right_[after] = digest;
   return "";

@@ -30,8 +30,8 @@ class DemoAnswers {
   /// kernel's tier around the call. When they differ, the answer may be of either.
   std::string judge(const Workload& workload, std::uint32_t before, std::uint32_t after);
 
-  /// Greatest error of the answers of `tier` that were held to the reference.
-  [[nodiscard]] double max_ulp(std::uint32_t tier) const { return max_ulp_.at(tier); }
+  /// Greatest error of the answers of `tier` that were held to the reference, as a share of what the policy allows.
+  [[nodiscard]] std::optional<double> bound_share(std::uint32_t tier) const { return bound_share_.at(tier); }
 
  private:
   struct Digest {
@@ -43,7 +43,7 @@ class DemoAnswers {
   AnswerChecker& checker_;
   expr::Policy policy_;
   std::array<std::optional<Digest>, kTiers> right_;
-  std::array<double, kTiers> max_ulp_{};
+  std::array<std::optional<double>, kTiers> bound_share_;
 };
 
 }  // namespace trident::cli

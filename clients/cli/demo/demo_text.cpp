@@ -27,7 +27,7 @@ constexpr Column kColumns[] = {
     {"optimised at", 12, 4, [](const DemoKernel& k, std::uint64_t) { return arrival(k.tiers[2]); }},
     {"error", 9, 5,
      [](const DemoKernel& k, std::uint64_t) {
-       return k.allowed_ulp > 0 ? figure(100 * k.worst_ulp() / k.allowed_ulp, "%.0f%%") : "-";
+       return k.bound_share() ? figure(100 * *k.bound_share(), "%.0f%%") : "-";
      }},
 };
 constexpr int kNameWidth = 18;

@@ -18,11 +18,10 @@ DemoKernel judged() {
   k.tiers[0].call_ns = 4096 * 0.416;
   k.tiers[1].call_ns = 4096 * 0.131;
   k.tiers[1].first_ns = 7'430'000;
-  k.tiers[1].max_ulp = 1.25;
+  k.tiers[1].bound_share = 0.25;
   k.tiers[2].call_ns = 4096 * 0.104;
   k.tiers[2].first_ns = 19'300'000'000;
   k.tier = 1;
-  k.allowed_ulp = 5;
   k.stage = "judge 13/40, best 0.79 of the baseline's time";
   return k;
 }

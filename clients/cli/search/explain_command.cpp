@@ -195,11 +195,12 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   }
   if (best.speculation) cost += speculation_text(*best.speculation);
   for (const equiv::ErrorBound& bound : best.bounds) cost += "; proven error of " + equiv::print(bound) + "\n";
+  const bool by_bound = policy.kind != expr::PolicyKind::exact && best.errors.same() && best.errors.points != 0;
+  if (by_bound) cost += "; " + equiv::print(best.errors) + "\n";
   switch (best.outcome) {
     case pipeline::Outcome::published:
       cost += "; measured: " + number(best.winner_ns) + " ns against " + number(best.baseline_ns) +
-              " ns of the baseline per call of " + std::to_string(verb.n) + " elements, sampled error " +
-              number(best.max_error_ulp) + " ulp\n";
+              " ns of the baseline per call of " + std::to_string(verb.n) + " elements\n";
       return std::move(best.winner);
     case pipeline::Outcome::no_gain:
     case pipeline::Outcome::budget_spent: cost += "; " + best.note + ": the baseline stands\n"; break;

@@ -33,7 +33,6 @@ constexpr std::uint64_t kPointSeed = 20'240'601;
 constexpr long double kSureUlp = 0.01L;
 constexpr std::size_t kSuspectsMax = 4'000;  // points where a form is away from its source, looked into
 constexpr std::size_t kRefinedMax = 20'000;  // such points, those that need more digits counted for what they cost
-constexpr long double kScaleShare = 1e-6L;   // of the greatest value: the least unit of an error, as in the policies
 
 constexpr std::size_t kFormsTried = 4;
 constexpr double kDigitsLost = 0x1p32;     // ulp: a form that is so far away somewhere is never shown
@@ -134,20 +133,18 @@ std::string point_text(const expr::Expr& e, const equiv::Samples& samples, std::
   return text;
 }
 
-// Errors of one output: `near` are a form's values.
-FormError error_of(const equiv::OutputValues& right, const std::vector<double>& near) {
-  long double greatest = 0;
-  for (std::size_t i = 0; i < near.size(); ++i)
-    if (right.unsure[i] == 0 && std::isfinite(right.correct[i]))
-      greatest = std::max(greatest, std::fabs(right.correct[i]));
+// Errors of one output: `near` are a form's values. `right` has the allowance's units.
+FormError error_of(const equiv::OutputValues& right, const std::vector<double>& near,
+                   const equiv::Allowance& allowance) {
   FormError error;
   for (std::size_t i = 0; i < near.size(); ++i) {
     const long double correct = right.correct[i];
     if (right.unsure[i] != 0 || !std::isfinite(correct) || !std::isfinite(near[i])) continue;
-    const long double off = std::fabs(correct - static_cast<long double>(near[i])), size = std::fabs(correct);
-    const auto in = [&](long double of) { return static_cast<double>(off / equiv::ulp_at(right.type, of)); };
-    if (correct != 0) error.ulp = std::max(error.ulp, in(size));
-    error.scaled_ulp = std::max(error.scaled_ulp, in(std::max(size, kScaleShare * greatest)));
+    const long double off = std::fabs(correct - static_cast<long double>(near[i]));
+    const long double ulp = equiv::ulp_at(right.type, std::fabs(correct));
+    const long double allowed = right.bound[i] + static_cast<long double>(allowance.slack_ulp) * ulp;
+    if (correct != 0) error.ulp = std::max(error.ulp, static_cast<double>(off / ulp));
+    if (off != 0) error.bound_share = std::max(error.bound_share, static_cast<double>(off / allowed));
   }
   return error;
 }
@@ -199,9 +196,11 @@ bool is_off(ir::Type type, long double value, long double from) {  // also where
   return !(off <= kWrongDifference || off <= share * std::fabs(from));
 }
 
-Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c) {
+Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, const expr::Policy& policy,
+                            std::uint64_t points, RewriteCase& c) {
+  const equiv::Allowance allowance = equiv::allowance_of(policy);
   const equiv::Samples few = draw_points(source, points);
-  TRY(equiv::Reference reference, equiv::Reference::make(source, few));
+  TRY(equiv::Reference reference, equiv::Reference::make(source, few, {}, allowance.units));
   TRY(const auto before, evaluate(source, few));
   TRY(const auto after, evaluate(result, few));
   for (std::size_t o = 0; o < after.size(); ++o) {
@@ -209,10 +208,10 @@ Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, 
     if (right.per_call || !ir::is_float(right.type)) continue;
     make_sure(reference, o);
     const auto add = [](FormError& to, const FormError& more) {
-      to.ulp = std::max(to.ulp, more.ulp), to.scaled_ulp = std::max(to.scaled_ulp, more.scaled_ulp);
+      to.ulp = std::max(to.ulp, more.ulp), to.bound_share = std::max(to.bound_share, more.bound_share);
     };
-    add(c.error_before, error_of(right, before[o]));
-    add(c.error, error_of(right, after[o]));
+    add(c.error_before, error_of(right, before[o], allowance));
+    add(c.error, error_of(right, after[o], allowance));
   }
   return {};
 }
@@ -245,8 +244,8 @@ Result<void> look_far(const expr::Expr& source, const expr::Expr& result, std::u
   return {};
 }
 
-Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
-                                 RewriteCase& c) {
+Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, const expr::Policy& policy,
+                                 std::uint64_t points, RewriteCase& c) {
   if (reads_tables(source)) return {};
   const equiv::Samples samples = draw_points(source, points);
   TRY(const auto wanted, evaluate(source, samples));
@@ -280,7 +279,7 @@ Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& res
                       point_text(source, samples, suspects[k]));
     }
   }
-  return measure_errors(source, result, std::min(points, kPrecisePoints), c);
+  return measure_errors(source, result, policy, std::min(points, kPrecisePoints), c);
 }
 
 namespace {
@@ -344,8 +343,7 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
 Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, const expr::Expr& source,
                                            const expr::Policy& policy, std::uint64_t points, RewriteCase& c) {
   const auto breaks_policy = [&policy](const RewriteCase& now) {
-    return policy.kind == expr::PolicyKind::bounded &&
-           now.error.scaled_ulp > policy.k * now.error_before.scaled_ulp + equiv::kBoundedSlackUlp;
+    return policy.kind == expr::PolicyKind::bounded && now.error.bound_share > 1;
   };
   const RewriteCase unknown = c;
   std::optional<RewriteCase> cheapest;
@@ -353,7 +351,7 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
     c = unknown;
     c.passed_over = static_cast<std::uint32_t>(&form - forms.data());
     if (has_derivatives(form)) return &form;
-    TRY_VOID(compare_with_source(source, form, points, c));
+    TRY_VOID(compare_with_source(source, form, policy, points, c));
     if (!c.wrong.empty() || !c.unlike.empty() || breaks_policy(c)) continue;
     if (c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
     if (!cheapest && c.error.ulp <= kDigitsLost) cheapest = c;
@@ -364,7 +362,7 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
   }
   c = unknown;
   c.passed_over = static_cast<std::uint32_t>(forms.size());
-  TRY_VOID(compare_with_source(source, source, points, c));
+  TRY_VOID(compare_with_source(source, source, policy, points, c));
   return &source;
 }
 

@@ -33,9 +33,9 @@ std::string rounded_text(const DerivationLine& step);
 /// How far a form, computed in f64, is at most from the source's value over the reals, at some thousand points.
 struct FormError {
   double ulp = 0;  ///< in units of the exact value's last place; points where that is 0 do not count
-  /// The error in the policies' unit: ulp of max(|exact value|, a millionth of the greatest at the points). When a sum
-  /// cancels, `ulp` is vast for any form; a caller that adds such values up sees this error.
-  double scaled_ulp = 0;
+  /// The error as a share of what the policy allows at the point (jit/equiv/compare.h). When a sum cancels, `ulp` is
+  /// vast for any form, and this is not.
+  double bound_share = 0;
 };
 
 struct RewriteCase {
@@ -66,8 +66,8 @@ double cost_ratio(const RewriteCase& c, double expr::rewrite::TermCost::*cost);
 /// Fills in what the comparison of `result` with `source` at `points` points gives: compared, wrong, both errors. No
 /// derivatives in either. Points are log-uniform in magnitude over what is declared of each variable; where nothing is,
 /// over 0.01 to 10, of either sign.
-Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
-                                 RewriteCase& c);
+Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, const expr::Policy& policy,
+                                 std::uint64_t points, RewriteCase& c);
 
 /// Fills in where `result` is not finite although `source` is: not_finite_share and not_finite_at. No derivatives in
 /// either. Points are log-uniform in magnitude over all of f64, within what is declared of each variable.

@@ -40,8 +40,8 @@ Json case_json(const RewriteCase& c) {
   const auto figure = [&](double x) { return c.derivative_left || !std::isfinite(x) ? Json(nullptr) : Json(x); };
   row["max_error_ulp"] = figure(c.error.ulp);
   row["max_error_ulp_before"] = figure(c.error_before.ulp);
-  row["max_error_scaled_ulp"] = figure(c.error.scaled_ulp);
-  row["max_error_scaled_ulp_before"] = figure(c.error_before.scaled_ulp);
+  row["bound_share"] = figure(c.error.bound_share);
+  row["bound_share_before"] = figure(c.error_before.bound_share);
   row["compared_points"] = c.compared;
   row["not_finite_share"] = c.derivative_left ? Json(nullptr) : Json(c.not_finite_share);
   row["not_finite_at"] = c.not_finite_at.empty() ? Json(nullptr) : Json(c.not_finite_at);

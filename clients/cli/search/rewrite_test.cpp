@@ -18,7 +18,7 @@ RewriteCase compared(const char* source, const char* result, std::vector<expr::V
   const auto a = expr::parse_infix(source, options), b = expr::parse_infix(result, {.variables = a->variables});
   EXPECT_TRUE(a.ok() && b.ok()) << source << " " << result;
   RewriteCase c;
-  const auto done = compare_with_source(*a, *b, kPoints, c);
+  const auto done = compare_with_source(*a, *b, {}, kPoints, c);
   EXPECT_TRUE(done.ok());
   return c;
 }
@@ -114,11 +114,14 @@ TEST(RewriteComparison, ErrorsAreOfTheExactValueAndThoseOfTheSourceStandBeside) 
   const RewriteCase c = compared("x*x + 2*x + 1", "(x + 1)*(x + 1)", {near});
   EXPECT_LE(c.error.ulp, 1.0);  // x + 1 is exact here, its square rounded once
   EXPECT_GT(c.error_before.ulp, 1e6);
-  EXPECT_GT(c.error_before.scaled_ulp, c.error.scaled_ulp);
-  EXPECT_LE(c.error.scaled_ulp, c.error.ulp);
-  // A form that is exact however it is computed is exact in both units.
+  // The source errs by a unit an operation at most, and bounded(2) allows two; the square is far better than that.
+  EXPECT_LE(c.error_before.bound_share, 0.5);
+  EXPECT_GT(c.error_before.bound_share, 1000 * c.error.bound_share);
+  // A form that is exact however it is computed has neither error.
   const RewriteCase same = compared("x + x", "2*x");
-  EXPECT_EQ(0, same.error.ulp + same.error.scaled_ulp + same.error_before.ulp + same.error_before.scaled_ulp);
+  EXPECT_EQ(0, same.error.ulp + same.error.bound_share + same.error_before.ulp + same.error_before.bound_share);
+  // The other way round the square allows nothing of the kind.
+  EXPECT_GT(compared("(x + 1)*(x + 1)", "x*x + 2*x + 1", {near}).error.bound_share, 1);
 }
 
 TEST(RewriteComparison, PointsFillTheDeclaredRange) {

@@ -54,9 +54,11 @@ void KernelOptions::add_text_options(Verb verb) {
 }
 
 void KernelOptions::add_code_options(Verb verb) {
-  verb.add_option("-p,--policy", policy,
-                  "Freedom of rewriting: exact (the source's bits), bounded:K (K times the error of strict evaluation, "
-                  "2 to 1e6, default 2) or fast (16 times it plus 64 ulp, where inputs and that result are finite)")
+  verb.add_option(
+          "-p,--policy", policy,
+          "Freedom of rewriting: exact (the source's bits), bounded:K (at each point, what the source may be off "
+          "with K units of error an operation, 2 to 1e6, default 2) or fast (16 units and 64 ulp, where inputs "
+          "and the source's result are finite)")
       .capture_default_str();
   verb.add_option("--isa", isa, "Greatest instruction set: auto (this processor's), avx2, avx512 or neon")
       .capture_default_str();

@@ -112,8 +112,8 @@ class Kernel:
     of a length of their own. Other variables are arrays of `type`, in order of first use.
 
     policy says how far results may be from the correct ones: "exact" (the bits of the interpreter, at once and later, in
-    every run), "bounded" (at most k times the greatest error of evaluating the text operation by operation, plus 2 ulp)
-    or "fast" (16 times that plus 64 ulp where all inputs and that result are finite, anything elsewhere). Under
+    every run), "bounded" (at each point at most as far off as the text with k units of error an operation, plus 2 ulp)
+    or "fast" (the same with k = 16 and 64 ulp where all inputs and the text's result are finite, anything elsewhere). Under
     "bounded" and "fast" a result may change its last bits when faster code is swapped in, and from run to run, because
     measured times choose the form.
 

@@ -1,0 +1,201 @@
+// The running errors (running_error.h) of one node, lane by lane, from the lanes of its operands. Where the reference
+// cannot decide a step (kOpen, found at this node: `opens`), both sides are in the interval, however small the errors.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "jit/equiv/lanes.h"
+
+namespace trident::equiv {
+
+template <class N>
+Around around(const Lanes<N>& lanes, std::size_t i) {
+  return {approximate(lanes.c[i]), lanes.d[i]};
+}
+
+/// Returns whether every evaluation gives this very value: it is exact, and no function is on the way.
+template <class N>
+bool surely_exact(const Lanes<N>& a, std::size_t i) {
+  return exactly(a, i) && (a.unsure[i] & kApproximate) == 0;
+}
+
+/// Returns whether an op gives other bits in a kernel than correct rounding does.
+inline bool is_approximate(const expr::Node& node) {
+  if (node.op == expr::Op::Powi) return node.imm != 1 && node.imm != 2;
+  return expr::info(node.op).rounding == expr::Rounding::approximate;
+}
+
+/// Returns whether the interval of an operand reaches an end of the op's domain.
+template <class N>
+bool reaches_edge(expr::Domain domain, const Lanes<N>& a, std::size_t i) {
+  const Around x = around(a, i);
+  const auto reaches = [&](long double edge) { return std::fabs(x.v - edge) <= x.d; };
+  switch (domain) {
+    case expr::Domain::all: return false;
+    case expr::Domain::from_zero: return reaches(0);
+    case expr::Domain::from_minus_one: return reaches(-1);
+    case expr::Domain::within_one: return reaches(1) || reaches(-1);
+    case expr::Domain::from_one: return reaches(1);
+  }
+  CHECK(false);
+}
+
+/// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
+template <class N>
+void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
+  const long double size = std::fabs(approximate(r.c[i])), greatest = greatest_finite(type);
+  if (!std::isfinite(size) || !std::isfinite(r.d[i]) || !(size + r.d[i] > greatest)) return;
+  r.unsure[i] |= kOverflows;
+  if (size - r.d[i] <= greatest) r.unsure[i] |= kMayOverflow;
+}
+
+/// Returns whether an operand may be NaN, and the result a number nevertheless: any of those that the op may choose.
+template <class N>
+bool hides_nan(expr::RealOp op, std::int64_t exponent, const Lanes<N>& a, const Lanes<N>& b, const Lanes<N>& c,
+               std::size_t i) {
+  if (((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) == 0) return false;
+  const auto value = [i](const Lanes<N>& lanes) {
+    const bool may_be_nan = (lanes.unsure[i] & kMayBeNan) != 0;
+    return may_be_nan ? std::numeric_limits<long double>::quiet_NaN() : approximate(lanes.c[i]);
+  };
+  return !std::isnan(apply_plain<long double>(op, exponent, value(a), value(b), value(c)));
+}
+
+/// Jumps that a step op may make where the reference is open: to the next value on the other side.
+template <class N>
+long double jump_of(expr::RealOp op, const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  if (op == expr::RealOp::Copysign) return 2 * std::fabs(approximate(a.c[i]));
+  if (op == expr::RealOp::Fmod) return std::fabs(approximate(b.c[i])) + b.d[i];
+  return op == expr::RealOp::Sign ? 2 : 1;
+}
+
+/// Sets the running error of a float op that is no comparison, cast or reduction.
+template <class N>
+void float_error(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, const Lanes<N>& c, Lanes<N>& r,
+                 std::size_t i, bool opens, long double k) {
+  const expr::RealOp op = expr::real_op(node.op);
+  const auto exponent = static_cast<std::int64_t>(node.imm);
+  const long double result = approximate(r.c[i]);
+  const Around x = around(a, i), y = around(b, i);
+  const bool step = expr::is_step(node.op);
+  const bool jumps = step || node.op == expr::Op::Atan2;  // by a turn, across its cut
+  const bool decided = jumps && !opens && surely_exact(a, i) && surely_exact(b, i);
+  long double d = decided ? 0 : carried(op, exponent, x, y, around(c, i), result);
+  if (step && opens) d = std::max(d, jump_of(op, a, b, i) + a.d[i]);
+  if (step && d > a.d[i]) r.unsure[i] |= kEitherSide;
+  if (std::isfinite(result)) d += k * unit_error(node.op, node.type, exponent, x, y, std::fabs(result) + d);
+  r.d[i] = d >= 0 ? d : std::numeric_limits<long double>::infinity();
+  if (is_approximate(node)) r.unsure[i] |= kApproximate;
+  if (!surely_exact(a, i) && reaches_edge(expr::info(node.op).domain, a, i)) r.unsure[i] |= kMayBeNan;
+  if (hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
+  note_overflow(node.type, r, i);
+}
+
+/// Sets the interval of a comparison.
+template <class N>
+void comparison_error(expr::Type type, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i, bool opens) {
+  bool either = opens;
+  if (!ir::is_float(type)) {
+    either = either || !a.whole[i].sure() || !b.whole[i].sure();
+  } else if (!surely_exact(a, i) || !surely_exact(b, i)) {
+    const long double apart = std::fabs(approximate(a.c[i]) - approximate(b.c[i])), reach = a.d[i] + b.d[i];
+    either = either || (reach > 0 && apart <= reach) || std::isnan(reach);
+  }
+  r.whole[i] = either ? Whole{-1, 0} : Whole{r.ci[i], r.ci[i]};
+  if (either) r.unsure[i] |= kEitherSide;
+}
+
+/// Sets the running error of a selection: that of the branch taken, or of both where either may be.
+template <class N>
+void selection_error(expr::Type type, const Lanes<N>& condition, const Lanes<N>& b, const Lanes<N>& c, Lanes<N>& r,
+                     std::size_t i) {
+  const bool takes_b = condition.ci[i] != 0;
+  const Lanes<N>& taken = takes_b ? b : c;
+  const Lanes<N>& other = takes_b ? c : b;
+  const bool sure = condition.whole[i].sure();
+  if (!ir::is_float(type)) {
+    r.whole[i] = sure ? taken.whole[i] : hull(taken.whole[i], other.whole[i]);
+  } else {
+    r.d[i] = taken.d[i];
+    const long double apart = std::fabs(approximate(taken.c[i]) - approximate(other.c[i])) + other.d[i];
+    const bool equal = approximate(taken.c[i]) == approximate(other.c[i]) && other.d[i] == 0;
+    if (!sure && !equal) r.d[i] = apart >= 0 ? std::max(r.d[i], apart) : std::numeric_limits<long double>::infinity();
+  }
+  if (!sure) r.unsure[i] = static_cast<std::uint8_t>(r.unsure[i] | kEitherSide | other.unsure[i]);
+}
+
+/// Truncates the ends of an interval of floats.
+inline Whole truncated(expr::Type to, const Around& a) {
+  if (!(a.d < std::numeric_limits<long double>::infinity())) return any_of(to);
+  const std::int64_t lo = truncate(to, a.v - a.d), hi = truncate(to, a.v + a.d), middle = truncate(to, a.v);
+  return {std::min({lo, hi, middle}), std::max({lo, hi, middle})};  // out of range becomes the least integer
+}
+
+/// Sets the interval of a float cast to an integer or a mask.
+template <class N>
+void integer_error(expr::Type to, const Lanes<N>& a, Lanes<N>& r, std::size_t i, bool opens) {
+  const Around x = around(a, i);
+  const std::int64_t is = r.ci[i];
+  Whole whole{is, is};
+  if (ir::is_mask(to)) {
+    if (opens || (!surely_exact(a, i) && x.d > 0 && std::fabs(x.v) <= x.d)) whole = {-1, 0};
+  } else if (!surely_exact(a, i) && !std::isnan(x.v)) {
+    whole = hull(whole, truncated(to, x));
+    const Whole all = any_of(to);
+    if (opens) whole = hull(whole, {is == all.lo ? is : is - 1, is == all.hi ? is : is + 1});
+    // Beyond the range is the least integer, far from its neighbour.
+    if (opens && (is == all.hi || is == all.lo)) whole = all;
+  } else if (opens) {
+    whole = any_of(to);
+  }
+  r.whole[i] = whole;
+  if (!whole.sure()) r.unsure[i] |= kEitherSide;
+}
+
+/// Sets the running error of f32(x) of an f64 x: a step that rounds.
+template <class N>
+void narrowing_error(const Lanes<N>& a, Lanes<N>& r, std::size_t i, bool opens) {
+  const Around x = around(a, i);
+  const long double result = approximate(r.c[i]);
+  r.d[i] = 0;
+  if (std::isnan(result) || (surely_exact(a, i) && !opens)) return;
+  if (x.d > 0 || opens) {
+    const long double lo = static_cast<float>(x.v - x.d), hi = static_cast<float>(x.v + x.d);
+    const long double least = opens ? ulp_at(expr::Type::f32, result) : 0;
+    if (std::isinf(lo) != std::isinf(hi)) r.unsure[i] |= kMayOverflow;
+    const long double d = lo == hi && lo == result ? 0 : std::max(hi - result, result - lo);
+    r.d[i] = d >= 0 ? std::max(d, least) : std::numeric_limits<long double>::infinity();
+  }
+  if (r.d[i] > 0) r.unsure[i] |= kEitherSide;
+  note_overflow(expr::Type::f32, r, i);
+}
+
+/// Sets the running error of a cast; `opens`: the reference cannot decide its step.
+template <class N>
+void cast_error(expr::Type to, expr::Type from, const Lanes<N>& a, Lanes<N>& r, std::size_t i, bool opens) {
+  if (ir::is_float(from) && ir::is_float(to)) {
+    const bool narrows = to == expr::Type::f32 && from == expr::Type::f64;
+    if (narrows) return narrowing_error(a, r, i, opens);
+    r.d[i] = a.d[i];
+  } else if (ir::is_float(from)) {
+    integer_error(to, a, r, i, opens);
+  } else if (ir::is_float(to)) {
+    const bool truth = ir::is_mask(from);
+    const long double lo = int_to_float(to, truth ? -a.whole[i].hi : a.whole[i].lo);
+    const long double hi = int_to_float(to, truth ? -a.whole[i].lo : a.whole[i].hi);
+    const long double result = approximate(r.c[i]);
+    r.d[i] = std::max(hi - result, result - lo);
+  } else if (a.whole[i].sure()) {
+    r.whole[i] = {r.ci[i], r.ci[i]};
+  } else {
+    const Whole ends{cast_integer(to, from, a.whole[i].lo), cast_integer(to, from, a.whole[i].hi)};
+    const bool widens = ir::bytes_of(to) >= ir::bytes_of(from) && !ir::is_mask(to) && !ir::is_mask(from);
+    r.whole[i] = widens ? ends : any_of(to);
+  }
+}
+
+}  // namespace trident::equiv

@@ -1,0 +1,121 @@
+#include "jit/equiv/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "jit/equiv/lanes.h"
+
+namespace trident::equiv {
+namespace {
+
+bool same_class(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b;
+}
+
+}  // namespace
+
+Allowance allowance_of(const expr::Policy& policy) {
+  switch (policy.kind) {
+    case expr::PolicyKind::exact: return {1, 0};
+    case expr::PolicyKind::bounded: return {policy.k, kBoundedSlackUlp};
+    case expr::PolicyKind::fast: return {kFastUnits, kFastSlackUlp};
+  }
+  CHECK(false);
+}
+
+long double Judge::slack(long double magnitude) const {
+  const long double greatest = greatest_finite(values().type);
+  return static_cast<long double>(allowance_.slack_ulp) * ulp_at(values().type, std::min(magnitude, greatest));
+}
+
+long double Judge::allowed(std::size_t i) const {
+  return values().bound[i] + slack(std::fabs(values().correct[i]));
+}
+
+void Judge::refine(std::size_t i) {
+  if (reference_.refined() < refined_end_) {
+    const bool is_float = ir::is_float(values().type);
+    reference_.refine(output_, i, is_float ? std::min(values().bound[i], greatest_finite(values().type)) : 0);
+  } else {
+    reference_.leave_out(output_, i);
+  }
+}
+
+Judged Judge::judge(std::size_t i, double got) {
+  const bool undecided = values().unsure[i] == kRoundingDecides && values().error[i] != 0;  // MPFR was not asked yet
+  if (undecided && !near_strict(i, got, slack(std::fabs(values().strict[i])))) refine(i);
+  if (std::isfinite(got) && std::isfinite(values().correct[i])) return judge_finite(i, got);
+  return judge_class(i, got);
+}
+
+bool Judge::near_strict(std::size_t i, double got, long double reach) const {
+  const double strict = values().strict[i];
+  if (!std::isfinite(strict) || !std::isfinite(got)) return same_class(strict, got);
+  return std::fabs(static_cast<long double>(got) - static_cast<long double>(strict)) <= reach;
+}
+
+// Returns whether the reference leaves the value open even with many bits, or was not asked.
+bool Judge::unknown(std::size_t i) const {
+  return values().unsure[i] == kBeyondPrecision || values().unsure[i] == kLeftOut;
+}
+
+Judged Judge::judge_finite(std::size_t i, double got) {
+  const auto error = [&] {
+    return std::fabs(static_cast<long double>(got) - static_cast<long double>(values().correct[i]));
+  };
+  // A result that is wrong by the quick value too needs no MPFR where that was asked too often.
+  const bool surely_wrong = values().unsure[i] == kDecided && error() - values().error[i] > allowed(i);
+  const bool may_ask = reference_.refined() < refined_end_;
+  if (!(error() + values().error[i] <= allowed(i)) && values().error[i] != 0 && (may_ask || !surely_wrong)) {
+    refine(i);
+    if (!std::isfinite(values().correct[i])) return judge_class(i, got);
+  }
+  Judged judged;
+  judged.open = unknown(i) || std::isinf(values().bound[i]);
+  if (judged.open) return judged;
+  judged.share = static_cast<double>(error() / allowed(i));
+  judged.ulp = static_cast<double>(error() / ulp_at(values().type, std::fabs(values().correct[i])));
+  if (judged.holds()) return judged;
+  // A value that overflowed on the way may be as it is in the source.
+  const std::uint8_t way = values().on_the_way[i];
+  const long double reach = values().bound[i] + slack(std::fabs(static_cast<long double>(values().strict[i])));
+  if ((way & kOverflows) != 0 && near_strict(i, got, reach)) return Judged{};
+  if ((way & kMayOverflow) != 0) return Judged{.open = true};
+  return judged;
+}
+
+Judged Judge::judge_class(std::size_t i, double got) {
+  if (near_strict(i, got, 0)) return Judged{};
+  if (values().error[i] != 0) {
+    refine(i);
+    if (std::isfinite(got) && std::isfinite(values().correct[i]) && values().error[i] == 0) return judge_finite(i, got);
+  }
+  const std::uint8_t way = values().on_the_way[i];
+  const long double size = std::fabs(values().correct[i]) + values().bound[i];
+  const bool by_itself =
+      std::isfinite(size) && size >= greatest_finite(values().type);  // it is the result that overflows
+  const bool of_numbers = !std::isnan(got) && !std::isnan(values().correct[i]) && std::isfinite(values().bound[i]);
+  const bool may_leave = ((way & kMayOverflow) != 0 || ((way & kMayBeNan) != 0 && !of_numbers)) && !by_itself;
+  const bool unbounded = std::isinf(values().bound[i]) && ((way & kEitherSide) != 0 || values().unsure[i] != kDecided);
+  if (unknown(i) || may_leave || unbounded) return Judged{.open = true};
+  if (class_holds(i, got)) return Judged{};
+  return Judged::wrong_class();
+}
+
+// Decides about results where ours or the correct value is not finite, and ours is not of the strict one's class.
+bool Judge::class_holds(std::size_t i, double got) const {
+  const long double correct = values().correct[i], bound = values().bound[i];
+  const long double greatest = greatest_finite(values().type);
+  if (std::isnan(correct) || std::isnan(got)) return std::isnan(correct) && std::isnan(got);
+  if ((values().on_the_way[i] & kOverflows) != 0 &&
+      near_strict(i, got, bound + slack(std::fabs(static_cast<long double>(values().strict[i])))))
+    return true;
+  if (std::signbit(correct) != std::signbit(got)) return false;
+  // At the edge of overflow a value within the bound may be on the other side.
+  if (std::isinf(got)) return std::isfinite(bound) && std::fabs(correct) + bound + slack(greatest) >= greatest;
+  return std::isfinite(bound) && std::fabs(static_cast<long double>(got)) >= greatest - bound - slack(greatest);
+}
+
+}  // namespace trident::equiv

@@ -1,0 +1,64 @@
+// The running error bound B of the policies (compare.h): how far an evaluation of the source may be from its value when
+// every operation on the way errs by up to `k` of its units. It is computed operation by operation beside the value.
+//
+// An interval [v - d, v + d] around the value over the reals holds what such evaluations give. An operation carries the
+// intervals of its operands by its range over them, not by its derivative: the cosine at 0 moves by d^2 / 2, the root
+// at 0 by sqrt(d). d = 0 stays 0. Then the operation adds k units of its own:
+//
+//   a + b, a - b   u (|a| + |b|), even where the sum cancels: so a regrouped sum has the bound that it needs
+//   functions      the errors of jit/kir/math/errors.def in ulp (at least one)
+//   powers, prod   u for each product of the chain, for each factor
+//   others         u |result|
+//   reductions     (log2 n + 6) u times the sum of absolute values
+//
+// each plus half the least subnormal; u is half an ulp of 1. Where an interval contains a step, both sides are in the
+// result's interval; integers and masks have intervals of their own.
+//
+// All of it is plain arithmetic in long double, whose roundings are 2^11 times smaller than those that it bounds, so
+// they are left out. MPFR has no part in it.
+#pragma once
+
+#include <cstdint>
+
+#include "jit/expr/expr.h"
+
+namespace trident::equiv {
+
+/// The values within `d` of `v`.
+struct Around {
+  long double v = 0;
+  long double d = 0;
+};
+
+/// Returns how far the op's value may be from `result`, its value at the centres, with operands in their intervals.
+/// Infinite where it may be anything.
+long double carried(expr::RealOp op, std::int64_t exponent, const Around& a, const Around& b, const Around& c,
+                    long double result);
+
+/// Returns the error of one unit of the op itself, whose result has up to this magnitude.
+long double unit_error(expr::Op op, expr::Type type, std::int64_t exponent, const Around& a, const Around& b,
+                       long double magnitude);
+/// Returns one unit of a reduction over `n` elements with this sum of absolute values.
+long double reduction_error(expr::Type type, std::uint64_t n, long double absolute);
+
+/// Integers from `lo` to `hi`; masks are -1 to 0.
+struct Whole {
+  std::int64_t lo = 0;
+  std::int64_t hi = 0;
+  [[nodiscard]] bool sure() const { return lo == hi; }
+};
+
+/// Returns all values of an integer type or of masks.
+Whole any_of(expr::Type type);
+/// Returns the smallest interval that holds both.
+Whole hull(const Whole& a, const Whole& b);
+/// Evaluates an integer or bool op of signature Same on intervals.
+Whole apply_whole(const expr::Node& node, const Whole& a, const Whole& b);
+
+/// Returns 2^(exponent of `magnitude` in `type`): the distance of neighbours there; that of denormals near zero.
+long double ulp_at(expr::Type type, long double magnitude);
+
+/// Returns the greatest finite number of a float type.
+long double greatest_finite(expr::Type type);
+
+}  // namespace trident::equiv
