@@ -209,8 +209,8 @@ bool same_class(T a, T b) {
 }
 
 // Returns true when `got` agrees with strict evaluation or the real value, at operands of size `scale` or less. Either
-// will do when strict evaluation leaves the type's range on the way and the real value does not. As in the policy's
-// own measure, what is a millionth of the rest or less counts as that.
+// will do when strict evaluation leaves the type's range on the way and the real value does not. What is a millionth of
+// the rest or less counts as that.
 template <class T>
 bool admissible(T got, T strict, long double real, long double scale) {
   const T rounded = static_cast<T>(real);

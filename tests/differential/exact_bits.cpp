@@ -1,0 +1,70 @@
+#include "tests/differential/exact_bits.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jit/equiv/checker.h"
+
+namespace trident::testing {
+namespace {
+
+constexpr std::uint64_t kPoints = 320;
+constexpr std::size_t kVariants = 3;
+
+CallArguments arguments_of(const expr::Expr& source, const equiv::Samples& samples, const equiv::Call& call) {
+  CallArguments result{call.n, {}};
+  result.arguments.params = equiv::params_of(source, samples, call);
+  for (std::size_t v = 0; v < source.variables.size(); ++v) {
+    const expr::Variable& variable = source.variables[v];
+    if (variable.is_scalar()) continue;
+    const std::uint64_t first = variable.is_table() ? 0 : call.first;
+    const std::uint64_t count = variable.is_table() ? std::min(call.table_length, samples.n) : call.n;
+    const std::size_t bytes = ir::bytes_of(variable.type);
+    auto& lanes = result.arguments.inputs.emplace_back(count, 0);
+    for (std::uint64_t i = 0; i < count; ++i)
+      std::memcpy(&lanes[i], samples.columns[v].data() + static_cast<std::size_t>(first + i) * bytes, bytes);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<CallArguments> drawn_calls(const expr::Expr& source) {
+  std::vector<CallArguments> calls;
+  for (const equiv::Samples& samples : equiv::make_samples(source, {.points = kPoints, .seed = 3})) {
+    calls.push_back(arguments_of(source, samples, samples.calls.front()));
+    if (samples.calls.size() > 1) calls.push_back(arguments_of(source, samples, samples.calls.back()));
+  }
+  return calls;
+}
+
+pipeline::Options exact_options(codegen::Isa isa) {
+  pipeline::Options options{.target = {.isa = isa, .policy = {expr::PolicyKind::exact, 0}}};
+  options.search.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
+  return options;
+}
+
+std::vector<pipeline::Form> exact_forms(const expr::Expr& source, codegen::Isa isa) {
+  const pipeline::Options options = exact_options(isa);
+  const std::function<void(const pipeline::Progress&)> nobody;
+  auto forms = pipeline::forms(source, source, options, pipeline::PassScope(options, nobody));
+  CHECK(forms.ok());
+  return std::move(forms).value();
+}
+
+std::vector<codegen::Variant> some_variants(const kir::Kernel& kernel, codegen::Isa isa) {
+  std::vector<codegen::Variant> variants = codegen::variants(kernel, isa);
+  variants.resize(std::min(variants.size(), kVariants));
+  variants.push_back(pipeline::kBaselineVariant);
+  return variants;
+}
+
+std::string compare_calls(const kir::Kernel& written, const Run& run, const std::vector<CallArguments>& calls) {
+  for (const CallArguments& call : calls) {
+    std::string fault = compare_on(written, run, call.arguments.inputs, call.arguments.params, {.n = call.n});
+    if (!fault.empty()) return fault;
+  }
+  return {};
+}
+
+}  // namespace trident::testing
