@@ -51,6 +51,9 @@ Result<void> check_environment() {
     return unknown_word("TRIDENT_ISA", isa, "auto, none, avx2, avx512 or neon");
   if (!required.empty() && required != "0" && required != "1")
     return unknown_word("TRIDENT_REQUIRE_DAEMON", required, "0 or 1");
+  const std::string_view speculate = value_of("TRIDENT_SPECULATE");
+  if (!speculate.empty() && speculate != "0" && speculate != "1")
+    return unknown_word("TRIDENT_SPECULATE", speculate, "0 or 1");
   const std::string_view user = value_of("TRIDENT_TRUSTED_UID");
   const bool digits = std::all_of(user.begin(), user.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!digits || user.size() > 10) return unknown_word("TRIDENT_TRUSTED_UID", user, "the number of a user");
@@ -192,6 +195,9 @@ trident_status trident_open(const trident_options* options, trident_ctx** ctx) {
     TRY_VOID(check_environment());
     TRY(settings.mode, mode_of(widened_options.mode));
     settings.socket_path = trident::client::daemon_socket_path(widened_options.socket_path);
+    if (widened_options.no_speculation > 1) return invalid("trident_options.no_speculation is neither 0 nor 1");
+    const char* const speculate = ::secure_getenv("TRIDENT_SPECULATE");
+    settings.speculate = widened_options.no_speculation == 0 && (speculate == nullptr || *speculate != '0');
     if (widened_options.connect_timeout_ms != 0) settings.connect_timeout_ms = widened_options.connect_timeout_ms;
     auto* opened = new trident_ctx(std::move(settings));
     const Result<void> started = opened->start();
@@ -269,6 +275,13 @@ int trident_output_is_scalar(const trident_kernel* kernel, uint32_t index) {
   return static_cast<int>(Kernel::of(kernel)->scalar_outputs >> index & 1);
 }
 
+void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const* in, const uint64_t* params) {
+  static_cast<void>(guarded([&]() -> Result<void> {
+    if (kernel != nullptr) Kernel::of(kernel)->observe(n, in, params);
+    return {};
+  }));
+}
+
 void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                  const uint64_t* params) {
   trident_call(kernel, n, in, out, params);
@@ -312,6 +325,7 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
       now.best_ratio = submission.best_ratio;
     }
     now.note = trident_kernel_note(handle);
+    now.misses = __atomic_load_n(&kernel.miss_count, __ATOMIC_RELAXED);
     return narrowed(now, info);
   });
 }

@@ -293,6 +293,16 @@ void Context::tell_seen(const Submission& submission, const wire::LoopSeen& told
   wake_io(lock);
 }
 
+void Context::tell_observed(Submission& submission, std::vector<wire::Range> ranges) {
+  std::unique_lock lock(mutex);
+  if (!submission.observed.empty() || ranges.empty() || stopping) return;
+  if (settings_.mode == TRIDENT_MODE_INTERP) return;
+  submission.observed = std::move(ranges);
+  submission.observed_told = false;
+  has_observed = true;
+  if (connected && submission.state != JobState::waiting) wake_io(lock);
+}
+
 trident_stats Context::stats() {
   const std::lock_guard lock(mutex);
   trident_stats copy = counters;

@@ -47,6 +47,7 @@ struct Settings {
   trident_mode mode = TRIDENT_MODE_AUTO;
   std::string socket_path;
   std::uint32_t connect_timeout_ms = 1000;
+  bool speculate = true;  ///< tell the daemon about the data of calls
 };
 
 /// One question for the daemon's counters; lives on the asker's stack.
@@ -111,6 +112,8 @@ class Context {
   trident_stats stats();
   /// Passes on to the daemon what a loop has done, if the daemon made its code.
   void tell_seen(const Submission& submission, const wire::LoopSeen& seen);
+  /// Passes ranges of a kernel's arguments on to the daemon; the first ones only.
+  void tell_observed(Submission& submission, std::vector<wire::Range> ranges);
   /// Keeps the context beyond close(), until release().
   void hold();
   void release();
@@ -140,6 +143,7 @@ class Context {
   std::vector<std::uint64_t> dropped;  ///< closed submissions' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
   std::vector<wire::LoopSeen> seen;  ///< for the daemon; one a job
+  bool has_observed = false;         ///< a submission has ranges that the daemon was not told
   std::size_t unfinished = 0;        ///< submissions in any state but finished
   bool stopping = false;
   bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()

@@ -105,6 +105,8 @@ void Context::after_fork_in_child() {
     forget(submission.owner.give_up_locked());
     if (submission.state == JobState::finished) return;
     submission.state = JobState::waiting;
+    submission.observed_told = submission.observed.empty();
+    has_observed |= !submission.observed_told;
     try {
       fresh.push_back(submission.job);
     } catch (const std::bad_alloc&) {

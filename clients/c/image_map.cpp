@@ -117,7 +117,8 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   if (!runs_here(h.isa, h.version)) return refused("it needs an instruction set that this CPU lacks");
   if (h.tier != claim.tier) return refused("tier");
   if (h.total_size > bytes.size() || h.total_size > limits::kImageBytesMax) return refused("total size");
-  if (h.version != claim.version) return refused("it is of another kind than what was asked for");
+  const bool speculates = claim.may_speculate && h.version == TRIDENT_SPECULATIVE_IMAGE_VERSION;
+  if (h.version != claim.version && !speculates) return refused("it is of another kind than what was asked for");
   if (h.inputs != claim.inputs || h.outputs != claim.outputs || h.params != claim.params) {
     return refused("it was made for another kernel");
   }

@@ -49,6 +49,7 @@ struct ImageClaim {
   std::uint8_t tier = 0;
   std::uint32_t inputs = 0, outputs = 0, params = 0;
   std::uint16_t version = TRIDENT_IMAGE_VERSION;  ///< TRIDENT_LOOP_IMAGE_VERSION for a loop, whose counts are 0
+  bool may_speculate = false;                     ///< TRIDENT_SPECULATIVE_IMAGE_VERSION will do as well
   std::uint64_t code_before = 0, code_after = 0;  ///< a loop: bytes submitted before its head, and from it on
 };
 

@@ -171,6 +171,18 @@ TEST_F(ImageMapTest, TheClaimMustFit) {
   EXPECT_NE("", refusal(interpreted, claim));
 }
 
+TEST_F(ImageMapTest, OnlyAKernelThatToldOfItsDataTakesASpeculativeImage) {
+  const Bytes bytes = image({"", [](trident_image_header& h) { h.version = TRIDENT_SPECULATIVE_IMAGE_VERSION; }});
+  ImageClaim claim = claim_of(bytes);
+  EXPECT_NE("", refusal(bytes, claim));
+  claim.may_speculate = true;
+  EXPECT_EQ("", refusal(bytes, claim));
+  const Bytes plain = image();
+  claim = claim_of(plain);
+  claim.may_speculate = true;
+  EXPECT_EQ("", refusal(plain, claim));
+}
+
 TEST_F(ImageMapTest, EveryByteIsCoveredByTheDigest) {
   const Bytes bytes = image();
   for (std::uint32_t at = 0; at < kTotal; ++at) {

@@ -154,8 +154,11 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
     context_.stats_requests.clear();
     context_.dropped.clear();
     context_.seen.clear();
-    context_.jobs.for_each([](Submission& submission) {
-      if (submission.state == JobState::sent) submission.state = JobState::waiting;
+    context_.jobs.for_each([&](Submission& submission) {
+      if (submission.state != JobState::sent) return;
+      submission.state = JobState::waiting;
+      submission.observed_told = submission.observed.empty();
+      context_.has_observed |= !submission.observed_told;
     });
     context_.changed.notify_all();
   }
@@ -217,6 +220,7 @@ void IoThread::send_requests(std::uint64_t now) {
       waiting_.pop_front();
       send_job(job);
     }
+    send_observed();
   }
   if (auto sent = connection_->flush(); !sent) lose(sent.error(), now);
 }
@@ -233,6 +237,22 @@ void IoThread::send_notes() {
     if (!request->sent) wire::append_stats_request(connection_->outgoing(), request->id);
     request->sent = true;
   }
+}
+
+/// Sends hints about jobs that the daemon has.
+void IoThread::send_observed() {
+  const std::lock_guard lock(context_.mutex);
+  if (!std::exchange(context_.has_observed, false)) return;
+  context_.jobs.for_each([&](Submission& submission) {
+    if (submission.observed_told) return;
+    if (submission.state == JobState::waiting) {
+      context_.has_observed = true;  // behind its job
+      return;
+    }
+    submission.observed_told = true;
+    if ((features_ & wire::kFeatureObserved) != 0)
+      wire::append_observed(connection_->outgoing(), submission.job, submission.observed);
+  });
 }
 
 void IoThread::send_job(std::uint64_t job) {

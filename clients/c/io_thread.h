@@ -55,6 +55,7 @@ class IoThread {
   void give_up_job(std::uint64_t job);
   void give_to_engine_or_end(std::uint64_t job, std::string_view why);
   void send_notes();
+  void send_observed();
 
   void on(const wire::Unknown&, os::Fd) {}
   void on(const wire::ProgramReady&, os::Fd) {}  // this connection asks for kernels only

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "clients/c/context.h"
+#include "clients/c/observation.h"
 #include "jit/expr/shape.h"
 #include "runtime/base/float_environment.h"
 
@@ -50,12 +51,14 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
 }  // namespace
 
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
-    : trident_kernel{},
+    : CountingKernel{},
       context(owner),
       expr(std::move(expression)),
       policy(how),
       elements(length),
       submission(*this, entry, &interpret_entry) {
+  static_assert(sizeof(trident_kernel) == TRIDENT_SELF_MISSES_OFFSET, "the pointer to the counter follows the entry");
+  misses = &miss_count;
   scalars = expr::parameters_of(expr.variables);
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
@@ -92,6 +95,11 @@ Result<const kir::Plan*> Kernel::lower() const {
   }
 }
 
+void Kernel::observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const {
+  if (n == 0 || !context.settings().speculate) return;
+  context.tell_observed(const_cast<Submission&>(submission), ranges_of(expr.variables, n, in, params));
+}
+
 void Kernel::set_callback(void (*callback)(trident_kernel*, void*), void* user) {
   const std::unique_lock lock = context.lock_outside_callback(submission);
   changed = callback;
@@ -99,6 +107,7 @@ void Kernel::set_callback(void (*callback)(trident_kernel*, void*), void* user) 
 }
 
 void Kernel::complete(ImageClaim& claim) const {
+  claim.may_speculate = !submission.observed.empty();
   claim.inputs = array_count;
   claim.params = scalar_count;
   claim.outputs = static_cast<std::uint32_t>(expr.outputs.size());

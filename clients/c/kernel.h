@@ -22,7 +22,12 @@ namespace trident::client {
 
 class Context;
 
-struct Kernel final : trident_kernel, Submitted {
+/// The handle with the pointer that speculative code reads (schemas/kernel_image.h).
+struct CountingKernel : trident_kernel {
+  std::uint64_t* misses = nullptr;
+};
+
+struct Kernel final : CountingKernel, Submitted {
   Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length);
   ~Kernel() override;
 
@@ -31,6 +36,8 @@ struct Kernel final : trident_kernel, Submitted {
 
   /// Returns the plan that the interpreter runs, made on first need. Errors (LimitExceeded, OutOfMemory) are not kept.
   Result<const kir::Plan*> lower() const;
+  /// Tells the daemon the ranges of a call's arguments; once.
+  void observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
   /// Replaces the callback. When this returns, the one before does not run any more.
   void set_callback(void (*callback)(trident_kernel*, void*), void* user);
 
@@ -51,9 +58,10 @@ struct Kernel final : trident_kernel, Submitted {
   std::uint32_t array_count = 0, scalar_count = 0;
   std::uint64_t scalar_outputs = 0;  ///< bit i: output i is one element
   mutable std::atomic<const kir::Plan*> plan{nullptr};
+  alignas(64) std::uint64_t miss_count = 0;  ///< written by calls, atomically, and so apart from all else
 
   // ---- guarded by the context's mutex ----
-  void (*changed)(trident_kernel*, void*) = nullptr;
+  alignas(64) void (*changed)(trident_kernel*, void*) = nullptr;
   void* changed_user = nullptr;
   Submission submission;
 };

@@ -27,6 +27,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "clients/c/engine_abi.h"
 #include "clients/c/image_map.h"
@@ -104,7 +105,9 @@ struct Submission {
   Submitted& owner;  ///< the thing that this is a member of
   Slot slot;
 
-  std::uint64_t job = 0;  ///< the number that daemon and engine know it by (job_table.h)
+  std::uint64_t job = 0;              ///< the number that daemon and engine know it by (job_table.h)
+  std::vector<wire::Range> observed;  ///< of arguments, by variable: hints for the daemon
+  bool observed_told = true;          ///< the daemon has them, or there are none
   JobState state = JobState::waiting;
   std::uint32_t sends = 0;
   bool answered = false;  ///< an image or a line of progress has come since it was sent

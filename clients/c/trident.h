@@ -85,7 +85,7 @@ typedef struct trident_options {
   const char* socket_path;     /* NULL: TRIDENT_SOCKET, else $XDG_RUNTIME_DIR/trident/tridentd.sock, else
                                   /run/trident/tridentd.sock */
   uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
-  uint32_t reserved;
+  uint32_t no_speculation;     /* 1: trident_observe does nothing; so says the environment's TRIDENT_SPECULATE=0 */
 } trident_options;
 
 typedef struct trident_variable {
@@ -133,6 +133,7 @@ typedef struct trident_kernel_info {
   uint32_t reserved;
   double best_ratio; /* of the best candidate so far to the baseline, 1 until one is faster; 0: unknown */
   const char* note;  /* trident_kernel_note(); since 0.1.3 */
+  uint64_t misses;   /* times that data lay outside the ranges in which the code is fast; 0: it is fast in none */
 } trident_kernel_info;
 
 typedef struct trident_stats {
@@ -244,6 +245,12 @@ static inline void trident_call(const trident_kernel* kernel, uint64_t n, const 
   trident_entry_fn entry = __atomic_load_n(&kernel->entry, __ATOMIC_ACQUIRE);
   entry(kernel, n, in, out, params);
 }
+
+/* Shows the arguments of a call that is to come. Since 0.1.3. The daemon gets the least and greatest value of each as a hint, and may
+ * send code that is fast in such ranges, and right everywhere: it checks every element. Only the first showing of a
+ * kernel counts. Params may be NULL when there are none. */
+TRIDENT_API void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const* in,
+                                 const uint64_t* params);
 
 /* trident_call as a function, for languages that cannot inline it. */
 TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,

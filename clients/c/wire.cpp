@@ -82,6 +82,7 @@ Error refused(const char* why) {
 
 }  // namespace
 
+const std::uint64_t kFeatureObserved = static_cast<std::uint64_t>(fbs::Feature::observed);
 const std::uint64_t kFeatureLoops = static_cast<std::uint64_t>(fbs::Feature::loops);
 
 void append_hello(Frame& out, std::uint8_t isa) {
@@ -139,6 +140,14 @@ void append_loop_seen(Frame& out, const LoopSeen& seen) {
   flatbuffers::FlatBufferBuilder builder(128);
   finish(out, builder, fbs::Body::LoopSeen,
          fbs::CreateLoopSeen(builder, seen.job, seen.entries, seen.iterations, seen.guest_ns, seen.kernel_ns));
+}
+
+void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges) {
+  flatbuffers::FlatBufferBuilder builder(128 + ranges.size() * sizeof(fbs::Range));
+  fbs::Range* range = nullptr;
+  const auto vector = builder.CreateUninitializedVectorOfStructs<fbs::Range>(ranges.size(), &range);
+  for (const Range& r : ranges) *range++ = fbs::Range(r.lo, r.hi);
+  finish(out, builder, fbs::Body::Observed, fbs::CreateObserved(builder, job, vector));
 }
 
 void append_cancel(Frame& out, std::uint64_t job) {
@@ -209,6 +218,7 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
     case fbs::Body::Submit:
     case fbs::Body::SubmitProgram:
     case fbs::Body::SubmitLoop:
+    case fbs::Body::Observed:
     case fbs::Body::LoopSeen:
     case fbs::Body::Cancel:
     case fbs::Body::StatsRequest: return refused("only a client may send this kind of message");

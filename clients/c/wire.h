@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <variant>
@@ -52,6 +53,13 @@ struct LoopSeen {
     guest_ns += more.guest_ns, kernel_ns += more.kernel_ns;
   }
 };
+/// Least and greatest value of a variable; from -inf to inf: not known.
+struct Range {
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+};
+/// The bit of Welcome::features of a daemon that knows Observed.
+extern const std::uint64_t kFeatureObserved;
 /// The bit of Welcome::features of a daemon that knows SubmitLoop and LoopSeen.
 extern const std::uint64_t kFeatureLoops;
 
@@ -63,6 +71,7 @@ void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms)
 void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& program);
 void append_submit_loop(Frame& out, const SubmitLoop& loop);
 void append_loop_seen(Frame& out, const LoopSeen& seen);
+void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges);
 void append_cancel(Frame& out, std::uint64_t job);
 void append_stats_request(Frame& out, std::uint64_t request);
 

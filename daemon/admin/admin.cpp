@@ -67,6 +67,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                   {"retried", jobs.retried},
                   {"checked_alone", jobs.checked_alone},
                   {"revoked", jobs.revoked},
+                  {"observed", jobs.observed},
                   {"renewals", jobs.renewals},
                   {"republished", jobs.republished},
                   {"open_kernels", jobs.open_kernels},

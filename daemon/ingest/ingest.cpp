@@ -1,5 +1,6 @@
 #include "daemon/ingest/ingest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <string>
@@ -202,6 +203,14 @@ Result<LoopWork> read_loop(const wire::SubmitLoop& in) {
   return LoopWork{static_cast<std::uint8_t>(in.guest()), in.head(), in.code_base(), {first, first + size}, in.joined()};
 }
 
+Observed read_observed(const wire::Observed& in) {
+  Observed out{in.job(), {}};
+  if (in.ranges() == nullptr || !is_aligned(in.ranges())) return out;
+  for (std::uint32_t i = 0; i < std::min(in.ranges()->size(), limits::kInputsMax); ++i)
+    out.ranges.push_back({in.ranges()->Get(i)->lo(), in.ranges()->Get(i)->hi()});
+  return out;
+}
+
 }  // namespace
 
 Result<Request> read(std::span<const std::byte> message) {
@@ -232,6 +241,7 @@ Result<Request> read(std::span<const std::byte> message) {
       const wire::LoopSeen& in = *root.body_as_LoopSeen();
       return Request(LoopSeen{in.job(), in.entries(), in.iterations(), in.guest_ns(), in.kernel_ns()});
     }
+    case wire::Body::Observed: return Request(read_observed(*root.body_as_Observed()));
     case wire::Body::Cancel: return Request(Cancel{root.body_as_Cancel()->job()});
     case wire::Body::StatsRequest: return Request(StatsRequest{root.body_as_StatsRequest()->request()});
     case wire::Body::Welcome:

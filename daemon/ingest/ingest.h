@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "jit/expr/expr.h"
+#include "jit/kir/guard.h"
 #include "jit/tir/build/build.h"
 #include "runtime/base/result.h"
 
@@ -58,6 +59,11 @@ struct SubmitLoop {
 struct LoopSeen {
   std::uint64_t job = 0, entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
 };
+/// A client's hint; the numbers have not been looked at.
+struct Observed {
+  std::uint64_t job = 0;
+  std::vector<kir::Assumed> ranges;  ///< by variable, as many as the message has, at most limits::kInputsMax
+};
 struct Cancel {
   std::uint64_t job = 0;
 };
@@ -67,7 +73,8 @@ struct StatsRequest {
 /// A body that a newer peer may send; to be ignored.
 struct Unknown {};
 
-using Request = std::variant<Hello, Submit, SubmitProgram, SubmitLoop, LoopSeen, Cancel, StatsRequest, Unknown>;
+using Request =
+    std::variant<Hello, Submit, SubmitProgram, SubmitLoop, LoopSeen, Observed, Cancel, StatsRequest, Unknown>;
 
 /// Reads one message (8-byte aligned). Errors: RejectedMessage, after which the connection cannot be trusted further.
 Result<Request> read(std::span<const std::byte> message);

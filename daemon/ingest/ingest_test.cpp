@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -208,6 +209,21 @@ TEST(Ingest, DaemonMessagesFromAClientAreRefusedAndUnknownOnesIgnored) {
   const auto request = read(unknown.bytes());
   ASSERT_TRUE(request.ok());
   EXPECT_TRUE(std::holds_alternative<Unknown>(*request));
+}
+
+TEST(Ingest, ObservedRangesAreReadAsTheyAre) {
+  flatbuffers::FlatBufferBuilder builder;
+  const wire::Range ranges[] = {wire::Range(0, 1), wire::Range(2, -INFINITY)};
+  const auto vector = builder.CreateVectorOfStructs(ranges, 2);
+  const auto body = wire::CreateObserved(builder, 7, vector);
+  wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::Observed, body.Union()));
+  const auto request = read(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  const auto& observed = std::get<Observed>(*request);
+  EXPECT_EQ(observed.job, 7u);
+  ASSERT_EQ(observed.ranges.size(), 2u);
+  EXPECT_EQ(observed.ranges[0].hi, 1);
+  EXPECT_EQ(observed.ranges[1].lo, 2);
 }
 
 }  // namespace

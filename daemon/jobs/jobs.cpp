@@ -91,6 +91,10 @@ std::unique_ptr<Jobs::Flight> Jobs::make_flight(std::uint32_t uid, OrderPtr orde
 
 void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order) {
   ++counts_of(*order).submitted;
+  begin(subscriber, uid, std::move(order));
+}
+
+void Jobs::begin(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order) {
   const bool known_by_key = order->identify != nullptr;
   std::unique_ptr<Flight> owned = make_flight(uid, order);
   if (known_by_key && answer_at_once(*owned, subscriber)) return;
@@ -157,10 +161,29 @@ void Jobs::answer(const Flight& flight, const Subscriber& subscriber, const cach
 }
 
 void Jobs::cancel(const Subscriber& subscriber) {
+  if (const auto at = waiting_.find(subscriber); at != waiting_.end()) ++counts_of(*at->second->order).cancelled;
+  withdraw(subscriber);
+}
+
+void Jobs::observe(const Subscriber& subscriber, std::uint32_t uid, std::span<const kir::Assumed> seen) {
+  const auto at = waiting_.find(subscriber);
+  const Renewals::Kernel* const open = renewals_.of(subscriber);
+  if (at == waiting_.end() && open == nullptr) return;
+  const OrderPtr order = at != waiting_.end() ? at->second->order : open->order;
+  const std::string id = at != waiting_.end() ? at->second->id : open->id;
+  if (!order->assume || draining_) return;
+  const OrderPtr next = order->assume(*order, seen);
+  const std::unique_ptr<Flight> flight = make_flight(uid, next);
+  if (flight->id == id || !admits(*flight)) return;
+  ++stats_.observed;
+  withdraw(subscriber);
+  begin(subscriber, uid, next);
+}
+
+void Jobs::withdraw(const Subscriber& subscriber) {
   const auto at = waiting_.find(subscriber);
   if (at == waiting_.end()) return renewals_.forget(subscriber);
   Flight& flight = *at->second;
-  ++counts_of(*flight.order).cancelled;
   waiting_.erase(at);
   std::erase(flight.subscribers, subscriber);
   if (!flight.subscribers.empty()) return;

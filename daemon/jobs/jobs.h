@@ -96,6 +96,7 @@ struct Stats : Counts {
   LoopStats loops;
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
   std::uint64_t retried = 0, checked_alone = 0, revoked = 0;
+  std::uint64_t observed = 0;                   ///< jobs that began anew with ranges of their data
   std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
   std::size_t open_kernels = 0, renewals_waiting = 0;
   std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
@@ -122,6 +123,9 @@ class Jobs {
   void set_costs(const expr::rewrite::OpCosts* costs, const std::string& told);
   /// The subscriber wants no more events; nothing if it waits for none.
   void cancel(const Subscriber& subscriber);
+  /// The subscriber has told ranges of its kernel's data, by variable: its job begins anew if they change what is
+  /// looked for. A hint that comes when there is no room is dropped.
+  void observe(const Subscriber& subscriber, std::uint32_t uid, std::span<const kir::Assumed> seen);
 
   /// A client has told how its loop does.
   void note_seen(const ingest::LoopSeen& seen);
@@ -152,6 +156,9 @@ class Jobs {
   [[nodiscard]] std::unique_ptr<Flight> make_flight(std::uint32_t uid, OrderPtr order);
   /// Whether the subscriber got its answer, or a flight to share, without a new one.
   bool answer_at_once(const Flight& flight, const Subscriber& subscriber);
+  /// Admits the order and has it worked on, unless it can be answered at once.
+  void begin(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order);
+  void withdraw(const Subscriber& subscriber);
   void answer_as_before(const Order& order, const Subscriber& subscriber, const PastFailure& known);
   void subscribe(Flight& flight, const Subscriber& subscriber);
   void answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry);

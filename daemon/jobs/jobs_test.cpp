@@ -226,6 +226,47 @@ TEST_F(Scripts, OnlyWhatDependsOnWeightsIsKeptToBeSearchedAgain) {
   EXPECT_EQ(jobs_.stats().open_kernels, 1u);
 }
 
+/// An order that begins anew with another script when ranges were observed; without any, as it is.
+Order order_with(const std::vector<Line>& script, const std::vector<Line>& observed) {
+  Order order = order_of(script);
+  order.by_weights = true;
+  order.assume = [observed](const Order& self, std::span<const kir::Assumed> seen) {
+    return std::make_shared<const Order>(seen.empty() ? self : order_of(observed));
+  };
+  return order;
+}
+
+TEST_F(Scripts, AJobBeginsAnewWithObservedRanges) {
+  jobs_.set_weights(nullptr, "");
+  const std::vector<Line> general = {baseline(), outcome(Outcome::no_gain)};
+  const std::vector<Line> speculative = {baseline(), interim(), outcome(Outcome::published)};
+  const kir::Assumed seen[] = {{0, 1}};
+  const std::uint64_t ended = submit(order_with(general, speculative));
+  follow(ended);
+  jobs_.observe({1, ended}, 1000, {});  // nothing new
+  EXPECT_EQ(jobs_.stats().observed, 0u);
+  jobs_.observe({1, ended}, 1000, seen);
+  EXPECT_EQ(jobs_.stats().observed, 1u);
+  logs_[ended].clear();
+  logs_[ended].push_back("observed");
+  EXPECT_EQ(follow(ended), (Log{"observed", "baseline", "image at 50", "image at 25", "finished: published"}));
+  // In the works; the second time the answer is known.
+  const std::uint64_t begun = submit(order_with({baseline(), outcome(Outcome::budget_spent)}, speculative));
+  jobs_.observe({1, begun}, 1000, seen);
+  EXPECT_EQ(follow(begun), (Log{"accepted", "accepted, cached", "image at 25", "finished: published"}));
+  EXPECT_EQ(jobs_.stats().submitted, 2u);
+  EXPECT_EQ(jobs_.stats().cancelled, 0u);
+}
+
+TEST_F(Scripts, HintsAboutUnknownJobsAndOtherOrdersAreDropped) {
+  const kir::Assumed seen[] = {{0, 1}};
+  jobs_.observe({1, 99}, 1000, seen);
+  const std::uint64_t job = submit(order_of({baseline(), outcome(Outcome::no_gain)}));
+  jobs_.observe({1, job}, 1000, seen);
+  EXPECT_EQ(follow(job).back(), "finished: no gain");
+  EXPECT_EQ(jobs_.stats().observed, 0u);
+}
+
 Line loop(Kind kind, std::uint8_t code = 0, bool tried = true) {
   return {Lane::baseline, kind, code, tried};
 }

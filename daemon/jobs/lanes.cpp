@@ -87,6 +87,7 @@ worker::RequestHeader Jobs::request_of(Flight& flight) const {
   header.isa = flight.order->isa;
   header.seed = search_.seed;
   header.key = flight.key;
+  header.assumed = flight.order->assumed;
   switch (flight.step) {
     case Step::baseline: break;
     case Step::program: header.budget_ns = flight.order->budget_ns; break;

@@ -2,6 +2,7 @@
 
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/loop.h"
+#include "jit/pipeline/observed.h"
 
 namespace trident::jobs {
 namespace {
@@ -11,15 +12,20 @@ std::uint64_t bytes_of(const expr::Expr& expr) {
          expr.outputs.size() * sizeof(expr::Output);
 }
 
-}  // namespace
+/// The message with the assumed ranges in front, as workers take it.
+std::vector<std::byte> with_ranges(const std::vector<kir::Assumed>& assumed, std::span<const std::byte> message) {
+  const auto ranges = std::as_bytes(std::span(assumed));
+  std::vector<std::byte> bytes(ranges.begin(), ranges.end());
+  bytes.insert(bytes.end(), message.begin(), message.end());
+  return bytes;
+}
 
-Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<const std::byte> message) {
-  pipeline::Target target{.policy = work.policy, .elements = work.elements};
-  TRY(target.isa, image::isa_of(isa));
-  const auto expr = std::make_shared<const expr::Expr>(std::move(work.expr));
+OrderPtr order_of(const std::shared_ptr<const expr::Expr>& expr, const pipeline::Target& target, std::uint8_t isa,
+                  std::span<const std::byte> message) {
   Order order;
   order.isa = isa;
-  order.message.assign(message.begin(), message.end());
+  order.message = with_ranges(target.assumed, message);
+  order.assumed = static_cast<std::uint8_t>(target.assumed.size());
   order.parsed_bytes = bytes_of(*expr);
   order.identify = [expr, target](const pipeline::Search& search) {
     Order::Identity identity;
@@ -27,11 +33,24 @@ Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<con
     identity.key = pipeline::expr_key(*expr, identity.canonical, target, search);
     return identity;
   };
+  order.assume = [expr, target](const Order& self, std::span<const kir::Assumed> seen) {
+    pipeline::Target narrower = target;
+    narrower.assumed = pipeline::widened(*expr, seen);
+    return order_of(expr, narrower, self.isa, std::span(self.message).subspan(self.assumed * sizeof(kir::Assumed)));
+  };
   order.describe = [expr] { return expr::print_infix(*expr); };
-  order.journal = expr;
+  if (target.assumed.empty()) order.journal = expr;
   order.publish_unchecked = true;
   order.by_weights = true;
   return std::make_shared<const Order>(std::move(order));
+}
+
+}  // namespace
+
+Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<const std::byte> message) {
+  pipeline::Target target{.policy = work.policy, .elements = work.elements};
+  TRY(target.isa, image::isa_of(isa));
+  return order_of(std::make_shared<const expr::Expr>(std::move(work.expr)), std::move(target), isa, message);
 }
 
 Result<OrderPtr> loop_order(ingest::LoopWork work, std::uint8_t isa, std::span<const std::byte> message) {

@@ -31,9 +31,12 @@ struct Order {
   std::vector<std::byte> message;                             ///< as the client sent it: workers get it
   std::uint64_t parsed_bytes = 0;                             ///< memory that the functions below hold
   std::function<Identity(const pipeline::Search&)> identify;  ///< empty: nothing is shared or cached
-  std::function<std::string()> describe;                      ///< for the log
-  std::shared_ptr<const expr::Expr> journal;                  ///< what the journal is told; null: nothing
-  bool loop = false;               ///< a guest's: the worker's first image has been tried, and is the last
+  /// Makes the same order with ranges that were observed; null where they tell nothing. Empty: no such order.
+  std::function<std::shared_ptr<const Order>(const Order& self, std::span<const kir::Assumed> seen)> assume;
+  std::uint8_t assumed = 0;                   ///< ranges at the front of the message (RequestHeader::assumed)
+  std::function<std::string()> describe;      ///< for the log
+  std::shared_ptr<const expr::Expr> journal;  ///< what the journal is told; null: nothing
+  bool loop = false;                          ///< a guest's: the worker's first image has been tried, and is the last
   bool publish_unchecked = false;  ///< the first kernel goes out before anything has compared it with what it must do
   bool by_weights = false;         ///< the key depends on weights: searched again when others are chosen (renewals.h)
 

@@ -32,6 +32,11 @@ void Renewals::forget(const Subscriber& subscriber) {
   kernels_.erase(kernel);
 }
 
+const Renewals::Kernel* Renewals::of(const Subscriber& subscriber) const {
+  const auto at = by_subscriber_.find(subscriber);
+  return at == by_subscriber_.end() ? nullptr : &kernels_.at(at->second);
+}
+
 void Renewals::set_weights(std::uint64_t generation) {
   weights_ = generation;
   std::vector<Number> numbers;  // in the order in which their jobs ended

@@ -41,6 +41,8 @@ class Renewals {
   void remember(const Subscriber& subscriber, Kernel kernel);
   /// The subscriber has closed it; nothing if it was not remembered.
   void forget(const Subscriber& subscriber);
+  /// The kernel that the subscriber has; null if it was not remembered.
+  [[nodiscard]] const Kernel* of(const Subscriber& subscriber) const;
   /// Others are chosen: what was not searched by these waits to be.
   void set_weights(std::uint64_t generation);
   [[nodiscard]] std::uint64_t weights() const { return weights_; }

@@ -17,6 +17,7 @@ constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint32_t kUnreadRetryMs = 50;
 constexpr auto kLoops = static_cast<std::uint64_t>(wire::Feature::loops);
+constexpr auto kObserved = static_cast<std::uint64_t>(wire::Feature::observed);
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 }  // namespace
@@ -49,6 +50,7 @@ class Sessions::Session {
   void on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame);
   void on_submit(ingest::SubmitLoop& submit, std::span<const std::byte> frame);
   void on_seen(const ingest::LoopSeen& seen);
+  void on_observed(const ingest::Observed& observed);
   /// Begins a job of any kind, or says why it is refused. `work`: what its message asks for, or what is wrong with it.
   /// `noun`: such jobs, in sentences.
   template <class Work, class MakeOrder>
@@ -151,6 +153,7 @@ void Sessions::Session::on_frame(std::span<const std::byte> frame) {
   if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit(*program, frame);
   if (auto* loop = std::get_if<ingest::SubmitLoop>(&*request)) return on_submit(*loop, frame);
   if (const auto* seen = std::get_if<ingest::LoopSeen>(&*request)) return on_seen(*seen);
+  if (const auto* observed = std::get_if<ingest::Observed>(&*request)) return on_observed(*observed);
   if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
   if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
     publish::stats(*channel_, stats->request, all_.stats_json_());
@@ -174,7 +177,8 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
   if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
   ready_ = true;
   hello_.stop();
-  publish::welcome(*channel_, isa_, isa_ == TRIDENT_ISA_NEON ? kInlineImages : kInlineImages | kLoops, os::build_id());
+  const std::uint64_t loops = isa_ == TRIDENT_ISA_NEON ? 0 : kLoops;
+  publish::welcome(*channel_, isa_, kInlineImages | kObserved | loops, os::build_id());
 }
 
 void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
@@ -201,6 +205,10 @@ void Sessions::Session::on_submit(ingest::SubmitLoop& submit, std::span<const st
 void Sessions::Session::on_seen(const ingest::LoopSeen& seen) {
   const auto at = jobs_.find(seen.job);
   if (at != jobs_.end() && at->second.head) all_.jobs_->note_seen(seen);
+}
+
+void Sessions::Session::on_observed(const ingest::Observed& observed) {
+  if (jobs_.contains(observed.job)) all_.jobs_->observe({id_, observed.job}, uid_, observed.ranges);
 }
 
 template <class Work, class MakeOrder>

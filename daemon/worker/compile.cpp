@@ -139,7 +139,9 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
     basis.take(header.tail, {reinterpret_cast<const char*>(tail.data()), tail.size()}, file);
     return true;
   }
-  const auto message = ingest::read(tail);
+  const std::size_t assumed_bytes = header.assumed * sizeof(kir::Assumed);
+  if (tail.size() < assumed_bytes) return false;
+  const auto message = ingest::read(tail.subspan(assumed_bytes));
   if (const auto* loop = message.ok() ? std::get_if<ingest::SubmitLoop>(&*message) : nullptr)
     return compile_loop(front, header, *loop);
   const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
@@ -151,6 +153,8 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   if (!isa.ok()) return send_failure(front, header.ticket, isa.error());
   pipeline::Options options;
   options.target = {.isa = *isa, .policy = work.policy, .elements = work.elements};
+  options.target.assumed.resize(header.assumed);
+  std::copy_n(tail.begin(), assumed_bytes, std::as_writable_bytes(std::span(options.target.assumed)).begin());
   options.budget = {.cpu_ns = header.budget_ns, .effort = header.effort, .check_only = header.check_only != 0};
   options.search = basis.search(header.seed);
   options.checked = true;  // by ingest

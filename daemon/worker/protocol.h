@@ -60,8 +60,9 @@ struct RequestHeader {
   std::uint8_t isa = 0;         ///< enum trident_isa
   std::uint8_t check_only = 0;  ///< optimise lane: pipeline::Budget::check_only
   Tail tail = Tail::submit;
-  std::uint8_t effort = 1;  ///< optimise lane: pipeline::Budget::effort
-  std::uint8_t reserved[3] = {};
+  std::uint8_t effort = 1;   ///< optimise lane: pipeline::Budget::effort
+  std::uint8_t assumed = 0;  ///< a kernel's: ranges (kir::Assumed) in front of the message, one a variable, or none
+  std::uint8_t reserved[2] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job, time of a program's; 0: pipeline's default
   image::Key key{};             ///< pipeline::expr_key() of the job, which the front has made

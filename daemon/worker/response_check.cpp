@@ -16,12 +16,12 @@ constexpr std::size_t kLoopReasons = 0
 #undef X
     ;
 
-Result<void> check_image(std::span<const std::byte> image, trident_tier tier,
-                         std::uint16_t version = TRIDENT_IMAGE_VERSION) {
+Result<void> check_image(std::span<const std::byte> image, trident_tier tier, bool loop = false) {
   TRY_VOID(image::validate(image));
   trident_image_header header;
   std::memcpy(&header, image.data(), sizeof(header));
-  if (header.version != version) return make_error(ErrorCode::kRejectedImage, "a loop's image or none of a loop");
+  if ((header.version == TRIDENT_LOOP_IMAGE_VERSION) != loop)
+    return make_error(ErrorCode::kRejectedImage, "a loop's image or none of a loop");
   if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of the wrong tier");
   return {};
 }
@@ -54,7 +54,7 @@ Result<void> check_loop(Lane lane, const ResponseHeader& header, std::span<const
                                       : make_error(ErrorCode::kRejectedMessage, "an unknown reason to refuse a loop");
   if (header.baseline_checked == 0)
     return make_error(ErrorCode::kRejectedMessage, "an image of a loop that was not tried");
-  return check_image(tail, TRIDENT_TIER_BASELINE, TRIDENT_LOOP_IMAGE_VERSION);
+  return check_image(tail, TRIDENT_TIER_BASELINE, true);
 }
 
 }  // namespace

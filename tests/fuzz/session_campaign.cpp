@@ -231,7 +231,8 @@ class Connection {
     }
     CHECK(welcomed_ || (failure != nullptr && failure->job() == 0));
     for (const wire::Body of_client : {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel,
-                                       wire::Body::StatsRequest, wire::Body::SubmitLoop, wire::Body::LoopSeen})
+                                       wire::Body::StatsRequest, wire::Body::SubmitLoop, wire::Body::LoopSeen,
+                                       wire::Body::Observed})
       CHECK(message.body_type() != of_client);
     if (const auto* ready = message.body_as_KernelReady()) check_kernel(*ready, incoming.fd);
   }

@@ -346,7 +346,7 @@ class Kernels(unittest.TestCase):
             k = trident.Kernel("(+ x 1)", context=context)
             self.assertEqual(0, k.wait())
             self.assertEqual({"tier": 0, "isa": "interpreter", "swaps": 0, "done": True, "baseline_ns": 0.0,
-                              "optimised_ns": 0.0, "note": "mode interp asks no compiler",
+                              "optimised_ns": 0.0, "note": "mode interp asks no compiler", "misses": 0,
                               "progress": {"stage": "none", "done": 0, "total": 0, "best_ratio": 0.0}}, k.info())
             self.assertEqual(1, context.stats()["submitted"])
             with self.assertRaises(trident.TridentError):

@@ -19,10 +19,11 @@ _FLOAT_RANGE = (float("-inf"), float("inf"))
 
 class _Handle:
     """Owns a pointer of the library, which is closed when nobody refers to it any more: never while a call uses it."""
-    __slots__ = ("_as_parameter_", "_close", "__weakref__")
+    __slots__ = ("_as_parameter_", "_close", "shown", "__weakref__")
 
     def __init__(self, pointer, close):
         self._as_parameter_, self._close = pointer, close
+        self.shown = False  # of a kernel: the library has seen arguments
 
     def __del__(self):
         self._close(self._as_parameter_)
@@ -33,12 +34,14 @@ class _Handle:
 
 class Context:
     """A connection to the compiler: mode "auto" (daemon, else the embedded engine, else the interpreter), "daemon",
-    "embedded" or "interp". Kernels work at once and for ever, whatever happens to the daemon."""
+    "embedded" or "interp". Kernels work at once and for ever, whatever happens to the daemon. Unless speculate is False
+    or the environment says TRIDENT_SPECULATE=0, the daemon is told the least and greatest values of a kernel's first
+    arguments, and may send code that is fast in such ranges; it checks every element."""
 
-    def __init__(self, mode="auto", socket_path=None, connect_timeout_ms=0):
+    def __init__(self, mode="auto", socket_path=None, connect_timeout_ms=0, *, speculate=True):
         options = native.Options(ctypes.sizeof(native.Options), one_of(native.MODES, mode, "mode"),
                                  _path_bytes(socket_path),
-                                 integer(connect_timeout_ms, "connect_timeout_ms"), 0)
+                                 integer(connect_timeout_ms, "connect_timeout_ms"), 0 if speculate else 1)
         self._handle = None
         pointer = ctypes.c_void_p()
         native.check(lib.trident_open(ctypes.byref(options), ctypes.byref(pointer)))
@@ -266,7 +269,11 @@ class Kernel:
         return params
 
     def _run(self, n, inputs, outputs, params):
-        lib.trident_run(self._handle, n, self._in_type(*inputs), self._out_type(*outputs), params)
+        handle, places = self._handle, self._in_type(*inputs)
+        if n and not handle.shown:
+            handle.shown = True
+            lib.trident_observe(handle, n, places, params)
+        lib.trident_run(handle, n, places, self._out_type(*outputs), params)
 
     def wait(self, tier=2, timeout_ms=10_000):
         """Waits until tier 1 (baseline) or 2 (optimised) is reached or nothing more will come; TimeoutError if neither.
@@ -288,13 +295,14 @@ class Kernel:
 
     def info(self):
         """Returns the current state: tier, isa, swaps, done, the daemon's timings in ns per call (0: unknown), its
-        progress (the stage, and the best candidate's time over the baseline's), and the note."""
+        progress (the stage, and the best candidate's time over the baseline's), the note, and misses: how often data lay
+        outside the ranges in which the code is fast."""
         info = self._info()
         return {"tier": info.tier, "isa": native.ISAS.get(info.isa, str(info.isa)), "swaps": info.swaps,
                 "done": bool(info.done), "baseline_ns": info.baseline_ns, "optimised_ns": info.optimised_ns,
                 "progress": {"stage": native.STAGES.get(info.stage, str(info.stage)), "done": info.stage_done,
                              "total": info.stage_total, "best_ratio": info.best_ratio},
-                "note": None if info.note is None else info.note.decode("utf-8", "replace")}
+                "note": None if info.note is None else info.note.decode("utf-8", "replace"), "misses": info.misses}
 
     def __repr__(self):
         return f"<trident.Kernel {self.text!r} tier {self._info().tier}>"

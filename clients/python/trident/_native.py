@@ -20,7 +20,7 @@ class TridentError(Exception):
 
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("mode", ctypes.c_uint32), ("socket_path", ctypes.c_char_p),
-                ("connect_timeout_ms", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                ("connect_timeout_ms", ctypes.c_uint32), ("no_speculation", ctypes.c_uint32)]
 
 
 class Variable(ctypes.Structure):
@@ -40,7 +40,7 @@ class KernelInfo(ctypes.Structure):
                 ("done", ctypes.c_uint32), ("isa", ctypes.c_uint32), ("baseline_ns", ctypes.c_double),
                 ("optimised_ns", ctypes.c_double), ("stage", ctypes.c_uint32), ("stage_done", ctypes.c_uint32),
                 ("stage_total", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("best_ratio", ctypes.c_double),
-                ("note", ctypes.c_char_p)]
+                ("note", ctypes.c_char_p), ("misses", ctypes.c_uint64)]
 
 
 class Stats(ctypes.Structure):
@@ -103,6 +103,7 @@ _PROTOTYPES = {
     "trident_scalar_type": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
     "trident_output_type": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
     "trident_output_is_scalar": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
+    "trident_observe": (None, [_HANDLE, ctypes.c_uint64, POINTERS, ctypes.POINTER(ctypes.c_uint64)]),
     "trident_run": (None, [_HANDLE, ctypes.c_uint64, POINTERS, POINTERS, ctypes.POINTER(ctypes.c_uint64)]),
     "trident_wait": (ctypes.c_int, [_HANDLE, ctypes.c_uint32, ctypes.c_uint32]),
     "trident_info": (ctypes.c_int, [_HANDLE, ctypes.POINTER(KernelInfo)]),

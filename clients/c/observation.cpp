@@ -1,0 +1,59 @@
+#include "clients/c/observation.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/check.h"
+
+namespace trident::client {
+namespace {
+
+/// Elements of one array that are looked at.
+constexpr std::uint64_t kLookedAt = 4096;
+
+template <class T>
+wire::Range range_of(const void* data, std::uint64_t n) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  const std::uint64_t step = n / kLookedAt + 1;
+  wire::Range range;
+  double lo = range.hi, hi = range.lo;
+  for (std::uint64_t i = 0; i < n; i += step) {
+    T element;
+    std::memcpy(&element, bytes + i * sizeof(T), sizeof(T));
+    const auto x = static_cast<double>(element);
+    if (x != x) return range;
+    lo = std::min(lo, x);
+    hi = std::max(hi, x);
+  }
+  return lo <= hi ? wire::Range{lo, hi} : range;
+}
+
+wire::Range range_of(ir::Type type, const void* data, std::uint64_t n) {
+  switch (type) {
+    case ir::Type::f32: return range_of<float>(data, n);
+    case ir::Type::f64: return range_of<double>(data, n);
+    case ir::Type::i32: return range_of<std::int32_t>(data, n);
+    case ir::Type::i64: return range_of<std::int64_t>(data, n);
+    case ir::Type::b32:
+    case ir::Type::b64: break;
+  }
+  CHECK(false);
+}
+
+}  // namespace
+
+std::vector<wire::Range> ranges_of(const std::vector<expr::Variable>& variables, std::uint64_t n, const void* const* in,
+                                   const std::uint64_t* params) {
+  std::vector<wire::Range> ranges(variables.size());
+  std::size_t array = 0, scalar = 0;
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    const expr::Variable& variable = variables[v];
+    const std::size_t place = variable.is_scalar() ? scalar++ : array++;
+    if (variable.is_table() || n == 0) continue;
+    ranges[v] =
+        variable.is_scalar() ? range_of(variable.type, &params[place], 1) : range_of(variable.type, in[place], n);
+  }
+  return ranges;
+}
+
+}  // namespace trident::client

@@ -1,0 +1,68 @@
+#include "jit/pipeline/observed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace trident::pipeline {
+namespace {
+
+/// Limits of exponents: smaller magnitudes share a range, and above kEveryMax only each fourth power is one.
+constexpr int kExponentMin = -4, kEveryMax = 8, kStep = 4;
+/// The greatest value seen is at most this share of the end.
+constexpr double kMargin = 0.75;
+/// A range this wide or wider, in factors, is thought to go on to zero.
+constexpr double kWide = 16;
+
+/// The exponent of a type's greatest power of two that is an end.
+int exponent_max(ir::Type type) {
+  switch (type) {
+    case ir::Type::f32: return 120;
+    case ir::Type::f64: return 1000;
+    case ir::Type::i32: return 28;
+    case ir::Type::i64: return 60;
+    case ir::Type::b32:
+    case ir::Type::b64: break;
+  }
+  return 0;
+}
+
+/// The end beyond a magnitude; none if there is nothing between it and the type's greatest.
+std::optional<double> end_beyond(ir::Type type, double magnitude) {
+  int exponent = kExponentMin;
+  while (std::ldexp(kMargin, exponent) < magnitude && exponent <= exponent_max(type))
+    exponent += exponent < kEveryMax ? 1 : kStep;
+  if (exponent > exponent_max(type)) return std::nullopt;
+  return std::ldexp(1.0, exponent);
+}
+
+/// The end between zero and the least of some magnitudes.
+double end_before(double least, double greatest) {
+  if (least * kWide <= greatest) return 0;
+  const double half = std::exp2(std::floor(std::log2(least * kMargin)));
+  return half < std::ldexp(1.0, kExponentMin) ? 0 : half;
+}
+
+kir::Assumed widened(ir::Type type, const kir::Assumed& seen) {
+  if (!std::isfinite(seen.lo) || !std::isfinite(seen.hi) || seen.lo > seen.hi) return {};
+  const double most = std::max(std::fabs(seen.lo), std::fabs(seen.hi));
+  const double least = std::min(std::fabs(seen.lo), std::fabs(seen.hi));
+  const std::optional<double> end = end_beyond(type, most);
+  if (!end) return {};
+  if (seen.lo < 0 && seen.hi > 0) return {-*end, *end};
+  const double near = end_before(least, most);
+  return seen.hi <= 0 && seen.lo < 0 ? kir::Assumed{-*end, -near} : kir::Assumed{near, *end};
+}
+
+}  // namespace
+
+std::vector<kir::Assumed> widened(const expr::Expr& expr, std::span<const kir::Assumed> seen) {
+  std::vector<kir::Assumed> assumed(expr.variables.size());
+  for (std::size_t v = 0; v < std::min(assumed.size(), seen.size()); ++v)
+    if (!expr.variables[v].is_table()) assumed[v] = widened(expr.variables[v].type, seen[v]);
+  const auto anything = [](const kir::Assumed& a) { return a.is_anything(); };
+  if (std::all_of(assumed.begin(), assumed.end(), anything)) assumed.clear();
+  return assumed;
+}
+
+}  // namespace trident::pipeline

@@ -1,0 +1,18 @@
+// Ranges that inputs were seen in, made few and wide, so that kernels are shared and a stray value rarely misses: ends
+// are powers of two with a margin, the sign is kept, and what has both signs becomes symmetric, which is one
+// comparison.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "jit/expr/expr.h"
+#include "jit/kir/guard.h"
+
+namespace trident::pipeline {
+
+/// Returns Target::assumed for the variables of `expr`, from the least and greatest values seen of each; anything where
+/// these are not finite, for tables, and for variables without a value. Empty if all may be anything.
+std::vector<kir::Assumed> widened(const expr::Expr& expr, std::span<const kir::Assumed> seen);
+
+}  // namespace trident::pipeline

@@ -1,0 +1,70 @@
+// Oracle: the ranges as a person would write them, and what they must hold.
+#include "jit/pipeline/observed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace trident::pipeline {
+namespace {
+
+expr::Expr of_type(ir::Type type) {
+  expr::Expr e;
+  e.variables.resize(1);
+  e.variables[0].type = type;
+  return e;
+}
+
+kir::Assumed of_one(ir::Type type, double lo, double hi) {
+  const kir::Assumed seen[] = {{lo, hi}};
+  const auto assumed = widened(of_type(type), seen);
+  return assumed.empty() ? kir::Assumed{} : assumed[0];
+}
+
+void expect_range(const kir::Assumed& have, double lo, double hi) {
+  EXPECT_EQ(have.lo, lo);
+  EXPECT_EQ(have.hi, hi);
+}
+
+TEST(Observed, RangesAreWidenedToPowersOfTwo) {
+  expect_range(of_one(ir::Type::f32, 0.0001, 0.999), 0, 2);
+  expect_range(of_one(ir::Type::f32, -3, 2.5), -4, 4);
+  expect_range(of_one(ir::Type::f64, 100, 200), 64, 4096);
+  expect_range(of_one(ir::Type::f64, -200, -100), -4096, -64);
+  expect_range(of_one(ir::Type::i32, 0, 9), 0, 16);
+  expect_range(of_one(ir::Type::f32, 0, 0), 0, 0x1p-4);
+}
+
+TEST(Observed, WhatIsNotFiniteOrTooLargeIsAnything) {
+  EXPECT_TRUE(of_one(ir::Type::f32, 0, INFINITY).is_anything());
+  EXPECT_TRUE(of_one(ir::Type::f32, NAN, 1).is_anything());
+  EXPECT_TRUE(of_one(ir::Type::f32, 2, 1).is_anything());
+  EXPECT_TRUE(of_one(ir::Type::f32, 0, 1e38).is_anything());
+  EXPECT_TRUE(of_one(ir::Type::i32, 0, 2e9).is_anything());
+}
+
+TEST(Observed, RangesHoldWhatWasSeenWithAMarginAndAreFew) {
+  std::set<std::pair<double, double>> all;
+  for (double most = 1e-9; most < 1e9; most *= 1.01)
+    for (const double lo : {0.0, -most, -most / 3, most / 100, most / 2}) {
+      const kir::Assumed range = of_one(ir::Type::f64, lo, most);
+      EXPECT_LE(range.lo, lo);
+      EXPECT_GE(range.hi, 1.3 * most);
+      EXPECT_TRUE(lo < 0 || range.lo >= 0);
+      EXPECT_TRUE(lo <= 0 || range.lo <= 0 || range.lo <= 0.75 * lo);
+      all.insert({range.lo, range.hi});
+    }
+  EXPECT_LE(all.size(), 100u);
+}
+
+TEST(Observed, TablesAndUnknownVariablesAreAnything) {
+  expr::Expr e = of_type(ir::Type::f32);
+  e.variables[0].kind = expr::VariableKind::table;
+  const kir::Assumed seen[] = {{0, 1}};
+  EXPECT_TRUE(widened(e, seen).empty());
+  EXPECT_TRUE(widened(of_type(ir::Type::f32), {}).empty());
+}
+
+}  // namespace
+}  // namespace trident::pipeline
