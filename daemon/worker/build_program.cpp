@@ -5,6 +5,7 @@
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/worker/program_message.h"
+#include "daemon/worker/protocol.h"
 #include "daemon/worker/request_socket.h"
 #include "jit/tir/build/build.h"
 #include "jit/tir/equiv/equiv.h"
@@ -22,7 +23,6 @@ namespace {
 using tir::tasm::Instruction;
 namespace neural = tir::neural;
 
-constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 constexpr std::uint64_t kRoundsPerProgram = 3;
 /// Bytes of a program's text. The result is no longer, so it fits into a message with its other fields.
 constexpr std::size_t kTextBytesMax = limits::kFrameBytesMax - (16u << 10);

@@ -22,8 +22,6 @@
 namespace trident::worker {
 namespace {
 
-/// Progress is for people: more than this many lines a second are noise.
-constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 /// A worker that needs more is out of control; the front counts it as a crash.
 constexpr std::uint64_t kAddressSpaceBytes = 4ull << 30;
 

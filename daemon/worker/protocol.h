@@ -51,6 +51,9 @@ inline std::string path_of_weights(std::string_view told) {
   return blank == std::string_view::npos ? std::string() : std::string(told.substr(blank + 1));
 }
 
+/// Progress is for people: more lines a second than this allows are noise.
+inline constexpr std::uint64_t kProgressEveryNs = 50'000'000;
+
 /// Tells a worker to close standard error: a reader waits for the end of that pipe (runtime/os/inherited.h).
 inline constexpr int kReleaseStandardError = SIGUSR1;
 

@@ -190,7 +190,7 @@ struct BadCase {
   const char* reason;
 };
 
-class CheckRefuses : public testing::TestWithParam<BadCase> {};
+class CheckRefuses : public ::testing::TestWithParam<BadCase> {};
 
 TEST_P(CheckRefuses, WithAReason) {
   const auto kernel = parse(GetParam().text);
@@ -200,7 +200,7 @@ TEST_P(CheckRefuses, WithAReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, CheckRefuses,
-    testing::Values(
+    ::testing::Values(
         BadCase{"%0 = const f64 1\n", "needs an output"},
         BadCase{"%0 = const f64 1\n%1 = const f32 1\n%2 = add f64 %0, %1\noutput y %2\n", "operand type differs"},
         BadCase{"%0 = const i32 1\n%1 = sqrt i32 %0\noutput y %1\n", "does not exist for this type"},

@@ -171,7 +171,7 @@ class Exact {
   mpfr_t a_, b_, c_, r_;
 };
 
-class FloatLane : public testing::TestWithParam<Type> {
+class FloatLane : public ::testing::TestWithParam<Type> {
  protected:
   std::uint64_t eval(Op op, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
     return eval_lane(op, GetParam(), GetParam(), a, b, c);
@@ -179,7 +179,7 @@ class FloatLane : public testing::TestWithParam<Type> {
   [[nodiscard]] double value(std::uint64_t bits) const { return double_of(GetParam(), bits); }
   [[nodiscard]] std::vector<std::uint64_t> corners() const { return corner_bits(GetParam()); }
 };
-INSTANTIATE_TEST_SUITE_P(Types, FloatLane, testing::Values(Type::f32, Type::f64),
+INSTANTIATE_TEST_SUITE_P(Types, FloatLane, ::testing::Values(Type::f32, Type::f64),
                          [](const auto& p) { return std::string(name_of(p.param)); });
 
 TEST_P(FloatLane, ArithmeticRoundsOnceLikeMpfr) {
@@ -383,8 +383,8 @@ TEST(Lane, ConversionsToFloatsRoundOnceLikeMpfr) {
   EXPECT_EQ(eval_lane(Op::Convert, Type::f64, Type::f32, 0x8000'0001u, 0, 0), std::bit_cast<std::uint64_t>(-0x1p-149));
 }
 
-class IntLane : public testing::TestWithParam<Type> {};
-INSTANTIATE_TEST_SUITE_P(Types, IntLane, testing::Values(Type::i32, Type::i64),
+class IntLane : public ::testing::TestWithParam<Type> {};
+INSTANTIATE_TEST_SUITE_P(Types, IntLane, ::testing::Values(Type::i32, Type::i64),
                          [](const auto& p) { return std::string(name_of(p.param)); });
 
 TEST_P(IntLane, MatchesWideArithmetic) {

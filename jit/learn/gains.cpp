@@ -11,7 +11,6 @@ namespace {
 
 namespace rw = expr::rewrite;
 
-constexpr double kOffset = 4;  // as `trident rewrite` has it: a term may cost nothing
 constexpr double kGainMost = 2;
 
 std::optional<double> judged(const egraph::Term& term, const expr::Expr& like) {
@@ -35,7 +34,7 @@ std::function<std::optional<double>(const egraph::Term&)> log_cost_by(Gain gain,
     case Gain::none: return {};
     case Gain::by_cost:
       return [costs](const egraph::Term& term) -> std::optional<double> {
-        return std::log(egraph::dag_cost(term, rw::op_rows(), costs) + kOffset);
+        return std::log(egraph::dag_cost(term, rw::op_rows(), costs) + kCostOffset);
       };
     case Gain::by_judge: return [&like](const egraph::Term& term) { return judged(term, like); };
   }

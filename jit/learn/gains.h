@@ -11,6 +11,9 @@
 
 namespace trident::learn {
 
+/// Is added to a cost before its logarithm, since a term may cost nothing; `trident rewrite` has it too.
+inline constexpr double kCostOffset = 4;
+
 /// Measures of a term. X(Name, "name", "meaning").
 #define TRIDENT_GAINS(X)                                 \
   X(none, "none", "all samples weigh alike")             \

@@ -20,7 +20,7 @@ using nn::HeadKind;
 
 // Limits features: samples with more are left out, as a batch has memory for so many each.
 constexpr std::size_t kFeaturesMax = 2'000;
-constexpr std::size_t kShards = 2;
+constexpr std::size_t kGuideShards = 2;
 
 expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, std::uint64_t& seed) {
   const std::size_t own = options.expressions.size();
@@ -294,7 +294,7 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
   model.store = &network.store();
   // Figures of different kinds must never be compared.
   model.architecture = network.architecture() + (options.judge ? "/judged" : "");
-  for (std::size_t i = 0; i < kShards; ++i) {
+  for (std::size_t i = 0; i < kGuideShards; ++i) {
     shards.push_back(std::make_unique<OfShard>(network.store()));
     OfShard& s = *shards.back();
     s.recorded = network.record(s.tape, HeadKind::guide, batch, batch * kFeaturesMax, options.frozen);

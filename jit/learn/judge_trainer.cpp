@@ -20,7 +20,7 @@ namespace {
 using expr::rewrite::TimeScalar;
 using nn::HeadKind;
 
-constexpr std::size_t kFeaturesMax = 12'000;  // limit per kernel; larger ones are not trained on
+constexpr std::size_t kKernelFeaturesMax = 12'000;  // limit per kernel; larger ones are not trained on
 constexpr double kHeldOut = 0.2, kValidation = 0.125;
 // An error of 30 % and more counts by its size, not by its square; 10 % between two kernels are a clear order.
 constexpr float kHuber = 0.3f;
@@ -34,7 +34,7 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-std::uint64_t hash_of(std::string_view text) {
+std::uint64_t mixed_hash(std::string_view text) {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;  // FNV-1a, and a last mix, as near names differ in few bits
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100'0000'01B3u;
   hash = (hash ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
@@ -233,7 +233,7 @@ JudgeSplit split_of(const JudgeSamples& samples, const std::string& by_hand, std
   for (std::uint32_t i = 0; i < samples.samples.size(); ++i) {
     const JudgeSamples::Family& family = samples.families[samples.samples[i].family];
     const bool left_out = std::find(without.begin(), without.end(), family.generator) != without.end();
-    const std::uint64_t hash = hash_of(family.name);
+    const std::uint64_t hash = mixed_hash(family.name);
     const double draw = static_cast<double>(hash >> 11) * 0x1p-53;
     const double again = static_cast<double>(hash * 0xD134'2543'DE82'EF95u >> 11) * 0x1p-53;
     (family.generator == by_hand ? split.by_hand
@@ -279,7 +279,7 @@ JudgeFigures figures_of(const Network& network, const JudgeSamples& samples, std
 std::vector<std::vector<std::uint32_t>> groups_of(const JudgeSamples& samples, std::span<const std::uint32_t> train) {
   std::vector<std::vector<std::uint32_t>> groups;
   for (const std::uint32_t i : train) {
-    if (samples.samples[i].end - samples.samples[i].first > kFeaturesMax) continue;
+    if (samples.samples[i].end - samples.samples[i].first > kKernelFeaturesMax) continue;
     if (groups.empty() || groups.back().size() == kGroup ||
         samples.samples[groups.back()[0]].family != samples.samples[i].family)
       groups.emplace_back();

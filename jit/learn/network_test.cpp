@@ -208,7 +208,7 @@ TEST(Network, AllRowsAreThereWhenAsked) {
                 0.04);
 }
 
-class File : public testing::Test {
+class File : public ::testing::Test {
  protected:
   File() : path_(std::filesystem::temp_directory_path() / ("network_" + std::to_string(getpid()) + ".safetensors")) {}
   ~File() override { std::filesystem::remove(path_); }

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kJournalBytesMax = std::size_t{1} << 30;
 constexpr std::uint8_t kHeldOutOneIn = 5;
-constexpr double kOffset = 4;  // as `trident rewrite` has it
 constexpr std::uint64_t kComposedSeed = std::uint64_t{1} << 40;
 
 void take_line(std::string_view line, std::set<store::Digest>& seen, Submitted& out) {
@@ -74,7 +73,7 @@ double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std:
     if (!found->forms.empty())
       if (const auto cost = expr::rewrite::cost_of(found->forms.front(), how.costs); cost.ok())
         after = std::min(after, cost->dag);
-    sum += std::log((after + kOffset) / (before->dag + kOffset));
+    sum += std::log((after + kCostOffset) / (before->dag + kCostOffset));
     ++judged;
   }
   return judged == 0 ? 1 : std::exp(sum / static_cast<double>(judged));

@@ -26,7 +26,7 @@ constexpr int kBusyMs = 20'000;
 /// Limits one statement: a damaged tree can be a very large tree, and a sound file needs far less.
 constexpr std::uint64_t kStatementMaxNs = 120'000'000'000;
 constexpr int kInstructionsPerLook = 1'000'000;
-constexpr std::size_t kNameMax = 256;
+constexpr std::size_t kLabelMax = 256;
 constexpr std::size_t kMachinesMax = 10'000;
 constexpr std::size_t kPackedBytesMax = std::size_t{256} << 20;
 
@@ -208,13 +208,13 @@ bool is_time(double ns) {
 /// Says what is wrong with a kernel, or returns null.
 const char* fault_of(const TimedKernel& kernel) {
   if (kernel.text.empty() || kernel.text.size() > limits::kTextBytesMax) return "a kernel's text is empty or too long";
-  if (kernel.how.empty() || kernel.how.size() > kNameMax) return "a kernel's origin is empty or too long";
+  if (kernel.how.empty() || kernel.how.size() > kLabelMax) return "a kernel's origin is empty or too long";
   if (!is_time(kernel.ns) || !is_time(kernel.ns_again)) return "a kernel's time is not positive and finite";
   return nullptr;
 }
 const char* fault_of(const std::string& name, const std::string& generator, std::size_t kernels) {
-  if (name.empty() || name.size() > kNameMax) return "a family's name is empty or too long";
-  if (generator.empty() || generator.size() > kNameMax) return "a family's generator is empty or too long";
+  if (name.empty() || name.size() > kLabelMax) return "a family's name is empty or too long";
+  if (generator.empty() || generator.size() > kLabelMax) return "a family's generator is empty or too long";
   if (kernels == 0 || kernels > kFamilyKernelsMax) return "a family has no kernels or too many";
   return nullptr;
 }

@@ -14,7 +14,7 @@
 namespace trident::learn {
 namespace {
 
-constexpr std::uint64_t kElementsMax = 1024, kElementsMin = 64;
+constexpr std::uint64_t kTimedElementsMax = 1024, kTimedElementsMin = 64;
 constexpr std::uint64_t kUsualLevel1 = 32u << 10;
 constexpr std::uint64_t kMeasurementCpuNs = 400'000'000;
 /// Limits of differences: on a quiet machine half of the kernels repeat to 2 % and all to 15 %.
@@ -114,8 +114,8 @@ std::uint64_t elements_timed(const CompiledFamily& family) {
   for (const std::uint32_t input : family.signature.input_bytes) bytes += input;
   for (const judge::Signature::Output& output : family.signature.outputs) bytes += output.scalar ? 0 : output.bytes;
   const std::uint64_t level1 = os::cache_bytes(1) != 0 ? os::cache_bytes(1) : kUsualLevel1;
-  std::uint64_t elements = kElementsMax;
-  while (elements > kElementsMin && elements * bytes > level1 * 3 / 4) elements /= 2;
+  std::uint64_t elements = kTimedElementsMax;
+  while (elements > kTimedElementsMin && elements * bytes > level1 * 3 / 4) elements /= 2;
   return elements;
 }
 

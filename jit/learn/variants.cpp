@@ -22,7 +22,7 @@ using expr::Expr;
 /// Limits instructions: longer kernels take more time to compile than all others of a family together.
 constexpr std::size_t kInstsMax = 8'000;
 constexpr std::size_t kTriesPerKernel = 4;
-constexpr std::uint64_t kMatchSteps = 20'000;
+constexpr std::uint64_t kVariantMatchSteps = 20'000;
 /// Limits random steps, which copy the whole term for each match.
 constexpr std::size_t kWalkedNodesMax = 160;
 
@@ -160,7 +160,7 @@ class Family {
     const std::size_t nodes_max = 2 * term->nodes.size() + 20;
     egraph::Term at = *std::move(term);
     for (std::uint64_t steps = 1 + random_() % 6; steps > 0; --steps) {
-      std::vector<egraph::Term> next = egraph::neighbours(rules.space(), at, kMatchSteps);
+      std::vector<egraph::Term> next = egraph::neighbours(rules.space(), at, kVariantMatchSteps);
       std::erase_if(next, [&](const egraph::Term& t) { return t.nodes.size() > nodes_max; });
       if (next.empty()) break;
       at = std::move(next[random_() % next.size()]);

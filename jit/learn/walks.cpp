@@ -21,7 +21,7 @@ using Random = std::mt19937_64;
 
 // Seeds of walks are separate: no episode plays their first forms.
 constexpr std::uint64_t kSeeds = std::uint64_t{1} << 62;
-constexpr std::uint64_t kMatchSteps = 40'000;
+constexpr std::uint64_t kWalkMatchSteps = 40'000;
 constexpr int kTries = 12;              // neighbours tried before a walk is given up
 constexpr std::uint32_t kNodes = 1500;  // limit of a graph, as in episodes
 // Budget of the search that makes a composed form good.
@@ -191,7 +191,7 @@ std::optional<Walk> walk_from(const egraph::SearchSpace& space, const Term& good
   std::vector<std::uint64_t> seen{identity_of(good, space.ops)};
   while (walk.samples.size() < steps) {
     const Term at = walk.states.back();
-    std::vector<Term> next = egraph::neighbours(space, at, kMatchSteps);
+    std::vector<Term> next = egraph::neighbours(space, at, kWalkMatchSteps);
     std::erase_if(next, [&](const Term& t) { return t.nodes.size() > nodes_max; });
     const std::size_t before = walk.samples.size();
     for (int t = 0; t < kTries && !next.empty() && walk.samples.size() == before; ++t) {

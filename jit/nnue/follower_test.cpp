@@ -21,11 +21,11 @@ namespace {
 namespace toy = egraph::toy;
 
 /// Kinds of random_terms.h by arity: leaves have arity 0, and so on.
-constexpr KindTable kToyKinds{[](const egraph::ENode& n) -> std::uint8_t {
-                                constexpr std::uint8_t kKind[] = {0, 1, 6, 7, 8, 3, 10};
-                                return kKind[n.op];
-                              },
-                              naive::kHash};
+constexpr KindTable kKindsByArity{[](const egraph::ENode& n) -> std::uint8_t {
+                                    constexpr std::uint8_t kKind[] = {0, 1, 6, 7, 8, 3, 10};
+                                    return kKind[n.op];
+                                  },
+                                  naive::kHash};
 
 /// Returns a cost above 0 for every node, so that extractor and follower must agree on it.
 double cost_of_node(const void*, const egraph::ENode& n, std::uint8_t) {
@@ -34,7 +34,7 @@ double cost_of_node(const void*, const egraph::ENode& n, std::uint8_t) {
 }
 constexpr egraph::CostModel kCosts{nullptr, &cost_of_node};
 
-const nn::AccumulatorWeights& weights() {
+const nn::AccumulatorWeights& wide_weights() {
   static const nn::AccumulatorWeights made = [] {
     auto w = nn::AccumulatorWeights::make(naive::random_weights(3, kDefaultDepth, 64));
     CHECK(w.ok());
@@ -102,7 +102,7 @@ class Comparing final : public egraph::Guide {
   }
 
   std::size_t compared = 0, aheads = 0, unions = 0;
-  Follower follower{weights(), kToyKinds};
+  Follower follower{wide_weights(), kKindsByArity};
 
  private:
   void compare() {
@@ -172,7 +172,7 @@ TEST(NetworkGuide, RepeatsItself) {
   const std::vector<egraph::Rule> rules = toy::rules();
   const egraph::Matcher matcher(rules, toy::kOps);
   const egraph::SearchSpace space{toy::kOps, toy::semantics(), &matcher, kCosts, {}};
-  NetworkGuide used(weights(), kToyKinds);
+  NetworkGuide used(wide_weights(), kKindsByArity);
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     const auto run = [&](NetworkGuide& guide) {
       egraph::RecordingGuide recording(guide);
@@ -189,7 +189,7 @@ TEST(NetworkGuide, RepeatsItself) {
                 egraph::tree_cost(again.terms[0], toy::kOps, kCosts));
       return std::pair(recording.taken(), egraph::dag_cost(found.terms[0], toy::kOps, kCosts));
     };
-    NetworkGuide fresh(weights(), kToyKinds);
+    NetworkGuide fresh(wide_weights(), kKindsByArity);
     EXPECT_EQ(run(fresh), run(used));
   }
 }
@@ -202,7 +202,7 @@ TEST(Guides, ChangeTimeAndNeverResults) {
   egraph::ConstantGuide constant;
   egraph::RandomGuide random;
   egraph::StaticGuide best(egraph::StaticGuide::Order::best_first), worst(egraph::StaticGuide::Order::worst_first);
-  NetworkGuide network(weights(), kToyKinds);
+  NetworkGuide network(wide_weights(), kKindsByArity);
   std::map<const egraph::Guide*, double> cost;
   for (std::uint32_t seed = 1; seed <= 30; ++seed) {
     const egraph::Term from = toy::random_term(seed);

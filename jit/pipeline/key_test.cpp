@@ -14,7 +14,7 @@ namespace {
 
 using expr::Type;
 
-expr::Expr parsed(std::string_view text, Type type = Type::f64) {
+expr::Expr key_source(std::string_view text, Type type = Type::f64) {
   auto e = expr::parse_infix(text, {.type = type, .variables = {}});
   CHECK(e.ok());
   return std::move(e).value();
@@ -53,7 +53,7 @@ TEST(KeyWriter, KeepsDomainsAndNeighboursApart) {
 }
 
 TEST(ExprKey, NamesWhatMattersAndNothingElse) {
-  const auto key = [](std::string_view text, const Target& target) { return expr_key(parsed(text), target, {}); };
+  const auto key = [](std::string_view text, const Target& target) { return expr_key(key_source(text), target, {}); };
   std::set<image::Key> keys;
   keys.insert(key("a + b * 2", {}));
   EXPECT_EQ(keys.count(key("u + v * 2", {})), 1u);  // names do not matter
@@ -67,7 +67,7 @@ TEST(ExprKey, NamesWhatMattersAndNothingElse) {
   EXPECT_EQ(key("a + b * 2", {.elements = 1000}), key("a + b * 2", {.elements = 1}));
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::bounded, 3}})).second);
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.isa = codegen::Isa::avx512})).second);
-  EXPECT_TRUE(keys.insert(expr_key(parsed("a + b * 2", Type::f32), {}, {})).second);
+  EXPECT_TRUE(keys.insert(expr_key(key_source("a + b * 2", Type::f32), {}, {})).second);
 }
 
 /// Bytes with their number in front, as they go into a key.
@@ -83,7 +83,7 @@ void append_piece(std::vector<std::byte>& bytes, std::string_view text) {
 
 // Kernels in caches are found by these bytes. Oracle: the layout, written out by hand.
 TEST(ExprKey, ItsBytesStayAsTheyAre) {
-  const auto e = parsed("a + b * 2");
+  const auto e = key_source("a + b * 2");
   const expr::rewrite::OpCosts costs(cost::shipped("avx2"));
   const auto rules = SearchRules::parse("gelu: (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok\n", "test.rules");
   ASSERT_TRUE(rules.ok());

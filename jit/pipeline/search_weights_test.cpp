@@ -39,7 +39,7 @@ class SearchWeightsTest : public ::testing::Test {
   std::string folder_;
 };
 
-expr::Expr parsed(std::string_view text) {
+expr::Expr weighed(std::string_view text) {
   auto e = expr::parse_infix(text, {.type = expr::Type::f64,
                                     .variables = {{"x", expr::Type::f64, expr::VariableKind::array, 0.5, 4},
                                                   {"y", expr::Type::f64, expr::VariableKind::array, 0.5, 4}}});
@@ -47,7 +47,7 @@ expr::Expr parsed(std::string_view text) {
   return std::move(e).value();
 }
 
-std::vector<Form> forms_of(const expr::Expr& e, const Options& options) {
+std::vector<Form> weighed_forms(const expr::Expr& e, const Options& options) {
   const std::function<void(const Progress&)> nobody;
   auto made = forms(e, e, options, PassScope(options, nobody));
   CHECK(made.ok());
@@ -66,12 +66,12 @@ TEST_F(SearchWeightsTest, CountInTheKeyByTheirBytes) {
   ASSERT_TRUE(weights.ok()) << weights.error().message;
   const auto again = SearchWeights::map(folder.path_of(name), name);
   ASSERT_TRUE(again.ok());
-  const expr::Expr e = parsed("x*y + x");
+  const expr::Expr e = weighed("x*y + x");
   EXPECT_NE(expr_key(e, {}, {}), expr_key(e, {}, {.weights = &*weights}));
   EXPECT_EQ(expr_key(e, {}, {.weights = &*again}), expr_key(e, {}, {.weights = &*weights}));
   // Equal weights from a file make the same forms as from the program.
   std::string mapped, built_in;
-  mapped = print(forms_of(e, {.search = {.weights = &*weights}})), built_in = print(forms_of(e, {}));
+  mapped = print(weighed_forms(e, {.search = {.weights = &*weights}})), built_in = print(weighed_forms(e, {}));
   EXPECT_EQ(mapped, built_in);
 }
 
@@ -132,10 +132,10 @@ TEST_F(SearchWeightsTest, MayHaveAJudgeBehindThem) {
   bool others = false;
   for (const char* text :
        {"exp(x)*exp(y)/exp(x) + x*y + x*x", "log(x*x*y) - log(y)*2", "(x^2 - y^2)/(x + y)*sqrt(x)"}) {
-    const expr::Expr e = parsed(text);
-    const std::string built_in = print(forms_of(e, {}));
-    EXPECT_EQ(print(forms_of(e, {.search = {.weights = &*both}})), built_in);
-    others = others || print(forms_of(e, {.search = {.weights = &*headstrong}})) != built_in;
+    const expr::Expr e = weighed(text);
+    const std::string built_in = print(weighed_forms(e, {}));
+    EXPECT_EQ(print(weighed_forms(e, {.search = {.weights = &*both}})), built_in);
+    others = others || print(weighed_forms(e, {.search = {.weights = &*headstrong}})) != built_in;
     EXPECT_NE(expr_key(e, {}, {.weights = &*guide}), expr_key(e, {}, {.weights = &*both}));
   }
   EXPECT_TRUE(others);
@@ -163,17 +163,17 @@ constexpr GuideKind kKinds[] = {GuideKind::network, GuideKind::constant, GuideKi
 // The guide's forms come in addition to all forms without one.
 TEST(Guides, TakeNothingAway) {
   for (const char* text : kTexts) {
-    const expr::Expr e = parsed(text);
-    const auto without = forms_of(e, {.search = {.disabled = {"guided"}}});
+    const expr::Expr e = weighed(text);
+    const auto without = weighed_forms(e, {.search = {.disabled = {"guided"}}});
     for (const GuideKind kind : kKinds) {
-      const auto with = forms_of(e, {.search = {.guide = kind}});
+      const auto with = weighed_forms(e, {.search = {.guide = kind}});
       ASSERT_GE(with.size(), without.size());
       for (std::size_t f = 0; f < without.size(); ++f) EXPECT_TRUE(same_kernel(with[f].kernel, without[f].kernel));
     }
   }
 }
 
-double value(const kir::Kernel& kernel, double x, double y) {
+double value_at(const kir::Kernel& kernel, double x, double y) {
   double result = 0;
   const void* in[] = {&x, &y};
   void* out[] = {&result};
@@ -190,7 +190,7 @@ TEST(Guides, BadOnesChangeNoResult) {
     for (std::size_t t = 0; t < texts; ++t) {
       const GuideKind kind = kKinds[k];
       const char* const text = kTexts[(k + t) % std::size(kTexts)];
-      const expr::Expr e = parsed(text);
+      const expr::Expr e = weighed(text);
       const auto source = expr::lower(e, unrewritten({}));
       ASSERT_TRUE(source.ok());
       const auto best = optimise(e, {.target = {.policy = {expr::PolicyKind::bounded, 4}},
@@ -204,7 +204,7 @@ TEST(Guides, BadOnesChangeNoResult) {
       std::uniform_real_distribution<double> draw(0.5, 4);
       for (int i = 0; i < 500; ++i) {
         const double x = draw(random), y = draw(random);
-        const double right = value(*source, x, y), found = value(best->winner.kernel, x, y);
+        const double right = value_at(*source, x, y), found = value_at(best->winner.kernel, x, y);
         EXPECT_LE(std::fabs(found - right), 1e-12 * (1 + std::fabs(right))) << text << " at " << x << ", " << y;
       }
     }

@@ -16,7 +16,6 @@ using egraph::Pattern;
 using egraph::PatternTerm;
 using expr::Type;
 
-constexpr double kHalfPi = 1.5707963267948966;
 constexpr std::size_t kConstantsMax = 8;
 
 // Both signs of each are tried.

@@ -10,6 +10,8 @@
 
 namespace trident::rulecheck {
 
+inline constexpr double kHalfPi = 1.5707963267948966;
+
 /// Returns the nonzero values of terms without variables: (exp 20) as well as 20. None in a rule about types.
 std::vector<double> constants_of(const egraph::Rule& rule, const Sorts& sorts);
 

@@ -78,9 +78,9 @@ std::vector<Edge> edges_of(const Rule& rule) {
   return found;
 }
 
-class Search {
+class EdgeSearch {
  public:
-  Search(const Rule& rule, const expr::rewrite::RuleSet::Tags& tags, const Sorts& sorts, std::uint64_t seed)
+  EdgeSearch(const Rule& rule, const expr::rewrite::RuleSet::Tags& tags, const Sorts& sorts, std::uint64_t seed)
       : rule_(rule), tags_(tags), sorts_(sorts), random_(seed), edges_(edges_of(rule)) {
     for (const Pattern* side : {&rule.left, &rule.right})
       for (const PatternTerm& t : side->terms)
@@ -208,7 +208,7 @@ std::optional<RuleVerdict> fault_at_edges(const Rule& rule, const expr::rewrite:
   if (sorts.slopes || !sorts.types.empty() || rule.variables.empty()) return std::nullopt;
   if (!is_rational(rule.left, sorts) || !is_rational(rule.right, sorts)) return std::nullopt;
   constexpr std::uint64_t kPointsPerTry = 10;
-  return Search(rule, tags, sorts, options.seed + 2).run(options.points / kPointsPerTry);
+  return EdgeSearch(rule, tags, sorts, options.seed + 2).run(options.points / kPointsPerTry);
 }
 
 }  // namespace trident::rulecheck

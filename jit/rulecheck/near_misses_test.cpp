@@ -10,7 +10,7 @@ namespace {
 using expr::rewrite::parse_rules;
 using Kind = RuleVerdict::Kind;
 
-RuleVerdict verdict_on(const std::string& text) {
+RuleVerdict verdict_without_hints(const std::string& text) {
   const auto set = parse_rules("r: " + text, "test.rules");
   if (!set.ok()) return {.kind = Kind::unchecked, .fault = set.error().message};
   return check_rule(set->rules[0], set->tags[0], {.hints = false});
@@ -198,7 +198,7 @@ constexpr NearMiss kNearMisses[] = {
 
 TEST(NearMisses, AreFound) {
   for (const NearMiss& miss : kNearMisses) {
-    const RuleVerdict v = verdict_on(miss.text);
+    const RuleVerdict v = verdict_without_hints(miss.text);
     EXPECT_EQ(v.kind, Kind::wrong) << miss.text << "\n  is wrong at " << miss.wrong_at << "; " << v.fault;
   }
 }
@@ -242,7 +242,7 @@ TEST(NearMisses, OfTrueRulesAreNotTakenForTheRules) {
            "(fmod (mul 0.9 (sin ?a)) 1) => (mul 0.9 (sin ?a)) ;; ieee=round real=ok",
            "(abs (sub (exp ?a) 3)) => (mul (sign (sub (exp ?a) 3)) (sub (exp ?a) 3)) ;; ieee=round real=ok",
        }) {
-    const RuleVerdict v = verdict_on(text);
+    const RuleVerdict v = verdict_without_hints(text);
     std::string at;
     for (const Binding& b : v.point) at += " " + b.name + "=" + b.value;
     EXPECT_EQ(v.kind, Kind::right) << text << "\n  " << v.fault << at << ": " << v.left << " and " << v.right;

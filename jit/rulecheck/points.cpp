@@ -18,7 +18,6 @@ using egraph::ConditionKind;
 using expr::Op;
 using expr::Type;
 
-constexpr double kHalfPi = 1.5707963267948966;
 constexpr int kTriesMax = 2000;
 
 double rounded_to(Type type, double value) {

@@ -10,7 +10,7 @@ namespace {
 using egraph::Pattern;
 using egraph::PatternTerm;
 using expr::Op;
-using Kind = RationalValue::Kind;
+using RationalKind = RationalValue::Kind;
 
 constexpr int kPowerMax = 16;
 
@@ -20,10 +20,10 @@ constexpr Op kRational[] = {Op::Add,  Op::Sub, Op::Mul,  Op::Div,    Op::Neg,  O
                             Op::Or,   Op::Xor, Op::Not,  Op::Select, Op::Powi, Op::Copysign};
 
 RationalValue number(mpq_class value) {
-  return {Kind::number, std::move(value), false};
+  return {RationalKind::number, std::move(value), false};
 }
 RationalValue truth(bool value) {
-  return {Kind::truth, 0, value};
+  return {RationalKind::truth, 0, value};
 }
 
 mpq_class rounded(Op op, const mpq_class& a) {
@@ -79,7 +79,8 @@ RationalValue applied(const PatternTerm& t, const mpq_class& a, const mpq_class&
   if (op == Op::Max) return number(mpq_class(a < b ? b : a));
   if (op == Op::Powi) return power(a, static_cast<int>(t.number));
   if (op == Op::Copysign)
-    return b == 0 ? RationalValue{Kind::open, 0, false} : number(b < 0 ? mpq_class(-abs(a)) : mpq_class(abs(a)));
+    return b == 0 ? RationalValue{RationalKind::open, 0, false}
+                  : number(b < 0 ? mpq_class(-abs(a)) : mpq_class(abs(a)));
   if (op == Op::Fmod) return b == 0 ? RationalValue{} : number(a - b * rounded(Op::Trunc, a / b));
   return number(rounded(op, a));
 }
@@ -87,18 +88,18 @@ RationalValue applied(const PatternTerm& t, const mpq_class& a, const mpq_class&
 RationalValue node(const PatternTerm& t, const std::vector<RationalValue>& made) {
   const Op op = static_cast<Op>(t.op);
   const RationalValue& a = made[t.child[0]];
-  if (op == Op::Select) return a.kind == Kind::truth ? made[t.child[a.truth ? 1 : 2]] : a;
+  if (op == Op::Select) return a.kind == RationalKind::truth ? made[t.child[a.truth ? 1 : 2]] : a;
   const std::uint8_t arity = expr::info(op).arity;
   const RationalValue& b = arity > 1 ? made[t.child[1]] : a;
   const RationalValue& c = arity > 2 ? made[t.child[2]] : a;
   for (const RationalValue* operand : {&a, &b, &c})
-    if (operand->kind == Kind::open) return *operand;
+    if (operand->kind == RationalKind::open) return *operand;
   for (const RationalValue* operand : {&a, &b, &c}) {
     // The reals do not define comparisons and extrema with NaN.
     const bool says = expr::info(op).signature == expr::Signature::Compare || op == Op::Min || op == Op::Max;
-    if (operand->kind == Kind::none) return {says ? Kind::open : Kind::none, 0, false};
+    if (operand->kind == RationalKind::none) return {says ? RationalKind::open : RationalKind::none, 0, false};
   }
-  if (a.kind == Kind::truth) return of_truths(op, a.truth, b.truth);
+  if (a.kind == RationalKind::truth) return of_truths(op, a.truth, b.truth);
   return applied(t, a.number, b.number, c.number);
 }
 

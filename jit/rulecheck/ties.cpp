@@ -35,9 +35,9 @@ bool is_known(const Near& x) {
   return size < 0x1p100L && error_of(x) <= 0x1p-60L * std::max(size, 0x1p-100L);
 }
 
-class Search {
+class TieSearch {
  public:
-  Search(const Rule& rule, const expr::rewrite::RuleSet::Tags& tags, const Sorts& sorts, std::uint64_t seed)
+  TieSearch(const Rule& rule, const expr::rewrite::RuleSet::Tags& tags, const Sorts& sorts, std::uint64_t seed)
       : rule_(rule), tags_(tags), sorts_(sorts), sampler_(rule, sorts, seed), random_(seed) {}
 
   std::optional<RuleVerdict> run(std::size_t tries) {
@@ -229,7 +229,7 @@ std::optional<RuleVerdict> fault_at_ties(const Rule& rule, const expr::rewrite::
     return std::nullopt;
   constexpr std::uint64_t kPointsPerTry = 125, kTriesMax = 400;
   const std::uint64_t tries = std::clamp<std::uint64_t>(options.points / kPointsPerTry, 4, kTriesMax);
-  return Search(rule, tags, sorts, options.seed + 3).run(tries);
+  return TieSearch(rule, tags, sorts, options.seed + 3).run(tries);
 }
 
 }  // namespace trident::rulecheck

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kGroupsPerShard = 4;
 // Rows that are stored: features met at least so often in training; others count as never met.
-constexpr std::uint64_t kHitsStored = 8, kHitsOwnRow = 300;
-constexpr std::size_t kRowsStored = 12'000;
+constexpr std::uint64_t kJudgeHitsStored = 8, kJudgeHitsOwnRow = 300;
+constexpr std::size_t kJudgeRowsStored = 12'000;
 constexpr const char* kByHand = "corpus";
 
 Calibration calibration_of(const learn::Network& network, const learn::JudgeSamples& samples,
@@ -97,7 +97,7 @@ Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKer
   taught.hits = learn::hits_of(kernels.samples, train);
   learn::NetworkShape shape;
   shape.width = options.width, shape.depth = options.depth;
-  shape.own_rows = learn::features_met(taught.hits, kHitsOwnRow);
+  shape.own_rows = learn::features_met(taught.hits, kJudgeHitsOwnRow);
   taught.network = std::make_unique<learn::Network>(shape, expr::rewrite::node_kinds().hash, options.seed);
   learn::JudgeTraining how;
   how.trainer.folder = folder;
@@ -154,7 +154,7 @@ Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
   out.calibration = calibration_of(*taught.network, samples, split.held_out);
   std::vector<std::uint64_t> stored = taught.hits;
   std::sort(stored.begin(), stored.end(), std::greater<>());
-  const std::uint64_t least = std::max(kHitsStored, stored[std::min(kRowsStored, stored.size() - 1)]);
+  const std::uint64_t least = std::max(kJudgeHitsStored, stored[std::min(kJudgeRowsStored, stored.size() - 1)]);
   stored = taught.hits;
   for (std::uint64_t& h : stored) h = h < least ? 0 : h;
   TRY(out.block, nn::AccumulatorWeights::pack(taught.network->quantise(stored).weights));

@@ -33,19 +33,19 @@ using autodiff::Tape;
 using autodiff::Value;
 using tensor::ParameterStore;
 
-constexpr std::size_t kSamples = 500, kShards = 4, kShardSize = 8, kIds = 5, kRows = 200;
+constexpr std::size_t kSamples = 500, kShards = 4, kShardSize = 8, kRegressionIds = 5, kRegressionRows = 200;
 
 /// A regression over bags of ids and a few numbers, with every kind of state: rows, weights, biases, statistics.
 class Regression {
  public:
   Regression() : store_(17) {
     tensor::Generator generator(5);
-    std::vector<double> worth(kRows);
+    std::vector<double> worth(kRegressionRows);
     for (double& w : worth) w = 2 * generator.uniform() - 1;
     for (std::size_t s = 0; s < kSamples; ++s) {
       double sum = 0;
-      for (std::size_t i = 0; i < kIds; ++i) {
-        const std::uint64_t id = generator.below(kRows);
+      for (std::size_t i = 0; i < kRegressionIds; ++i) {
+        const std::uint64_t id = generator.below(kRegressionRows);
         ids_.push_back(static_cast<std::int32_t>(id));
         sum += worth[id];
       }
@@ -72,8 +72,9 @@ class Regression {
   }
   void fill(std::size_t tape, std::span<const std::uint32_t> samples) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      std::copy_n(ids_.begin() + static_cast<std::ptrdiff_t>(samples[i] * kIds), kIds, bags_[tape].ids.data + i * kIds);
-      bags_[tape].offsets.data[i + 1] = static_cast<std::int32_t>((i + 1) * kIds);
+      std::copy_n(ids_.begin() + static_cast<std::ptrdiff_t>(samples[i] * kRegressionIds), kRegressionIds,
+                  bags_[tape].ids.data + i * kRegressionIds);
+      bags_[tape].offsets.data[i + 1] = static_cast<std::int32_t>((i + 1) * kRegressionIds);
       target_[tape].data[i] = targets_[samples[i]];
     }
   }
@@ -89,9 +90,9 @@ class Regression {
  private:
   void add_tape() {
     auto& tape = *tapes_.emplace_back(std::make_unique<Tape<float>>(store_, Mode::train));
-    bags_.push_back(tape.bags("ids", kShardSize, kShardSize * kIds));
-    auto h =
-        nn::sparse_bag(tape, "bag", bags_.back(), kRows, 24, planes_of(RowAlgorithm::adam), kIds, Activation::relu);
+    bags_.push_back(tape.bags("ids", kShardSize, kShardSize * kRegressionIds));
+    auto h = nn::sparse_bag(tape, "bag", bags_.back(), kRegressionRows, 24, planes_of(RowAlgorithm::adam),
+                            kRegressionIds, Activation::relu);
     h = nn::batch_norm(tape, "norm", nn::linear(tape, "hidden", h, 12, Activation::gelu));
     outputs_.push_back(nn::linear(tape, "out", nn::layer_norm(tape, "layer", h), 1, Activation::none));
     target_.push_back(tape.input("target", {kShardSize, 1}));

@@ -21,12 +21,12 @@ std::vector<expr::Variable> variables(expr::Type type) {
           {"p", type, expr::VariableKind::scalar, 1, 2}};
 }
 
-struct Tally {
+struct BitFlips {
   int mutants = 0, refused = 0, harmless = 0, missed = 0;
   std::string why{};  ///< what those that were missed do on other points
 };
 
-Tally flip_bits(const expr::Expr& source, codegen::Isa isa, std::uint64_t seed, int count) {
+BitFlips flip_bits(const expr::Expr& source, codegen::Isa isa, std::uint64_t seed, int count) {
   const auto kernel = expr::lower(source, pipeline::unrewritten({}));
   CHECK(kernel.ok());
   const auto code = codegen::emit(*kernel, isa, pipeline::kBaselineVariant);
@@ -41,7 +41,7 @@ Tally flip_bits(const expr::Expr& source, codegen::Isa isa, std::uint64_t seed, 
   CHECK(prepared_other.ok());
   const judge::Signature signature = judge::signature_of(*kernel);
   testing::Random random(seed);
-  Tally tally;
+  BitFlips tally;
   for (int i = 0; i < count; ++i) {
     const auto mutant = testing::flip_bit(*code, random);
     auto fd = image::seal(image::build(mutant, image::counts_of(*kernel), isa, TRIDENT_TIER_OPTIMISED, {}));
@@ -71,13 +71,13 @@ TEST(CodeMutation, FlippedBitsAreRefusedUnlessHarmless) {
   if (os::cpu_features().avx2_fma) isas.push_back(codegen::Isa::avx2);
   if (os::cpu_features().avx512) isas.push_back(codegen::Isa::avx512);
   if (isas.empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
-  Tally sum;
+  BitFlips sum;
   std::uint64_t seed = 1;
   for (const char* text : kTexts) {
     const expr::Type type = seed % 2 == 0 ? expr::Type::f32 : expr::Type::f64;
     auto source = expr::parse_infix(text, {.type = type, .variables = variables(type)});
     ASSERT_TRUE(source.ok()) << source.error().message;
-    const Tally t = flip_bits(*source, isas[seed % isas.size()], seed, 60);
+    const BitFlips t = flip_bits(*source, isas[seed % isas.size()], seed, 60);
     sum.mutants += t.mutants, sum.refused += t.refused, sum.harmless += t.harmless, sum.missed += t.missed,
         sum.why += t.why;
     ++seed;

@@ -18,8 +18,6 @@
 namespace trident::tests {
 namespace {
 
-constexpr const char* kText = "x*y + 3*x";
-
 /// Messages of one job up to its last.
 struct Story {
   bool cached = false, baseline = false, optimised = false, revoked = false;

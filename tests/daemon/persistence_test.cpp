@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kText = "x*y + 3*x";
-
 /// Collects the standard error of daemons that are started meanwhile.
 class CapturedLog {
  public:

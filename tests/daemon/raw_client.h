@@ -27,6 +27,8 @@ using Payload = std::vector<std::byte>;
 /// `isa`: a trident_isa; 0: the greatest of this processor.
 Payload hello_message(std::uint16_t version_min = 1, std::uint16_t version_max = 1, std::uint64_t features = 0,
                       std::uint8_t isa = 0);
+/// A submission that each daemon takes.
+inline constexpr const char* kText = "x*y + 3*x";
 /// `text` in any syntax of jit/expr, of type f64.
 Payload submit_message(const std::string& text, const SubmitTerms& terms = {});
 /// Terms of a guest's loop; the message asks for its image inline.

@@ -33,7 +33,7 @@ struct Kernel {
   double error = 1;  ///< the greatest relative one of factor*log(x)
 };
 
-struct Answer {
+struct KernelAnswer {
   bool cached = false;
   std::optional<Kernel> optimised;
 };
@@ -69,10 +69,10 @@ Kernel kernel_of(const os::Fd& fd, unsigned factor) {
   return kernel;
 }
 
-Answer ask(const PrivateDaemon& daemon, unsigned factor) {
+KernelAnswer ask(const PrivateDaemon& daemon, unsigned factor) {
   RawClient client = RawClient::ready(daemon.socket());
   client.send(submit_message(text(factor)));
-  Answer answer;
+  KernelAnswer answer;
   while (const auto incoming = client.next()) {
     const wire::Message& message = incoming->message();
     if (const auto* accepted = message.body_as_Accepted()) answer.cached = accepted->cached();
@@ -91,7 +91,7 @@ struct Published {
 };
 Published published(const PrivateDaemon& daemon, unsigned first) {
   for (unsigned factor = first; factor < first + 5; ++factor) {
-    const Answer answer = ask(daemon, factor);
+    const KernelAnswer answer = ask(daemon, factor);
     if (!answer.optimised) continue;
     EXPECT_LT(answer.optimised->error, 1e-14);
     return {factor, answer.optimised->takes_root};

@@ -50,7 +50,6 @@ void expect_right_results(const os::Fd& fd, std::size_t n) {
 }
 
 const SubmitTerms kExact{.job = 5, .policy = wire::Policy::exact};
-constexpr const char* kText = "x*y + 3*x";
 
 TEST(Session, HelloIsWelcomedWithVersionIsaAndBuild) {
   PrivateDaemon daemon;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "jit/kir/interpreter.h"
+#include "tests/differential/special_values.h"
 #include "tests/support/draws.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/random_expr.h"
@@ -124,8 +125,6 @@ struct Special {
   At at = At::plain;
   bool backwards = true;  // not where an adjoint of 0 meets a partial derivative of NaN
 };
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr Special kSpecials[] = {
     // 1 / 0.1 is rounded up to 10, but 0.1 as a float goes only nine times into 1.
     {"fmod(x, y)", 1, 0.1, 1, -9},

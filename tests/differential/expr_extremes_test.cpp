@@ -8,15 +8,13 @@
 #include <limits>
 
 #include "jit/kir/interpreter.h"
+#include "tests/differential/special_values.h"
 #include "tests/support/native_kernel.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/strict_evaluator.h"
 
 namespace trident {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 expr::Expr extremes(ir::Type type) {
   Result<expr::Expr> e = expr::parse("(minof(x), maxof(x))", {.type = type, .variables = {}, .file = "<text>"});

@@ -17,7 +17,7 @@
 namespace trident {
 namespace {
 
-constexpr std::size_t kPoints = 48;
+constexpr std::size_t kReferencePoints = 48;
 
 struct Inputs {
   std::vector<std::vector<std::uint64_t>> lanes;  // as the evaluators of tests/support want them
@@ -27,13 +27,13 @@ struct Inputs {
 Inputs draw(const expr::Expr& e, std::uint64_t seed) {
   testing::Random random(seed);
   Inputs inputs;
-  inputs.samples.n = kPoints;
-  inputs.samples.calls = {{0, kPoints, false}};
+  inputs.samples.n = kReferencePoints;
+  inputs.samples.calls = {{0, kReferencePoints, false}};
   for (const auto& variable : e.variables) {
-    inputs.lanes.push_back(testing::random_values(variable, kPoints, random));
+    inputs.lanes.push_back(testing::random_values(variable, kReferencePoints, random));
     const std::size_t bytes = ir::bytes_of(variable.type);
-    auto& column = inputs.samples.columns.emplace_back(kPoints * bytes);
-    for (std::size_t i = 0; i < kPoints; ++i)
+    auto& column = inputs.samples.columns.emplace_back(kReferencePoints * bytes);
+    for (std::size_t i = 0; i < kReferencePoints; ++i)
       std::memcpy(column.data() + i * bytes, &inputs.lanes.back()[variable.is_scalar() ? 0 : i], bytes);
   }
   return inputs;
@@ -65,11 +65,11 @@ TEST(ExprReference, StrictValuesAgreeWithThePlainEvaluator) {
     const Inputs inputs = draw(e, seed);
     auto reference = equiv::Reference::make(e, inputs.samples);
     ASSERT_TRUE(reference.ok()) << reference.error().message;
-    const auto plain = testing::evaluate_strict(e, inputs.lanes, kPoints);
+    const auto plain = testing::evaluate_strict(e, inputs.lanes, kReferencePoints);
     for (std::size_t k = 0; k < e.outputs.size(); ++k) {
       const equiv::OutputValues& out = reference->outputs()[k];
       const auto& wanted = plain[e.outputs[k].node.index];
-      const std::size_t count = out.per_call ? 1 : kPoints;
+      const std::size_t count = out.per_call ? 1 : kReferencePoints;
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t bits = wanted[wanted.size() == 1 ? 0 : i];
         if (out.unsure[i] != 0) continue;

@@ -22,7 +22,7 @@ using expr::NodeId;
 using expr::Op;
 using ir::Type;
 
-constexpr std::size_t kOutputsPerKernel = 48;
+constexpr std::size_t kShownPerKernel = 48;
 constexpr std::size_t kPointsPerSet = 64;
 
 // Holds every sum, product and product-sum of doubles exactly.
@@ -121,10 +121,10 @@ class Judgement {
   // The interpreter's values of all float nodes.
   void show(const equiv::Samples& set) {
     columns_.assign(expr_.nodes.size(), {});
-    for (std::size_t first = 0; first < shown_.size(); first += kOutputsPerKernel) {
+    for (std::size_t first = 0; first < shown_.size(); first += kShownPerKernel) {
       expr::Expr part = expr_;
       part.outputs.clear();
-      for (std::size_t j = first; j < std::min(first + kOutputsPerKernel, shown_.size()); ++j)
+      for (std::size_t j = first; j < std::min(first + kShownPerKernel, shown_.size()); ++j)
         part.outputs.push_back({"n" + std::to_string(shown_[j]), NodeId(shown_[j])});
       const auto kernel = expr::lower(
           part, {.policy = {expr::PolicyKind::exact, 0}, .simplify = false, .accuracy = kir::math::Accuracy::ulp1});

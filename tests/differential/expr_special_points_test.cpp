@@ -9,14 +9,12 @@
 
 #include "jit/expr/expr.h"
 #include "jit/kir/interpreter.h"
+#include "tests/differential/special_values.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/strict_evaluator.h"
 
 namespace trident {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Texts of plain arithmetic: under the exact policy the bits must stay.
 constexpr const char* kArithmetic[] = {
@@ -181,9 +179,9 @@ struct Span {
 };
 constexpr Span kSpans[] = {{-kInf, kInf}, {0, kInf},   {-kInf, 0},  {0x1p-1074, kInf}, {-1, 1},         {0, 1},
                            {-1, 0},       {1e-3, 1e3}, {-4, -1e-3}, {1, kInf},         {-1e300, 1e300}, {1e-30, 1e30}};
-constexpr double kPoints[] = {0.0,    -0.0,  kInf,   -kInf, kNan,  0x1p-1074, -0x1p-1074, 0x1p-149, -0x1p-149,
-                              1e-310, 1e300, -1e300, 1e38,  -1e38, 1e-38,     1,          -1,       2,
-                              -3,     0.5,   0.1,    1e3,   1e-3,  1e30,      1e-30,      1e19,     7.25};
+constexpr double kSpecialPoints[] = {0.0,    -0.0,  kInf,   -kInf, kNan,  0x1p-1074, -0x1p-1074, 0x1p-149, -0x1p-149,
+                                     1e-310, 1e300, -1e300, 1e38,  -1e38, 1e-38,     1,          -1,       2,
+                                     -3,     0.5,   0.1,    1e3,   1e-3,  1e30,      1e-30,      1e19,     7.25};
 
 template <class T>
 constexpr ir::Type kType = sizeof(T) == 4 ? ir::Type::f32 : ir::Type::f64;
@@ -194,7 +192,7 @@ using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 template <class T>
 std::vector<T> points_in(const Span& span) {
   std::vector<T> out;
-  for (const double p : kPoints) {
+  for (const double p : kSpecialPoints) {
     const T v = static_cast<T>(p);
     const bool anything = span.lo == -kInf && span.hi == kInf;
     if (anything || (static_cast<double>(v) >= span.lo && static_cast<double>(v) <= span.hi)) out.push_back(v);
@@ -224,7 +222,7 @@ bool admissible(T got, T strict, long double real, long double scale) {
 }
 
 template <class T>
-struct Case {
+struct CrossProduct {
   expr::Expr e;
   std::vector<T> x, y;                           // the cross product of the points
   std::vector<std::uint64_t> strict;             // bits
@@ -232,7 +230,7 @@ struct Case {
 };
 
 template <class T>
-void prepare(Case<T>& c, const char* text, const Span& span) {
+void prepare(CrossProduct<T>& c, const char* text, const Span& span) {
   Result<expr::Expr> e = expr::parse(text, {.type = kType<T>,
                                             .variables = {{"x", kType<T>, expr::VariableKind::array, span.lo, span.hi},
                                                           {"y", kType<T>, expr::VariableKind::array, span.lo, span.hi}},
@@ -255,7 +253,7 @@ void prepare(Case<T>& c, const char* text, const Span& span) {
 }
 
 template <class T>
-std::vector<T> lowered_values(const Case<T>& c, const expr::LowerOptions& options) {
+std::vector<T> lowered_values(const CrossProduct<T>& c, const expr::LowerOptions& options) {
   const Result<kir::Kernel> kernel = expr::lower(c.e, options);
   CHECK(kernel.ok());
   std::vector<T> out(c.x.size());
@@ -267,7 +265,7 @@ std::vector<T> lowered_values(const Case<T>& c, const expr::LowerOptions& option
 
 template <class T>
 void check_bounded(const char* text, const Span& span, bool cancels = false) {
-  Case<T> c;
+  CrossProduct<T> c;
   prepare(c, text, span);
   for (const double k : {1.0, 2.0}) {
     const std::vector<T> got = lowered_values(c, {.policy = {.kind = expr::PolicyKind::bounded, .k = k}});
@@ -288,7 +286,7 @@ void check_bounded(const char* text, const Span& span, bool cancels = false) {
 
 template <class T>
 void check_exact(const char* text, const Span& span) {
-  Case<T> c;
+  CrossProduct<T> c;
   prepare(c, text, span);
   const std::vector<T> plain = lowered_values(c, {.policy = {.kind = expr::PolicyKind::exact}, .simplify = false});
   const std::vector<T> got = lowered_values(c, {.policy = {.kind = expr::PolicyKind::exact}});

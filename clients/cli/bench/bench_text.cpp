@@ -19,7 +19,7 @@ namespace {
 }
 
 /// Three significant digits in at most 7 columns.
-std::string figure(double v) {
+std::string three_digits(double v) {
   char text[32];
   std::snprintf(text, sizeof text, v >= 1000 ? "%.0f" : v >= 100 ? "%.1f" : v >= 10 ? "%.2f" : "%.3f", v);
   return text;
@@ -37,11 +37,11 @@ void table(const BenchResult& r, std::string& out) {
     append(out, "%-*.*s", name, name, k.name.c_str());
     for (const Entry& e : k.entries)
       append(out, " %*s", std::max(8, static_cast<int>(e.name.size())),
-             e.missing.empty() ? figure(e.ns / static_cast<double>(r.options.n)).c_str() : "-");
-    const std::string share = k.small_roof_share > 0 ? figure(k.small_roof_share * 100) + "%" : "-";
+             e.missing.empty() ? three_digits(e.ns / static_cast<double>(r.options.n)).c_str() : "-");
+    const std::string share = k.small_roof_share > 0 ? three_digits(k.small_roof_share * 100) + "%" : "-";
     if (k.failure.empty())
       append(out, "  %-16s %6.3f %8s %9s%s\n", k.entries[k.best].name.c_str(), k.ratio,
-             figure(k.ours().error_ulp).c_str(), share.c_str(), k.ratio > kLostRatio ? "  lost" : "");
+             three_digits(k.ours().error_ulp).c_str(), share.c_str(), k.ratio > kLostRatio ? "  lost" : "");
     else
       append(out, "  FAILED: %s\n", k.failure.c_str());
   }

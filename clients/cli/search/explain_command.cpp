@@ -102,7 +102,7 @@ struct ExplainVerb {
   }
 };
 
-std::string number(double v) {
+std::string nine_digits(double v) {
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", v);
   return text;
@@ -116,7 +116,7 @@ std::string expression_text(const expr::Expr& e) {
                        : v.is_scalar() ? "scalar "
                                        : "array ") +
            v.name + ": " + std::string(ir::name_of(v.type)) +
-           (v.has_range() ? " in [" + number(v.lo) + ", " + number(v.hi) + "]" : ", any value") + "\n";
+           (v.has_range() ? " in [" + nine_digits(v.lo) + ", " + nine_digits(v.hi) + "]" : ", any value") + "\n";
   return out + "\n";
 }
 
@@ -150,17 +150,17 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
                     " stores, " + std::to_string(p->spills) + " of them spills\n";
   const double elements = p->elements(bytes_per_element);
   if (elements > 0 && sample_rates(256, type).known())
-    out += "; port roof: " + number(port_roof_ns(*p, type) / elements) + " ns an element, " + number(elements) +
-           " elements an iteration\n";
+    out += "; port roof: " + nine_digits(port_roof_ns(*p, type) / elements) + " ns an element, " +
+           nine_digits(elements) + " elements an iteration\n";
   return out;
 }
 
 std::string speculation_text(const pipeline::Speculation& s) {
   std::string out = s.published ? "; speculation: published\n" : "; speculation: not published, " + s.refused + "\n";
   for (const pipeline::SpeculationTime& t : s.times) {
-    out += ";   " + std::to_string(t.elements) + " elements: the general kernel takes " + number(t.general_ns) +
-           " ns, this " + number(t.matching) + " of that; " + number(t.missing) + " where none fits";
-    out += t.few > 0 ? ", " + number(t.few) + " where few do not\n" : "\n";
+    out += ";   " + std::to_string(t.elements) + " elements: the general kernel takes " + nine_digits(t.general_ns) +
+           " ns, this " + nine_digits(t.matching) + " of that; " + nine_digits(t.missing) + " where none fits";
+    out += t.few > 0 ? ", " + nine_digits(t.few) + " where few do not\n" : "\n";
   }
   if (s.shortest != 0)
     out += ";   calls of fewer than " + std::to_string(s.shortest) + " elements run the general one\n";
@@ -189,7 +189,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
     char line[160];
     std::snprintf(line, sizeof line, "; candidate %-12s %u vectors%s%s  %s\n", c.form.c_str(), c.variant.vectors,
                   c.variant.schedule ? "" : ", source order", c.variant.non_temporal ? ", streaming" : "",
-                  c.ratio > 0 ? ("ratio " + number(c.ratio)).c_str() : "not timed");
+                  c.ratio > 0 ? ("ratio " + nine_digits(c.ratio)).c_str() : "not timed");
     cost += line;
     if (!c.same) cost += ";   " + c.verdict + "\n";
   }
@@ -199,7 +199,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   if (by_bound) cost += "; " + equiv::print(best.errors) + "\n";
   switch (best.outcome) {
     case pipeline::Outcome::published:
-      cost += "; measured: " + number(best.winner_ns) + " ns against " + number(best.baseline_ns) +
+      cost += "; measured: " + nine_digits(best.winner_ns) + " ns against " + nine_digits(best.baseline_ns) +
               " ns of the baseline per call of " + std::to_string(verb.n) + " elements\n";
       return std::move(best.winner);
     case pipeline::Outcome::no_gain:

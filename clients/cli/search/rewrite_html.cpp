@@ -39,7 +39,7 @@ std::string classes_html(const egraph::GraphView& view) {
   return out + "</tbody></table>\n";
 }
 
-std::string number(double x) {
+std::string six_digits(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", x);
   return text;
@@ -53,10 +53,10 @@ std::string rewrite_html(const RewriteCase& c) {
   std::size_t nodes = 0;
   for (const auto& row : c.graph.classes) nodes += row.nodes.size();
   std::string body =
-      html::tiles({{number(ratio), "of the cost before, shared parts once", ratio <= 1},
-                   {number(c.before.dag) + " \u2192 " + number(c.after.dag), "cost as a DAG", ratio <= 1},
-                   {number(c.before.tree) + " \u2192 " + number(c.after.tree), "cost as a tree", true},
-                   {number(c.error.ulp), "ulp at most, in f64", c.wrong.empty()}});
+      html::tiles({{six_digits(ratio), "of the cost before, shared parts once", ratio <= 1},
+                   {six_digits(c.before.dag) + " \u2192 " + six_digits(c.after.dag), "cost as a DAG", ratio <= 1},
+                   {six_digits(c.before.tree) + " \u2192 " + six_digits(c.after.tree), "cost as a tree", true},
+                   {six_digits(c.error.ulp), "ulp at most, in f64", c.wrong.empty()}});
   body += html::section("Result", "The cheapest form that was found.", "<pre>" + html::escape(c.result) + "</pre>");
   if (!c.derivation.empty()) {
     std::vector<std::vector<std::string>> steps;

@@ -105,7 +105,7 @@ Result<std::vector<std::pair<Element, Element>>> ram_of(const std::vector<std::s
   return out;
 }
 
-std::string listed(std::span<const Element> list) {
+std::string joined(std::span<const Element> list) {
   std::string out;
   for (const Element e : list) out += " " + std::to_string(e.value());
   return out;
@@ -116,7 +116,7 @@ void print_text(const Machine& machine, const vm::Code& code) {
   std::vector<Element> stack(machine.stack().rbegin(), machine.stack().rend());
   const std::size_t deeper = stack.size() - std::min(stack.size(), kStackShown);
   stack.resize(stack.size() - deeper);
-  std::printf("output%s\nstack %s", listed(machine.output()).c_str(), listed(stack).c_str());
+  std::printf("output%s\nstack %s", joined(machine.output()).c_str(), joined(stack).c_str());
   if (deeper > 0) std::printf(" and %zu below", deeper);
   std::printf("\ncycles %llu, words %u\n\n", static_cast<unsigned long long>(machine.cycles()), code.words());
   if (machine.failure() != vm::Failure::none) return;

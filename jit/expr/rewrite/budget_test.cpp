@@ -107,7 +107,7 @@ std::vector<Hard> hard_inputs() {
 struct Work {
   std::uint64_t all = 0, behind = 0;
 };
-Work work_of(const Expr& source, const RewriteOptions& options, std::uint64_t cancel_at) {
+Work work_of_search(const Expr& source, const RewriteOptions& options, std::uint64_t cancel_at) {
   cancelled = false;
   allocations = 0;
   cancelled_at = cancel_at;
@@ -129,12 +129,12 @@ TEST(Budget, NoPartOfTheSearchGoesOnWhenItIsLate) {
   for (const Hard& hard : hard_inputs()) {
     const auto source = parse_infix(hard.text);
     ASSERT_TRUE(source.ok()) << hard.name << source.error().message;
-    work_of(*source, options, UINT64_MAX);  // rules are compiled once
-    const Work whole = work_of(*source, options, UINT64_MAX);
+    work_of_search(*source, options, UINT64_MAX);  // rules are compiled once
+    const Work whole = work_of_search(*source, options, UINT64_MAX);
     long_ones += whole.all > 10 * kBehindMax ? 1 : 0;
     std::uint64_t worst = 0;
     for (std::uint64_t at = 1; at < whole.all; at += 1 + whole.all / 40)
-      worst = std::max(worst, work_of(*source, options, at).behind);
+      worst = std::max(worst, work_of_search(*source, options, at).behind);
     EXPECT_LE(worst, kBehindMax) << hard.name << " of " << whole.all;
   }
   EXPECT_GE(long_ones, 5);

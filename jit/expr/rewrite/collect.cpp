@@ -6,6 +6,7 @@
 
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/op_code.h"
 #include "jit/expr/rewrite/polynomial.h"
 #include "jit/expr/rewrite/polynomial_writer.h"
 
@@ -22,10 +23,6 @@ using egraph::Watch;
 
 constexpr std::int32_t kPowerMax = 16;  // exponents that are multiplied out
 constexpr std::size_t kFormsPerRegion = 8;
-
-std::uint8_t code(Op op) {
-  return static_cast<std::uint8_t>(op);
-}
 
 bool divides(const Polynomial& p) {
   return p.terms().size() > 1 && std::any_of(p.terms().begin(), p.terms().end(), [](const PolynomialTerm& t) {
@@ -181,7 +178,7 @@ std::vector<Collect::Relation> Collect::relations(const Polynomial& p, bool of_c
       const Op op = static_cast<Op>(node.op);
       const auto partner = [&](Op other) {
         ENode twin = node;
-        twin.op = code(other);
+        twin.op = op_code(other);
         const ClassId id = graph_.lookup(twin);
         return id != kNone && std::binary_search(atoms.begin(), atoms.end(), id) ? id : kNone;
       };

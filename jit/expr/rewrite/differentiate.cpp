@@ -6,6 +6,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/op_code.h"
 #include "jit/expr/rewrite/special_values.h"
 #include "jit/expr/simplify.h"
 
@@ -22,10 +23,6 @@ constexpr double kExponentMax = 1 << 24;
 // start of a search. A slower machine scales them by the time of its first pass.
 constexpr double kPassNs = 200, kSimplifyNs = 400, kBeginNs = 100;
 
-std::uint8_t code(Op op) {
-  return static_cast<std::uint8_t>(op);
-}
-
 // A pattern cannot compute with the exponent of an integer power, which is no operand. So (powi ?a n) is also added as
 // (pow ?a ?n), and the rules for pow go on from there.
 void powers_as_pow(EGraph& graph, const egraph::Term& term, std::span<const ClassId> classes, egraph::Watch& watch) {
@@ -37,7 +34,7 @@ void powers_as_pow(EGraph& graph, const egraph::Term& term, std::span<const Clas
     const std::uint8_t sort = term.nodes[i].sort;
     const ClassId constant = graph.add_constant(sort, exponent);
     if (constant == egraph::kNone) return;
-    const ClassId made = graph.add(code(Op::Pow), sort, classes[n.a.index], constant, 0);
+    const ClassId made = graph.add(op_code(Op::Pow), sort, classes[n.a.index], constant, 0);
     if (made == egraph::kNone) return;
     graph.merge(classes[i], made);
   }
@@ -81,7 +78,7 @@ std::optional<Expr> form_of(const egraph::Term& term, const Expr& source) {
 
 bool has_derivatives(const egraph::Term& term) {
   return std::any_of(term.nodes.begin(), term.nodes.end(),
-                     [](const egraph::ENode& n) { return n.op == code(Op::Diff); });
+                     [](const egraph::ENode& n) { return n.op == op_code(Op::Diff); });
 }
 
 // A graph may learn a fact of an operand, such as that it is constant, only after a rule was tried at its user. A new
@@ -124,9 +121,9 @@ std::string_view text_of(Differentiated how) {
 
 std::vector<bool> differentiating(std::span<const egraph::Rule> rules, std::vector<bool> enabled) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const bool differentiates =
-        std::any_of(rules[i].left.terms.begin(), rules[i].left.terms.end(),
-                    [](const PatternTerm& t) { return t.kind == PatternTerm::Kind::node && t.op == code(Op::Diff); });
+    const bool differentiates = std::any_of(
+        rules[i].left.terms.begin(), rules[i].left.terms.end(),
+        [](const PatternTerm& t) { return t.kind == PatternTerm::Kind::node && t.op == op_code(Op::Diff); });
     const bool takes_away = rules[i].right.root().kind != PatternTerm::Kind::node;
     enabled[i] = enabled[i] && (differentiates || takes_away);
   }

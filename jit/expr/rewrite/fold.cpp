@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfloat>
 #include <cmath>
 #include <limits>
 
@@ -17,16 +18,14 @@ double cube_root(double x) {
   return few_bits * few_bits * few_bits == x ? few_bits : root;
 }
 
-constexpr double kLeastNormal = std::numeric_limits<double>::min();
-
 // Returns whether a folded value is the real one but for a rounding; false after underflow.
 bool is_in_range(const Node& n, double value, double a, double b) {
   if (!std::isfinite(value)) return false;
-  if (std::fabs(value) >= kLeastNormal) return true;
+  if (std::fabs(value) >= DBL_MIN) return true;
   if (n.op == Op::Cast) return value != 0 || a == 0;
   if (has(n.op, kKeepsSmall)) return true;
   // Zero is zero where an operand makes it so, or a product that has not underflowed cancels.
-  const bool cancels = n.op == Op::Fma && std::fabs(a * b) >= kLeastNormal;
+  const bool cancels = n.op == Op::Fma && std::fabs(a * b) >= DBL_MIN;
   const bool has_zero = a == 0 || (info(n.op).arity > 1 && b == 0);
   return value == 0 && (cancels || has_zero || (info(n.op).zeros == Zeros::at_one && a == 1));
 }

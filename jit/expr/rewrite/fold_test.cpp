@@ -13,7 +13,7 @@
 namespace trident::expr::rewrite {
 namespace {
 
-constexpr int kBits = 3000;  // 1 + 1e-310 - 1 has digits left
+constexpr int kPrecisionBits = 3000;  // 1 + 1e-310 - 1 has digits left
 
 double value_of_op(Op op, std::int64_t imm, const std::vector<double>& at) {
   Expr e;
@@ -30,7 +30,7 @@ double value_of_op(Op op, std::int64_t imm, const std::vector<double>& at) {
   if (at.size() > 2) n.c = ids[2];
   e.nodes.push_back(n);
   e.outputs.push_back({"y", NodeId(static_cast<std::uint32_t>(at.size()))});
-  return static_cast<double>(testing::evaluate_real(e, at, kBits)[0]);
+  return static_cast<double>(testing::evaluate_real(e, at, kPrecisionBits)[0]);
 }
 
 std::optional<double> folded(Op op, const std::vector<double>& at, std::int64_t imm = 0) {

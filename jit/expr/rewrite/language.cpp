@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfloat>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -61,8 +62,6 @@ std::uint64_t held_bits(const ENode& leaf) {
 double held_by(const ENode& leaf) {
   return std::bit_cast<double>(held_bits(leaf));
 }
-
-constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
 struct Corner {
   double value = 0;
@@ -124,15 +123,15 @@ void widen(Op op, const Facts& a, const Facts& b, bool square, Facts& made) {
   constexpr double kGreatest = std::numeric_limits<double>::max();
   if (made.lo > kGreatest) made.lo = kGreatest;
   if (made.hi < -kGreatest) made.hi = -kGreatest;
-  const bool small_above = std::fabs(made.hi) < kLeastNormal, small_below = std::fabs(made.lo) < kLeastNormal;
+  const bool small_above = std::fabs(made.hi) < DBL_MIN, small_below = std::fabs(made.lo) < DBL_MIN;
   if ((!small_above && !small_below) || has(op, kKeepsSmall)) return;
   const auto zero = [](const Facts& f) { return f.lo == 0 && f.hi == 0; };
   const bool binary = info(op).arity > 1;
   if (zero(a) || (binary && zero(b))) return;
-  if (small_above) made.hi = made.hi < 0 ? 0 : kLeastNormal;
+  if (small_above) made.hi = made.hi < 0 ? 0 : DBL_MIN;
   if (!small_below) return;
   const bool of_positive = made.lo == 0 && !std::signbit(made.lo) && !(a.lo < 0) && (!binary || !(b.lo < 0));
-  made.lo = made.lo > 0 || of_positive || square || has(op, kNeverNegative) ? 0 : -kLeastNormal;
+  made.lo = made.lo > 0 || of_positive || square || has(op, kNeverNegative) ? 0 : -DBL_MIN;
 }
 
 constexpr bool compares(Op op) {

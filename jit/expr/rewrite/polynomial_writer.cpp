@@ -17,7 +17,7 @@ using egraph::kNone;
 using egraph::Watch;
 
 // Steps of a watch: how often writing goes through a polynomial.
-constexpr std::uint64_t kPasses = 6;
+constexpr std::uint64_t kWritingPasses = 6;
 // An empty product.
 constexpr ClassId kEmpty = kNone - 1;
 
@@ -93,7 +93,7 @@ PolynomialWriter::PolynomialWriter(EGraph& graph, std::uint8_t sort, Style style
     : graph_(graph), sort_(sort), style_(style), watch_(watch) {}
 
 ClassId PolynomialWriter::write(const Polynomial& p) {
-  if (watch_.spend(kPasses * p.steps())) return kNone;
+  if (watch_.spend(kWritingPasses * p.steps())) return kNone;
   if (p.zero()) return number(0);
   if (p.is_constant()) return number(p.constant_value());
   if (const auto known = written_.find(p); known != written_.end()) return known->second;

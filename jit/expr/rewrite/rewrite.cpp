@@ -22,7 +22,7 @@ namespace {
 // Time to make an expression of a term and to check it, per node of the search's start.
 constexpr std::uint64_t kFormNs = 250;
 // Time for the analyses before a search begins, per node.
-constexpr std::uint64_t kBeginNs = 125;
+constexpr std::uint64_t kAnalysisNs = 125;
 
 std::string label(const egraph::ENode& enode, const Expr& source) {
   const Node node = node_of(enode);
@@ -241,7 +241,7 @@ namespace {
 
 /// Returns whether there is time for the analyses before a search, and for making a form of its result.
 bool has_time_to_begin(const Expr& from, const egraph::SearchBudget& budget) {
-  return budget.nanoseconds == 0 || (kBeginNs + kFormNs) * from.nodes.size() < budget.nanoseconds;
+  return budget.nanoseconds == 0 || (kAnalysisNs + kFormNs) * from.nodes.size() < budget.nanoseconds;
 }
 
 /// Makes an expression of a term that was found for `source`, or for its open parts; none where it would compute with

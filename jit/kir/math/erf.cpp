@@ -30,7 +30,7 @@ Value emit_erf(Expansion& e, Value x, const Range& range) {
     const Value outer = e.b.sub(e.k(1), emit_exp(e, logarithm, {-40, -1, false}));
     result = e.b.select(e.b.lt(e.k(1), a), outer, inner);
   }
-  return e.b.as_float(e.b.op(Op::Or, e.b.as_int(result), e.sign_of(x)));
+  return e.with_sign_of(result, x);
 }
 
 namespace {

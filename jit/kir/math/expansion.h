@@ -56,6 +56,8 @@ class Expansion {
   Value raise_exponent(Value a, Value magic_sum);
   /// x with the sign bits of `sign` (an integer) flipped in.
   Value flip_sign(Value x, Value sign) { return b.as_float(b.op(Op::Xor, b.as_int(x), sign)); }
+  /// Returns `magnitude`, which is not negative, with the sign of x.
+  Value with_sign_of(Value magnitude, Value x) { return b.as_float(b.op(Op::Or, b.as_int(magnitude), sign_of(x))); }
   /// Returns the sign bit of x alone.
   Value sign_of(Value x) { return b.op(Op::And, b.as_int(x), ki(sign_bit())); }
   Value shift_left(Value a, int bits) { return b.op(Op::Shl, a, b.constant_int(b.type_of(a), bits)); }

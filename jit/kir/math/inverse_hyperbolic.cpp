@@ -15,10 +15,6 @@ double large(const Expansion& e) {
   return e.by_type(0x1p14, 0x1p28);
 }
 
-Value with_sign_of(Expansion& e, Value magnitude, Value x) {
-  return e.b.as_float(e.b.op(Op::Or, e.b.as_int(magnitude), e.sign_of(x)));
-}
-
 /// log1p(small + tail) below the bound, log(a) + log(2) above it.
 Value join(Expansion& e, Value a, Value small, Value tail, const Range& range) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -44,7 +40,7 @@ Value emit_asinh(Expansion& e, Value x, const Range& range) {
     const Value square = e.b.mul(bounded_a, bounded_a);
     const Value root = e.b.sqrt(e.b.add(square, e.k(1)), kNormal);
     const Value small = e.b.add(bounded_a, e.b.div(square, e.b.add(root, e.k(1)), kNormal));
-    return with_sign_of(e, join(e, a, small, {}, range), x);
+    return e.with_sign_of(join(e, a, small, {}, range), x);
   }
   const Value square = e.b.mul(bounded_a, bounded_a);
   const Value square_tail = e.b.fms(bounded_a, bounded_a, square);
@@ -60,7 +56,7 @@ Value emit_asinh(Expansion& e, Value x, const Range& range) {
   const Value residue = e.b.add(e.b.fnma(excess, divisor, square), e.b.fnma(excess, divisor_tail, square_tail));
   const Value small = e.b.add(bounded_a, excess);
   const Value tail = e.b.fma(residue, inverse, lost_by_sum(e, small, bounded_a, excess));
-  return with_sign_of(e, join(e, a, small, tail, range), x);
+  return e.with_sign_of(join(e, a, small, tail, range), x);
 }
 
 Value emit_acosh(Expansion& e, Value x, const Range& range) {
@@ -87,7 +83,7 @@ Value emit_atanh(Expansion& e, Value x, const Range& range) {
   const Value a = e.b.abs(x);
   if (!e.ulp1()) {
     const Value ratio = e.b.div(e.b.add(a, a), e.b.sub(e.k(1), a));  // infinite at 1, below -2 beyond it
-    return with_sign_of(e, e.b.mul(emit_log1p(e, ratio, {}), e.k(0.5)), x);
+    return e.with_sign_of(e.b.mul(emit_log1p(e, ratio, {}), e.k(0.5)), x);
   }
   // Clamps to the float below 1; from 1 on the result is selected.
   const double last = e.by_type(0x1.fffffep-1, 0x1.fffffffffffffp-1);
@@ -106,7 +102,7 @@ Value emit_atanh(Expansion& e, Value x, const Range& range) {
     const Value pole = e.b.select(e.b.eq(a, e.k(1)), e.infinity(), e.nan());
     result = e.b.select(e.b.lt(a, e.k(1)), result, pole);
   }
-  return with_sign_of(e, result, x);
+  return e.with_sign_of(result, x);
 }
 
 }  // namespace trident::kir::math

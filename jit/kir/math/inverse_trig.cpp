@@ -54,10 +54,6 @@ Value changed_by(Expansion& e, Value lost, Value t2) {
   return e.b.fnma(lost, e.b.mul(t2, e.k(0.5)), lost);
 }
 
-Value with_sign_of(Expansion& e, Value magnitude, Value x) {
-  return e.b.as_float(e.b.op(Op::Or, e.b.as_int(magnitude), e.sign_of(x)));
-}
-
 }  // namespace
 
 Value emit_atan(Expansion& e, Value x, const Range& range) {
@@ -79,7 +75,7 @@ Value emit_atan(Expansion& e, Value x, const Range& range) {
     tail = e.b.select(folded, e.b.sub(e.k(half_pi(e).tail), lost), e.k(0));
   }
   const Value result = add_to_base(e, base, t, tail, atan_correction(e, t2));
-  return with_sign_of(e, result, x);
+  return e.with_sign_of(result, x);
 }
 
 Value emit_atan2(Expansion& e, Value y, Value x, const Range& y_range, const Range& x_range) {
@@ -112,7 +108,7 @@ Value emit_atan2(Expansion& e, Value y, Value x, const Range& y_range, const Ran
   const Value t2 = e.b.mul(t, t);
   if (e.ulp1()) tail = e.b.add(e.flip_sign(changed_by(e, lost, t2), minus), base_part(half_pi(e).tail));
   const Value result = add_to_base(e, base_part(half_pi(e).head), t, tail, atan_correction(e, t2));
-  return with_sign_of(e, result, y);
+  return e.with_sign_of(result, y);
 }
 
 namespace {
@@ -156,7 +152,7 @@ Value emit_asin(Expansion& e, Value x, const Range& range) {
   if (f.lost.valid()) {
     tail = e.b.sub(e.b.select(f.far, e.k(half_pi(e).tail), e.k(0)), e.b.add(f.lost, f.lost));
   }
-  return with_sign_of(e, add_to_base(e, base, t, tail, w), x);
+  return e.with_sign_of(add_to_base(e, base, t, tail, w), x);
 }
 
 Value emit_acos(Expansion& e, Value x, const Range& range) {

@@ -76,7 +76,7 @@ Value emit_cbrt(Expansion& e, Value x, const Range& range) {
     const Value proper = e.b.op(Op::And, e.b.lt(e.k(0), a), e.b.lt(a, e.infinity()));
     result = e.b.select(proper, result, a);
   }
-  return e.b.as_float(e.b.op(Op::Or, e.b.as_int(result), e.sign_of(x)));
+  return e.with_sign_of(result, x);
 }
 
 namespace {

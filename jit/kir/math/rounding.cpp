@@ -15,7 +15,7 @@ namespace trident::kir::math {
 
 Value emit_round(Expansion& e, Value x) {
   const Value below_half = e.k(e.by_type(0x1.fffffep-2, 0x1.fffffffffffffp-2));
-  const Value nudge = e.b.as_float(e.b.op(Op::Or, e.b.as_int(below_half), e.sign_of(x)));
+  const Value nudge = e.with_sign_of(below_half, x);
   return e.b.op(Op::Trunc, e.b.add(x, nudge));
 }
 
@@ -43,7 +43,7 @@ Value emit_fmod(Expansion& e, Value x, Value y, const Range& x_range, const Rang
     const Value mended = e.b.select(e.b.lt(reduced, e.k(0)), e.b.add(reduced, raised), reduced);
     r = e.b.select(e.b.lt(r, raised), r, mended);
   }
-  return e.b.as_float(e.b.op(Op::Or, e.b.as_int(r), e.sign_of(x)));
+  return e.with_sign_of(r, x);
 }
 
 }  // namespace trident::kir::math

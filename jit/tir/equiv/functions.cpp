@@ -7,12 +7,6 @@
 
 namespace trident::tir::equiv {
 
-namespace {
-
-constexpr std::uint64_t kU32Max = 0xffff'ffff;
-
-}  // namespace
-
 // --- conditions ---
 
 void Functions::require(Condition::Kind kind, Value value) {

@@ -31,7 +31,6 @@ class LaneExecution {
   }
 
  private:
-  static constexpr std::uint64_t kU32Max = 0xffff'ffff;
   using Words = std::array<RowId, kTip5Width>;
   using Extension = std::array<RowId, 3>;
 

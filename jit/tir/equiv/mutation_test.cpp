@@ -14,12 +14,6 @@
 namespace trident::tir::equiv {
 namespace {
 
-std::string text(Block block) {
-  std::string out;
-  for (const Instruction& i : block) out += (out.empty() ? "" : " ") + tasm::print(i);
-  return out;
-}
-
 /// Returns all that a run leaves as one list of numbers; empty if it fails.
 std::vector<std::uint64_t> left_by(vm::Machine& machine, const vm::Code& code, const State& state) {
   const vm::Failure failure =

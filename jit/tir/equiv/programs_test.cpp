@@ -14,7 +14,7 @@ Comparison compared(const std::string& a, const std::string& b, State given = {}
   return compare(*x, *y, samples);
 }
 
-void expect(Answer answer, std::initializer_list<std::pair<const char*, const char*>> pairs) {
+void expect_programs(Answer answer, std::initializer_list<std::pair<const char*, const char*>> pairs) {
   for (const auto& [a, b] : pairs)
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       const Comparison found = compared(x, y);
@@ -23,27 +23,27 @@ void expect(Answer answer, std::initializer_list<std::pair<const char*, const ch
 }
 
 TEST(Programs, BlockByBlock) {
-  expect(Answer::equal, {{"read_io 1 push 0 add write_io 1 halt", "read_io 1 write_io 1 halt"},
-                         {"call f halt f: read_io 2 swap 1 add return", "call f halt f: read_io 2 add return"},
-                         {"read_io 1 push 1 add skiz call f halt f: push 1 push 2 swap 1 write_io 2 return",
-                          "read_io 1 addi 1 skiz call f halt f: push 2 push 1 write_io 2 return"},
-                         {"push 9 call l halt l: dup 0 push 0 eq skiz return push -1 add recurse",
-                          "push 9 call l halt l: dup 0 push 0 eq skiz return addi -1 recurse"},
-                         {"push 2 skiz pop 1 push 3 push 4 pop 1 halt", "push 2 skiz pop 1 push 3 halt"},
-                         {"halt push 1", "halt push 1"}});
+  expect_programs(Answer::equal, {{"read_io 1 push 0 add write_io 1 halt", "read_io 1 write_io 1 halt"},
+                                  {"call f halt f: read_io 2 swap 1 add return", "call f halt f: read_io 2 add return"},
+                                  {"read_io 1 push 1 add skiz call f halt f: push 1 push 2 swap 1 write_io 2 return",
+                                   "read_io 1 addi 1 skiz call f halt f: push 2 push 1 write_io 2 return"},
+                                  {"push 9 call l halt l: dup 0 push 0 eq skiz return push -1 add recurse",
+                                   "push 9 call l halt l: dup 0 push 0 eq skiz return addi -1 recurse"},
+                                  {"push 2 skiz pop 1 push 3 push 4 pop 1 halt", "push 2 skiz pop 1 push 3 halt"},
+                                  {"halt push 1", "halt push 1"}});
 }
 
 TEST(Programs, Differences) {
-  expect(Answer::differs,
-         {{"read_io 1 write_io 1 halt", "read_io 1 pop 1 halt"},
-          {"call f halt f: read_io 2 lt return", "call f halt f: read_io 2 swap 1 lt return"},
-          {"push 9 call l halt l: dup 0 push 0 eq skiz return addi -1 recurse",
-           "push 9 call l halt l: dup 0 push 1 eq skiz return addi -1 recurse"},
-          {"push 1 skiz push 5 push 6 halt", "push 1 skiz push 6 push 5 halt"},
-          {"push 0 skiz nop halt", "push 0 skiz halt nop push 1 halt"},
-          {"push 0 skiz pop 1 halt", "push 0 skiz nop pop 1 halt"},
-          {"read_io 1 call f halt f: skiz return return", "read_io 1 call f halt f: skiz recurse return"},
-          {"push 1 halt", "push 1"}});
+  expect_programs(Answer::differs,
+                  {{"read_io 1 write_io 1 halt", "read_io 1 pop 1 halt"},
+                   {"call f halt f: read_io 2 lt return", "call f halt f: read_io 2 swap 1 lt return"},
+                   {"push 9 call l halt l: dup 0 push 0 eq skiz return addi -1 recurse",
+                    "push 9 call l halt l: dup 0 push 1 eq skiz return addi -1 recurse"},
+                   {"push 1 skiz push 5 push 6 halt", "push 1 skiz push 6 push 5 halt"},
+                   {"push 0 skiz nop halt", "push 0 skiz halt nop push 1 halt"},
+                   {"push 0 skiz pop 1 halt", "push 0 skiz nop pop 1 halt"},
+                   {"read_io 1 call f halt f: skiz return return", "read_io 1 call f halt f: skiz recurse return"},
+                   {"push 1 halt", "push 1"}});
 }
 
 TEST(Programs, WhatIsNotShapedAlikeIsOnlySampled) {
@@ -150,10 +150,10 @@ TEST(Programs, AFailureIsKept) {
       compared(guarded, "read_io 1 read_io 1 pick 1 invert place 1 skiz call inv write_io 1 halt inv: return");
   EXPECT_EQ(static_cast<int>(moved.answer), static_cast<int>(Answer::differs));
   // Output written before a failure counts.
-  expect(Answer::differs, {{"read_io 1 write_io 1 push 0 assert halt", "push 0 assert halt"},
-                           {"read_io 2 write_io 1 assert halt", "read_io 2 pick 1 assert write_io 1 halt"}});
-  expect(Answer::equal,
-         {{"read_io 1 push 0 add write_io 1 push 0 assert halt", "read_io 1 write_io 1 push 0 assert halt"}});
+  expect_programs(Answer::differs, {{"read_io 1 write_io 1 push 0 assert halt", "push 0 assert halt"},
+                                    {"read_io 2 write_io 1 assert halt", "read_io 2 pick 1 assert write_io 1 halt"}});
+  expect_programs(Answer::equal,
+                  {{"read_io 1 push 0 add write_io 1 push 0 assert halt", "read_io 1 write_io 1 push 0 assert halt"}});
 }
 
 TEST(Programs, LoopsWithoutEndTellNothing) {

@@ -296,4 +296,10 @@ std::vector<Instruction> changed(Random& random, std::span<const Instruction> bl
   return out;
 }
 
+std::string text(std::span<const Instruction> block) {
+  std::string out;
+  for (const Instruction& i : block) out += (out.empty() ? "" : " ") + tasm::print(i);
+  return out;
+}
+
 }  // namespace trident::tir::equiv

@@ -1,6 +1,9 @@
-// Random straight-line blocks of every instruction, and changed versions of them, to test the equivalence with.
+// Random straight-line blocks of every instruction, changed versions of them, and their texts, to test the equivalence
+// with.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "jit/tir/equiv/state.h"
@@ -17,5 +20,8 @@ enum class Change : std::uint8_t {
   careless  ///< also by deleting, exchanging, replacing and inserting instructions and by other arguments
 };
 std::vector<Instruction> changed(Random& random, std::span<const Instruction> block, Change change);
+
+/// Prints a block in one line, for messages.
+std::string text(std::span<const Instruction> block);
 
 }  // namespace trident::tir::equiv

@@ -9,12 +9,6 @@
 namespace trident::tir::equiv {
 namespace {
 
-std::string text(Block block) {
-  std::string out;
-  for (const Instruction& i : block) out += (out.empty() ? "" : " ") + tasm::print(i);
-  return out;
-}
-
 TEST(Screen, WhatDoesNotSurviveIsShownByTheMachine) {
   Random random(7);
   int refused = 0;

@@ -18,7 +18,6 @@ using tasm::Op;
 
 namespace {
 
-constexpr std::uint64_t kU32Max = 0xffff'ffff;
 /// Limits blocks and stores: making an end's normal form takes time that grows with their square.
 constexpr std::size_t kInstructionsMax = 4096, kStoresMax = 256;
 

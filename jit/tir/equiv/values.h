@@ -27,6 +27,8 @@
 namespace trident::tir::equiv {
 
 using field::Element;
+/// Greatest 32-bit word; many instructions fail beyond it.
+inline constexpr std::uint64_t kU32Max = 0xffff'ffff;
 /// Index of a value; equal indices mean equal values.
 using Value = std::uint32_t;
 

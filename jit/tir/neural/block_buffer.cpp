@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little);
 
 // The file, in words of 64 bits: the magic and the number of records; for each record the costs, block and answer, each
 // as a number of instructions and their opcodes and arguments; then SHA-256 of all before.
-constexpr std::uint64_t kMagic = 0x314b4c4252495431;  // "1TIRBLK1"
+constexpr std::uint64_t kBufferMagic = 0x314b4c4252495431;  // "1TIRBLK1"
 constexpr std::size_t kRecordWordsMax = 2 + 2 * (1 + 2 * kNodesMax);
 constexpr std::size_t kFileBytesMax = (2 + kBlocksMax * kRecordWordsMax) * 8 + sizeof(store::Digest);
 
@@ -90,7 +90,7 @@ Result<void> BlockBuffer::add(BlockRecord record) {
 }
 
 Result<void> BlockBuffer::save(const std::string& path) const {
-  std::vector<std::uint64_t> words{kMagic, records_.size()};
+  std::vector<std::uint64_t> words{kBufferMagic, records_.size()};
   for (const BlockRecord& record : records_) {
     words.push_back(static_cast<std::uint64_t>(record.block_cost));
     words.push_back(static_cast<std::uint64_t>(record.answer_cost));
@@ -115,7 +115,7 @@ Result<BlockBuffer> BlockBuffer::load(const std::string& path) {
   const store::Digest digest = store::sha256_of(body);
   if (std::memcmp(digest.data(), bytes.data() + body.size(), digest.size()) != 0) return refused();
   WordReader reader(body);
-  if (reader.next() != kMagic) return refused();
+  if (reader.next() != kBufferMagic) return refused();
   const std::uint64_t count = reader.next();
   BlockBuffer buffer;
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -13,12 +13,6 @@ namespace {
 
 using tasm::Op;
 
-std::vector<Instruction> block_of(const std::string& text) {
-  auto program = tasm::assemble(ir::SourceText(text));
-  CHECK(program.ok());
-  return program->instructions;
-}
-
 /// Makes a draft of these instructions, one token each.
 Draft draft_of(const Original& original, const std::string& text) {
   Draft draft(original);

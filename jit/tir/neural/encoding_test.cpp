@@ -10,11 +10,6 @@ namespace {
 
 using tasm::Op;
 
-std::vector<Instruction> block_of(const std::string& text) {
-  auto program = tasm::assemble(ir::SourceText(text));
-  CHECK(program.ok());
-  return program->instructions;
-}
 Encoding encoding_of(const std::string& text) {
   auto encoded = encode(block_of(text));
   CHECK(encoded.ok());

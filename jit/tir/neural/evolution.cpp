@@ -13,19 +13,20 @@ namespace {
 
 constexpr std::uint64_t kFounderStream = 0xf0, kChildStream = 0xc0;
 
-/// Header of the file; each individual's fitness, whether it was judged, and weights follow; then SHA-256 of all.
-struct Header {
+/// PopulationHeader of the file; each individual's fitness, whether it was judged, and weights follow; then SHA-256 of
+/// all.
+struct PopulationHeader {
   char magic[8];
   std::uint64_t seed, generations, individuals, weights;
   double mutation_rate, mutation_spread;
 };
-constexpr char kMagic[8] = {'T', 'I', 'R', 'E', 'V', 'O', 'L', '1'};
-struct Standing {
+constexpr char kPopulationMagic[8] = {'T', 'I', 'R', 'E', 'V', 'O', 'L', '1'};
+struct StoredIndividual {
   std::int64_t fitness;
   std::uint64_t judged;
 };
-constexpr std::size_t kIndividualBytes = sizeof(Standing) + kParameterCount * sizeof(std::int32_t);
-constexpr std::size_t kFileBytes = sizeof(Header) + kPopulation * kIndividualBytes + sizeof(store::Digest);
+constexpr std::size_t kIndividualBytes = sizeof(StoredIndividual) + kParameterCount * sizeof(std::int32_t);
+constexpr std::size_t kFileBytes = sizeof(PopulationHeader) + kPopulation * kIndividualBytes + sizeof(store::Digest);
 
 /// Moves about one weight in 1 / rate.
 void mutate(Weights& weights, const EvolutionOptions& options, tensor::Generator& random) {
@@ -117,12 +118,12 @@ Result<void> Evolution::save(const std::string& path) const {
     const auto* from = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), from, from + count);
   };
-  Header header{
+  PopulationHeader header{
       {}, options_.seed, generations_, kPopulation, kParameterCount, options_.mutation_rate, options_.mutation_spread};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::memcpy(header.magic, kPopulationMagic, sizeof kPopulationMagic);
   append(&header, sizeof header);
   for (const Individual& individual : population_) {
-    const Standing standing{individual.fitness, individual.judged ? 1u : 0u};
+    const StoredIndividual standing{individual.fitness, individual.judged ? 1u : 0u};
     append(&standing, sizeof standing);
     append(individual.weights.data(), individual.weights.size() * sizeof(std::int32_t));
   }
@@ -143,9 +144,9 @@ Result<Evolution> Evolution::load(const std::string& path, unsigned threads) {
   const auto body = std::span(bytes).first(kFileBytes - sizeof(store::Digest));
   const store::Digest digest = store::sha256_of(body);
   if (std::memcmp(digest.data(), bytes.data() + body.size(), digest.size()) != 0) return refused();
-  Header header;
+  PopulationHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.individuals != kPopulation ||
+  if (std::memcmp(header.magic, kPopulationMagic, sizeof kPopulationMagic) != 0 || header.individuals != kPopulation ||
       header.weights != kParameterCount)
     return refused();
   Evolution evolution;
@@ -153,7 +154,7 @@ Result<Evolution> Evolution::load(const std::string& path, unsigned threads) {
   evolution.generations_ = header.generations;
   const std::byte* at = bytes.data() + sizeof header;
   for (std::size_t i = 0; i < kPopulation; ++i, at += kIndividualBytes) {
-    Standing standing;
+    StoredIndividual standing;
     std::memcpy(&standing, at, sizeof standing);
     Individual individual{Weights(kParameterCount), standing.fitness, standing.judged != 0};
     std::memcpy(individual.weights.data(), at + sizeof standing, kParameterCount * sizeof(std::int32_t));

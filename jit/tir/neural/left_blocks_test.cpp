@@ -24,17 +24,18 @@ class LeftBlocks : public testing::Test {
       (std::filesystem::temp_directory_path() / ("tir-left-blocks-" + std::to_string(::getpid()))).string();
 };
 
-BlockRecord record_of(std::uint64_t i) {
+BlockRecord record_of_addition(std::uint64_t i) {
   return {{{Op::kPush, Element(i)}, {Op::kAdd, {}}}, {{Op::kAddI, Element(i)}}, 3, 2};
 }
 
 TEST_F(LeftBlocks, AreTakenOnce) {
   ASSERT_TRUE(take_left_blocks(folder).ok());
   EXPECT_TRUE(take_left_blocks(folder)->empty());
-  ASSERT_TRUE(leave_blocks(folder, {record_of(1), record_of(2)}).ok());
-  ASSERT_TRUE(
-      leave_blocks(folder, {{{{Op::kSkiz, {}}}, {}, 1, 1}, record_of(3), record_of(1)}).ok());  // no block; again
-  EXPECT_EQ(take_left_blocks(folder).value(), (std::vector<BlockRecord>{record_of(2), record_of(3), record_of(1)}));
+  ASSERT_TRUE(leave_blocks(folder, {record_of_addition(1), record_of_addition(2)}).ok());
+  ASSERT_TRUE(leave_blocks(folder, {{{{Op::kSkiz, {}}}, {}, 1, 1}, record_of_addition(3), record_of_addition(1)})
+                  .ok());  // no block; again
+  EXPECT_EQ(take_left_blocks(folder).value(),
+            (std::vector<BlockRecord>{record_of_addition(2), record_of_addition(3), record_of_addition(1)}));
   EXPECT_TRUE(take_left_blocks(folder)->empty());
 }
 
@@ -42,14 +43,14 @@ TEST_F(LeftBlocks, OfManyProcessesAtOnceAreAllThere) {
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      for (std::uint64_t i = 0; i < 5; ++i) EXPECT_TRUE(leave_blocks(folder, {record_of(10 * t + i)}).ok());
+      for (std::uint64_t i = 0; i < 5; ++i) EXPECT_TRUE(leave_blocks(folder, {record_of_addition(10 * t + i)}).ok());
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(take_left_blocks(folder)->size(), 20u);
 }
 
 TEST_F(LeftBlocks, ThatCannotBeReadAreGone) {
-  ASSERT_TRUE(leave_blocks(folder, {record_of(1)}).ok());
+  ASSERT_TRUE(leave_blocks(folder, {record_of_addition(1)}).ok());
   std::ofstream(folder + "/left", std::ios::app) << "x";
   EXPECT_EQ(take_left_blocks(folder).error().code, ErrorCode::kRejectedRecord);
   EXPECT_TRUE(take_left_blocks(folder)->empty());
@@ -57,7 +58,7 @@ TEST_F(LeftBlocks, ThatCannotBeReadAreGone) {
 
 TEST_F(LeftBlocks, AreLearntFromInARoundThatIsNoted) {
   std::vector<BlockRecord> records;
-  for (std::uint64_t i = 0; i < 60; ++i) records.push_back(record_of(1000 + i));
+  for (std::uint64_t i = 0; i < 60; ++i) records.push_back(record_of_addition(1000 + i));
   ASSERT_TRUE(leave_blocks(folder, records).ok());
   auto apprentice = Apprentice::open(folder);
   ASSERT_TRUE(apprentice.ok());
@@ -74,7 +75,7 @@ TEST_F(LeftBlocks, AreLearntFromInARoundThatIsNoted) {
 }
 
 TEST_F(LeftBlocks, TooFewForARoundAreKept) {
-  ASSERT_TRUE(leave_blocks(folder, {record_of(1), record_of(2)}).ok());
+  ASSERT_TRUE(leave_blocks(folder, {record_of_addition(1), record_of_addition(2)}).ok());
   {
     auto apprentice = Apprentice::open(folder);
     ASSERT_TRUE(apprentice.ok());

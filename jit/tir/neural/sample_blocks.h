@@ -1,12 +1,21 @@
-// Makes random blocks to test and measure with: all instructions that may stand in a block, constants of every size.
+// Blocks to test and measure with: of a text, and random ones with all instructions that may stand in a block,
+// constants of every size.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "jit/tir/tasm/instruction.h"
+#include "jit/tir/tasm/program.h"
+#include "runtime/base/check.h"
 #include "runtime/tensor/generator.h"
 
 namespace trident::tir::neural {
+
+inline std::vector<tasm::Instruction> block_of(const std::string& text) {
+  auto program = tasm::assemble(ir::SourceText(text));
+  CHECK(program.ok());
+  return program->instructions;
+}
 
 inline std::vector<tasm::Instruction> sample_block(tensor::Generator& random, std::size_t length) {
   std::vector<tasm::Instruction> block;

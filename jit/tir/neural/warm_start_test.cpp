@@ -17,12 +17,6 @@ using autodiff::Mode;
 using autodiff::Tape;
 using tensor::ParameterStore;
 
-std::vector<Instruction> block_of(const std::string& text) {
-  auto program = tasm::assemble(ir::SourceText(text));
-  CHECK(program.ok());
-  return program->instructions;
-}
-
 TEST(TableOps, GradientsAreCentralDifferences) {
   for (const bool compare_first : {false, true}) {
     ParameterStore<double> store(1);

@@ -11,9 +11,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr char kMagic[4] = {'T', 'I', 'R', 'N'};
+constexpr char kWeightsMagic[4] = {'T', 'I', 'R', 'N'};
 
-struct Header {
+struct WeightsHeader {
   char magic[4];
   std::uint32_t layout, count;
 };
@@ -66,8 +66,8 @@ Weights initial_weights(std::uint64_t seed) {
 
 std::vector<std::byte> file_of(std::span<const std::int32_t> weights) {
   CHECK(weights.size() == kParameterCount);
-  Header header{{}, layout(), kParameterCount};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  WeightsHeader header{{}, layout(), kParameterCount};
+  std::memcpy(header.magic, kWeightsMagic, sizeof kWeightsMagic);
   std::vector<std::byte> file(sizeof header + weights.size_bytes());
   std::memcpy(file.data(), &header, sizeof header);
   std::memcpy(file.data() + sizeof header, weights.data(), weights.size_bytes());
@@ -75,11 +75,11 @@ std::vector<std::byte> file_of(std::span<const std::int32_t> weights) {
 }
 
 Result<Weights> weights_in(std::span<const std::byte> file) {
-  Header header;
+  WeightsHeader header;
   if (file.size() != sizeof header + kParameterCount * sizeof(std::int32_t))
     return make_error(ErrorCode::kRejectedRecord, "not weights of this network: the file has %zu bytes", file.size());
   std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.layout != layout() ||
+  if (std::memcmp(header.magic, kWeightsMagic, sizeof kWeightsMagic) != 0 || header.layout != layout() ||
       header.count != kParameterCount)
     return make_error(ErrorCode::kRejectedRecord, "not weights of this network: the layout differs");
   Weights weights(kParameterCount);

@@ -27,12 +27,6 @@ std::vector<Instruction> block_of(const char* text) {
   return program->instructions;
 }
 
-std::string text_of(std::span<const Instruction> block) {
-  std::string out;
-  for (const Instruction& i : block) out += tasm::print(i) + " ";
-  return out;
-}
-
 State first_of(const Specification& specification) {
   State state;
   state.size = static_cast<std::uint8_t>(specification.before.size());

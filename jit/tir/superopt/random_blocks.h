@@ -1,10 +1,12 @@
-// Random straight-line blocks for tests.
+// Random straight-line blocks for tests, and their texts.
 #pragma once
 
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "jit/tir/tasm/instruction.h"
+#include "jit/tir/tasm/program.h"
 
 namespace trident::tir::superopt {
 
@@ -26,6 +28,13 @@ inline std::vector<tasm::Instruction> random_block(std::mt19937_64& random) {
     if (row.argument == tasm::Argument::element) argument = below(4);
     out.push_back({op, tasm::Element(argument)});
   }
+  return out;
+}
+
+/// Prints a block in one line, for messages.
+inline std::string text_of(std::span<const tasm::Instruction> block) {
+  std::string out;
+  for (const tasm::Instruction& i : block) out += (out.empty() ? "" : " ") + tasm::print(i);
   return out;
 }
 

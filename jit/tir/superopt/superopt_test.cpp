@@ -20,11 +20,6 @@ std::vector<Instruction> piece(const std::string& text) {
   EXPECT_TRUE(program) << text;
   return program->instructions;
 }
-std::string text_of(std::span<const Instruction> block) {
-  std::string out;
-  for (const Instruction& i : block) out += (out.empty() ? "" : " ") + tasm::print(i);
-  return out;
-}
 std::uint32_t best_words(const std::string& text) {
   const auto block = piece(text);
   const auto found = propose(block);
