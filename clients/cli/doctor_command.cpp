@@ -135,8 +135,9 @@ HealthCheck told_by_daemon(const std::string& stats) {
     return {"daemon", Status::warning, "answers, but its compiler processes are not fully confined: " + missing,
             "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
   const auto jobs = json.is_object() ? json.value("jobs", Json::object()) : Json::object();
-  const auto notes = jobs.value("notes", std::vector<std::string>());
-  const std::string last = notes.empty() ? "" : "; the last kernel that did not get faster: " + notes.back();
+  std::string last;
+  for (const Json& note : jobs.value("notes", Json::array()))
+    last = "; the last kernel that did not get faster: " + note.get<std::string>();
   return {"daemon", Status::ok, "reachable and answering" + last, ""};
 }
 

@@ -106,16 +106,11 @@ std::string joined(const std::vector<std::string>& words) {
   return name;
 }
 
-std::string failure(const CLI::App*, const CLI::Error& error) {
-  return "trident: " + std::string(error.what()) + "\nSee `trident --help` and `trident VERB --help`.\n";
-}
-
 }  // namespace
 
 void add_manual(CLI::App& app) {
   for_each_command(app, kProgram, [](CLI::App& of, const std::string& command) {
     manual::add_help(of, title_of(command), page_of(command));
-    of.failure_message(failure);
   });
 }
 

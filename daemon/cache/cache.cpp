@@ -125,7 +125,7 @@ void Cache::tell_store_changes() {
     log::warning("the cache {} is damaged or belongs to another program, so it was set aside as {}.corrupt: {}",
                  options_.path, options_.path, now.set_aside_why);
   if (now.mode != told_mode_ && now.mode == store::Mode::memory)
-    log::warning("the cache is kept in memory only: {}", now.reason);
+    log::warning("the cache is kept in memory only: {}: {}", options_.path, now.reason);
   if (now.mode != told_mode_ && now.mode == store::Mode::disk && told_mode_) log::info("the cache is on disk again");
   told_set_aside_ = now.set_aside;
   told_mode_ = now.mode;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 #include "daemon/admin/admin.h"
@@ -86,6 +87,21 @@ std::string prepared_cache_path(const config::Settings& settings) {
     log::error("{}: kernels are cached in memory only; let user {} write there, or name another file with --cache",
                made.error().message, os::effective_uid());
   return path;
+}
+
+/// A cache file that the settings name must be one that can be had. Only --check-config asks: a daemon without its
+/// cache serves, and says so.
+Result<void> check_named_cache(const config::Settings& settings) {
+  if (settings.cache.empty() || settings.cache == "none") return {};
+  const std::filesystem::path path = settings.cache;
+  std::error_code unknown;
+  const bool other = std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown);
+  const Result<void> usable =
+      other ? make_error(ErrorCode::kInvalidArgument, "%s: not a regular file", path.c_str())
+            : os::make_usable_directory(path.has_parent_path() ? path.parent_path().string() : ".");
+  if (usable.ok()) return {};
+  return with_mend(usable.error(), fmt::format("let user {} write there, or name another file (or none) with --cache",
+                                               os::effective_uid()));
 }
 
 /// A folder that the settings name must be one that can be had.
@@ -409,6 +425,7 @@ int check_settings(const config::Settings& settings) {
   if (const auto files = check_open_files(wanted); !files.ok()) return refused(files.error());
   if (const auto socket = os::check_socket_length(config::socket_path(settings)); !socket.ok())
     return refused(socket.error());
+  if (const auto cache = check_named_cache(settings); !cache.ok()) return refused(cache.error());
   if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
   if (const auto costs = measured_costs(settings); !costs.ok()) return refused(costs.error());
   if (const auto rules = check_rule_files(settings); !rules.ok()) return refused(rules.error());

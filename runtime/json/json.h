@@ -90,8 +90,10 @@ class Json {
       return *found;
     else if constexpr (std::same_as<T, std::string>)
       return found->kind_ == Kind::text ? found->text_ : absent;
-    else
+    else {
+      static_assert(std::is_arithmetic_v<T>, "a list is read as Json");
       return found->is_number() || found->kind_ == Kind::boolean ? found->get<T>() : absent;
+    }
   }
 
   /// Returns the member of that name; makes it, null, where there is none. Null becomes an object. Throws Fault for

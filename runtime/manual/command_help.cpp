@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/manual/roff.h"
+#include "runtime/manual/usage_error.h"
 
 namespace trident::manual {
 namespace {
@@ -128,6 +129,9 @@ std::string page_name(const std::string& command) {
 void add_help(CLI::App& app, const Title& title, const Page& page) {
   app.formatter(std::make_shared<Formatter>());
   app.footer(footer_of(title, page));
+  const std::string program = title.command.substr(0, title.command.find(' '));
+  app.failure_message(
+      [program](const CLI::App* of, const CLI::Error& error) { return usage_error(program, *of, error); });
 }
 
 std::string man_page(const CLI::App& app, const Title& title, const Page& page) {

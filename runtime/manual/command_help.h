@@ -21,6 +21,7 @@ struct Title {
 std::string page_name(const std::string& command);
 
 /// Lays out `--help`: options with one description each, then the page's summary and example. No line is over 120.
+/// A command line that is refused gets the sentence of usage_error.h.
 void add_help(CLI::App& app, const Title& title, const Page& page);
 
 /// Writes the man page in roff. It lists every option and part of `app`, and every section of `page`.

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/base/check.h"
+
 namespace trident::os {
 
 Result<std::optional<FileLock>> FileLock::held(const std::string& path, int how) {
@@ -23,6 +25,7 @@ Result<std::optional<FileLock>> FileLock::held(const std::string& path, int how)
 
 Result<FileLock> FileLock::hold(const std::string& path) {
   TRY(auto lock, held(path, LOCK_EX));
+  CHECK(lock.has_value());  // it waited
   return std::move(*lock);
 }
 Result<std::optional<FileLock>> FileLock::hold_now(const std::string& path) {

@@ -207,7 +207,9 @@ std::set<std::string> lines_of(const std::string& path) {
   std::set<std::string> lines;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);)
-    if (!line.empty()) EXPECT_TRUE(lines.insert(line).second) << line;
+    if (!line.empty()) {
+      EXPECT_TRUE(lines.insert(line).second) << line;
+    }
   return lines;
 }
 

@@ -153,7 +153,9 @@ TEST_F(GuestLoops, GarbageGetsAnAnswerAndHurtsNoWorker) {
     client.send(loop_message(words, {.job = static_cast<std::uint64_t>(i), .head = head}));
     const auto answer = client.next_result();
     ASSERT_TRUE(answer) << i;
-    if (answer->kind() == wire::Body::KernelReady) ASSERT_TRUE(client.next_result()) << i;
+    if (answer->kind() == wire::Body::KernelReady) {
+      ASSERT_TRUE(client.next_result()) << i;
+    }
   }
   const nlohmann::json stats = nlohmann::json::parse(client.stats());
   EXPECT_EQ(kLoops, stats["loops"]["submitted"]);

@@ -180,6 +180,12 @@ TEST_F(Start, AMistakeInTheSettingsHasAStatusOfItsOwn) {
     EXPECT_EQ(status("--check-config " + flags) == 2, flags.find("wrong.rules") == std::string::npos) << flags;
   }
   EXPECT_EQ(status("--check-config"), 0);
+  EXPECT_EQ(status("--check-config --cache " + at("kernels.db")), 0);
+  for (const std::string& cache :
+       std::vector<std::string>{"/dev/null", "/proc/nowhere/kernels.db", at("file") + "/kernels.db"}) {
+    EXPECT_EQ(status("--check-config --cache " + cache), 2) << cache;
+    EXPECT_NE(read_all(at("log")).find("another file (or none) with --cache"), std::string::npos) << cache;
+  }
   EXPECT_EQ(status("--help >/dev/full"), 1);
   EXPECT_EQ(status("--manual >/dev/full"), 1);
   // Somebody else listens there: no mistake in the settings, and it may be over soon.

@@ -26,7 +26,7 @@ namespace trident::cli {
 struct Contestant {
   std::string name;
   trident_entry entry = nullptr;           ///< mapped machine code
-  std::string object;                      ///< a shared object with kContestantSymbol
+  std::string object{};                    ///< a shared object with kContestantSymbol
   const kir::Plan* interpreted = nullptr;  ///< the interpreter
   NumexprPeer* numexpr = nullptr;          ///< must have load()ed the kernel
 };

@@ -78,6 +78,8 @@ struct ExplainVerb {
     return searches && (wants('s') || !svg.empty());
   }
   [[nodiscard]] Result<void> check() const {
+    TRY_VOID(corpus::parse_policy(kernel.policy));
+    TRY_VOID(corpus::parse_isa(kernel.isa));
     const auto known = [](const auto& matches) { return std::any_of(std::begin(kStages), std::end(kStages), matches); };
     for (const std::string& letter : dump)
       if (!known([&](const Stage& s) { return letter == std::string(1, s.letter); }))

@@ -21,6 +21,14 @@
 namespace trident::cli {
 namespace {
 
+/// Returns the whole name of the version that begins with `beginning`.
+Result<std::string> version_named(const store::Versions& versions, const std::string& beginning) {
+  auto name = versions.find(beginning);
+  if (name.ok() || name.error().code != ErrorCode::kNotFound) return name;
+  return make_error(ErrorCode::kNotFound, "%s: `trident weights list` shows those there are",
+                    name.error().message.c_str());
+}
+
 constexpr std::size_t kShownDigits = 12;
 constexpr std::size_t kStrangersShown = 5;
 constexpr const char* kUntrained = "untrained";
@@ -122,7 +130,7 @@ Result<int> use(const WeightsVerb& verb) {
   } else if (verb.name == store::Versions::kNone) {
     name = verb.name;  // which is there, and mends a choice that cannot be read
   } else {
-    TRY(name, versions.find(verb.name));
+    TRY(name, version_named(versions, verb.name));
   }
   if (name != store::Versions::kNone) {  // what the daemon would refuse is not chosen
     TRY([[maybe_unused]] const auto weights, expr::rewrite::guide_weights(versions.path_of(name)));
@@ -147,7 +155,7 @@ Result<int> show(const WeightsVerb& verb) {
   } else {
     TRY(const std::string state, store::state_folder(verb.state));
     const store::Versions versions = weight_versions_there(state);
-    TRY(const std::string name, verb.name.empty() ? versions.chosen() : versions.find(verb.name));
+    TRY(const std::string name, verb.name.empty() ? versions.chosen() : version_named(versions, verb.name));
     TRY(const auto all, versions.list());
     version = *std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.name == name; });
     if (name != store::Versions::kNone) path = versions.path_of(name);
