@@ -1,7 +1,10 @@
 #include "runtime/manual/usage_error.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <regex>
+#include <sstream>
 #include <vector>
 
 #include "runtime/base/nearest.h"
@@ -26,11 +29,14 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 /// Tells what nobody takes: a misspelt option with the nearest name, or a word too many.
 std::string unknown(const CLI::App& verb, const std::string& command, const std::string& words) {
-  const std::string word = words.substr(0, words.find(' '));
-  if (word.empty() || word[0] != '-') return "'" + word + "' is one argument too many for `" + command + "`";
+  std::istringstream stream(words);
+  const std::vector<std::string> all(std::istream_iterator<std::string>(stream), {});
+  const auto option = std::find_if(all.begin(), all.end(), [](const std::string& w) { return w.starts_with('-'); });
+  if (option == all.end())
+    return "'" + (all.empty() ? words : all.front()) + "' is one argument too many for `" + command + "`";
   constexpr std::size_t kTyposMax = 2;
-  const std::string meant = nearest(option_names(verb), word, kTyposMax);
-  return "`" + command + "` has no option " + word + (meant.empty() ? "" : ": did you mean " + meant + "?");
+  const std::string meant = nearest(option_names(verb), *option, kTyposMax);
+  return "`" + command + "` has no option " + *option + (meant.empty() ? "" : ": did you mean " + meant + "?");
 }
 
 /// Says CLI11's sentence as this project says it; its own where the pattern is not known.
@@ -40,7 +46,8 @@ std::string cause(const CLI::App& verb, const std::string& command, const std::s
     const char* text;
   };
   static const Form kForms[] = {
-      {R"(^(.*): Value\s+(.*) not in range (.*) to (.*)$)", "$1: $2 is not between $3 and $4"},
+      {R"(^(.*): Value\s+([-+.\d].*) not in range (.*) to (.*)$)", "$1: $2 is not between $3 and $4"},
+      {R"(^(.*): Value\s+(.*) not in range .*$)", "$1: '$2' is no number"},
       {R"(^Could not convert: (.*) = (.*)$)", "$1: '$2' is no number"},
       {R"(^(.*): \d+ required (\S*).* missing$)", "$1 needs a value"},
   };
