@@ -1,15 +1,14 @@
 #include "daemon/admin/admin.h"
 
-#include <nlohmann/json.hpp>
-
 #include "jit/loop/discover.h"
+#include "runtime/json/json.h"
 #include "runtime/os/self.h"
 
 namespace trident::admin {
 namespace {
 
-nlohmann::ordered_json loops_json(const jobs::LoopStats& loops) {
-  nlohmann::ordered_json refused = nlohmann::ordered_json::object();
+Json loops_json(const jobs::LoopStats& loops) {
+  Json refused = Json::object();
   for (std::size_t reason = 0; reason < loops.refused.size(); ++reason)
     if (loops.refused[reason] != 0)
       refused[std::string(loop::name_of(static_cast<loop::Reason>(reason)))] = loops.refused[reason];
@@ -38,7 +37,7 @@ nlohmann::ordered_json loops_json(const jobs::LoopStats& loops) {
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
                        const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache,
                        const Learning& learning, const Condition& condition) {
-  nlohmann::ordered_json json;
+  Json json;
   json["uptime_s"] = uptime_s;
   json["build"] = os::build_id();
   json["sessions"] = {{"connections", sessions.connections},
@@ -112,8 +111,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                       {"costs", learning.costs},     {"costs_changed", learning.costs_changed},
                       {"noted", learning.noted},     {"lost", learning.lost}};
   json["configuration"] = {{"restart_due", condition.restart_due}, {"reload_error", condition.reload_error}};
-  // Text from outside need not be UTF-8: a reason quotes a path.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.dump(2);
 }
 
 }  // namespace trident::admin

@@ -43,8 +43,14 @@ class Json {
     else
       kind_ = Kind::natural, natural_ = number;
   }
-  template <class Item>
-  Json(const std::vector<Item>& items) : kind_(Kind::array) {
+  /// A vector, a deque or an array.
+  template <class List>
+  requires(!std::convertible_to<List, std::string_view> &&
+           requires(const List& list) {
+             list.begin();
+             typename List::value_type;
+           }) Json(const List& items)
+      : kind_(Kind::array) {
     for (const auto& item : items) items_.emplace_back(item);
   }
   template <class First, class Second>
@@ -59,6 +65,9 @@ class Json {
   [[nodiscard]] bool is_discarded() const { return kind_ == Kind::discarded; }
   [[nodiscard]] bool is_object() const { return kind_ == Kind::object; }
   [[nodiscard]] bool is_array() const { return kind_ == Kind::array; }
+  [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
+  /// An integer from 0 on.
+  [[nodiscard]] bool is_natural() const { return kind_ == Kind::natural; }
   [[nodiscard]] bool is_string() const { return kind_ == Kind::text; }
 
   /// Elements of an array, members of an object.

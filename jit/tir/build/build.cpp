@@ -1,6 +1,6 @@
 #include "jit/tir/build/build.h"
 
-#include <nlohmann/json.hpp>
+#include <array>
 
 #include "jit/tir/lowering/lowering.h"
 #include "jit/tir/neural/network.h"
@@ -8,11 +8,10 @@
 #include "jit/tir/neural/shipped_weights.h"
 #include "jit/tir/tasm/blocks.h"
 #include "jit/tir/tournament/proven_peepholes.h"
+#include "runtime/json/json.h"
 
 namespace trident::tir::build {
 namespace {
-
-using nlohmann::ordered_json;
 
 /// Least time for the lowering of TIR, however little time the search has.
 constexpr std::chrono::milliseconds kPeepholesMin{200};
@@ -64,13 +63,13 @@ std::string text_of(std::span<const tasm::Instruction> block) {
 }
 
 std::string report_of(const tournament::Outcome& outcome) {
-  ordered_json out;
+  Json out;
   out["subroutine_changes"] = outcome.subroutine_changes;
-  out["changes"] = ordered_json::array();
+  out["changes"] = Json::array();
   for (const tournament::Change& change : outcome.changes)
     out["changes"].push_back(
         {{"by", change.proposer}, {"before", text_of(change.before)}, {"after", text_of(change.after)}});
-  out["proposers"] = ordered_json::array();
+  out["proposers"] = Json::array();
   for (const tournament::Tally& t : outcome.tallies)
     out["proposers"].push_back({{"name", t.name},
                                 {"proposed", t.proposed},
@@ -82,7 +81,8 @@ std::string report_of(const tournament::Outcome& outcome) {
   out["put_aside"] = outcome.put_aside;
   out["looks_at_digest"] = outcome.looks_at_digest;
   for (std::size_t i = 0; i < outcome.heights_after.size(); ++i)
-    out["runs"].push_back({{"before", outcome.heights_before[i].rows}, {"after", outcome.heights_after[i].rows}});
+    out["runs"].push_back({{"before", std::to_array(outcome.heights_before[i].rows)},
+                           {"after", std::to_array(outcome.heights_after[i].rows)}});
   return out.dump();
 }
 
@@ -113,8 +113,8 @@ std::vector<neural::BlockRecord> Built::records() const {
 }
 
 void Built::cut_report() {
-  nlohmann::ordered_json out = nlohmann::ordered_json::parse(report);  // our own
-  out["subroutine_changes"] = out["changes"] = nlohmann::ordered_json::array();
+  Json out = Json::parse(report);  // our own
+  out["subroutine_changes"] = out["changes"] = Json::array();
   out["cut"] = true;
   report = out.dump();
 }

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "jit/tir/neural/left_blocks.h"
 #include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/warm_start.h"
+#include "runtime/json/json.h"
 #include "runtime/os/directory.h"
 #include "runtime/os/priority.h"
 
@@ -134,7 +134,7 @@ Result<void> Apprentice::note(const RoundReport& report) const {
   std::error_code code;
   if (const auto bytes = std::filesystem::file_size(path, code); !code && bytes > kRoundsBytesMax)
     std::filesystem::rename(path, path + ".before", code);
-  nlohmann::ordered_json line;
+  Json line;
   line["seconds_since_1970"] =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   line["learned_from"] = report.learned_from, line["held_out"] = report.held_out;

@@ -54,8 +54,8 @@ std::pair<std::string, std::size_t> operation_named(const std::string& name) {
 }
 
 /// Returns the TIR of a row: its literal operands, the operation, its writes. Empty if the row has another form.
-std::string tir_of(const json& row, const tasm::Program& program) {
-  auto [text, operands] = operation_named(row.at("tir_op"));
+std::string tir_of(const Json& row, const tasm::Program& program) {
+  auto [text, operands] = operation_named(row.at("tir_op").get<std::string>());
   const auto& all = program.instructions;
   if (text.empty() || all.size() <= operands) return "";
   std::string out;
@@ -64,7 +64,7 @@ std::string tir_of(const json& row, const tasm::Program& program) {
     out += "push " + std::to_string(all[i].argument.value()) + " ";
   }
   text = replaced(text, "$0", std::to_string(all[0].argument.value()));
-  text = replaced(text, "$then", pushed_by(program, "T", row.at("tir_op") == "IfElse"));
+  text = replaced(text, "$then", pushed_by(program, "T", row.at("tir_op").get<std::string>() == "IfElse"));
   text = replaced(text, "$else", pushed_by(program, "E", false));
   out += text;
   // Its writes stand before the first halt.
@@ -76,8 +76,8 @@ std::string tir_of(const json& row, const tasm::Program& program) {
 
 }  // namespace
 
-void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict) {
-  const std::string source = row.at("program");
+void check_lowering(const Json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict) {
+  const auto source = row.at("program").get<std::string>();
   const auto given = tasm::assemble(ir::SourceText(source, verdict.name));
   if (!given) {
     verdict.wrong.push_back(given.error().message);

@@ -12,14 +12,14 @@ std::string name_of(equiv::Answer answer) {
   return answer == equiv::Answer::differs ? "differs" : "unknown";
 }
 
-Result<std::vector<tasm::Instruction>> block_of(const json& row, const char* key) {
-  const std::string text = row.at(key);
+Result<std::vector<tasm::Instruction>> block_of(const Json& row, const char* key) {
+  const auto text = row.at(key).get<std::string>();
   TRY(tasm::Program program, tasm::assemble(ir::SourceText(text, key)));
   return std::move(program.instructions);
 }
 
 /// Checks the difference that the real machine saw, if the row has its state.
-void check_witness(const json& row, equiv::Pair& pair, Verdict& verdict) {
+void check_witness(const Json& row, equiv::Pair& pair, Verdict& verdict) {
   if (!row.contains("witness_stack_bottom_first")) return;
   equiv::State state;
   state.stack = elements(row.at("witness_stack_bottom_first"));
@@ -31,7 +31,7 @@ void check_witness(const json& row, equiv::Pair& pair, Verdict& verdict) {
 
 }  // namespace
 
-void check_pair(const json& row, Verdict& verdict) {
+void check_pair(const Json& row, Verdict& verdict) {
   const bool equivalent = row.at("equivalent").get<bool>();
   const auto baseline = block_of(row, "baseline"), candidate = block_of(row, "candidate");
   verdict.checked = 1;

@@ -23,16 +23,16 @@ std::vector<Element> flat(const std::vector<std::pair<Element, Element>>& pairs)
   return out;
 }
 
-std::vector<std::pair<Element, Element>> memory(const json& list) {
+std::vector<std::pair<Element, Element>> memory(const Json& list) {
   std::vector<std::pair<Element, Element>> out;
-  for (const json& pair : list) {
+  for (const Json& pair : list) {
     const auto both = element_array<2>(pair);
     out.emplace_back(both[0], both[1]);
   }
   return out;
 }
 
-void check_text(const json& row, const tasm::Program& program, const vm::Code& code, Verdict& verdict) {
+void check_text(const Json& row, const tasm::Program& program, const vm::Code& code, Verdict& verdict) {
   if (row.contains("program_words"))
     compare(verdict, "words", row.at("program_words").get<std::uint64_t>(), program.words());
   if (row.contains("program_encoding"))
@@ -42,7 +42,7 @@ void check_text(const json& row, const tasm::Program& program, const vm::Code& c
 }
 
 /// Compares the heights with the row's.
-void check_heights(const json& row, const vm::Machine& machine, const vm::Code& code, Verdict& verdict) {
+void check_heights(const Json& row, const vm::Machine& machine, const vm::Code& code, Verdict& verdict) {
   const vm::Heights heights = machine.heights();
   if (row.contains("heights")) {
     std::size_t named = 0;
@@ -70,7 +70,7 @@ void check_heights(const json& row, const vm::Machine& machine, const vm::Code& 
           heights.of(vm::Table::hash) - hash - sponge);
 }
 
-void check_end(const json& row, const vm::Machine& machine, Verdict& verdict) {
+void check_end(const Json& row, const vm::Machine& machine, Verdict& verdict) {
   if (row.contains("final_ram")) {
     auto expected = memory(row.at("final_ram"));
     std::sort(expected.begin(), expected.end(),
@@ -87,9 +87,10 @@ void check_end(const json& row, const vm::Machine& machine, Verdict& verdict) {
 
 }  // namespace
 
-void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict) {
+void check_program(const Json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict) {
   verdict.checked = 1;
-  const std::string source = row.at("program"), error = row.contains("error") ? row.at("error").get<std::string>() : "";
+  const auto source = row.at("program").get<std::string>();
+  const std::string error = row.contains("error") ? row.at("error").get<std::string>() : "";
   const auto program = tasm::assemble(ir::SourceText(source, verdict.name));
   if (!program || error == "parse_error") {
     if (program)
@@ -106,7 +107,7 @@ void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdic
   const std::vector<Element> public_input = list("public_input"), secret_input = list("secret_input");
   std::vector<field::Digest> digests;
   if (row.contains("secret_digests"))
-    for (const json& digest : row.at("secret_digests")) digests.push_back(element_array<field::kDigestWords>(digest));
+    for (const Json& digest : row.at("secret_digests")) digests.push_back(element_array<field::kDigestWords>(digest));
   const auto ram = row.contains("ram") ? memory(row.at("ram")) : std::vector<std::pair<Element, Element>>();
   machine.run(code, {public_input, secret_input, digests, ram, {}});
 

@@ -9,7 +9,7 @@ namespace {
 
 using field::Extension;
 
-Extension extension(const json& list) {
+Extension extension(const Json& list) {
   const auto c = element_array<3>(list);
   return {{c[0], c[1], c[2]}};
 }
@@ -19,24 +19,24 @@ std::vector<Element> listed(const Extension& x) {
 
 /// Calls f(row, where) for each row of a list that may be missing.
 template <class F>
-void each(const json& all, const char* key, Verdict& verdict, F f) {
+void each(const Json& all, const char* key, Verdict& verdict, F f) {
   if (!all.contains(key)) return;
   std::size_t index = 0;
-  for (const json& row : all.at(key)) {
+  for (const Json& row : all.at(key)) {
     f(row, std::string(key) + "[" + std::to_string(index++) + "] ");
     ++verdict.checked;
   }
 }
 
-void check_field(const json& all, Verdict& v) {
-  each(all, "bfe", v, [&](const json& row, const std::string& where) {
+void check_field(const Json& all, Verdict& v) {
+  each(all, "bfe", v, [&](const Json& row, const std::string& where) {
     const Element a = element(row.at("a")), b = element(row.at("b"));
     const std::pair<const char*, Element> results[] = {
         {"add", a + b}, {"sub", a - b}, {"mul", a * b}, {"inv_or_zero_a", inverse(a)}};
     for (const auto& [what, found] : results) compare(v, where + what, element(row.at(what)).value(), found.value());
     if (row.contains("pow")) compare(v, where + "pow", element(row.at("pow")).value(), power(a, b.value()).value());
   });
-  each(all, "xfe", v, [&](const json& row, const std::string& where) {
+  each(all, "xfe", v, [&](const Json& row, const std::string& where) {
     const Extension a = extension(row.at("a")), b = extension(row.at("b"));
     const std::pair<const char*, Extension> results[] = {
         {"add", a + b}, {"sub", a - b}, {"mul", a * b}, {"inv_a", inverse(a)}};
@@ -74,9 +74,9 @@ Tip5State round_of(const Tip5State& state, std::size_t round) {
   return out;
 }
 
-void check_tip5_parameters(const json& all, Verdict& v) {
+void check_tip5_parameters(const Json& all, Verdict& v) {
   if (!all.contains("tip5_params")) return;
-  const json& parameters = all.at("tip5_params");
+  const Json& parameters = all.at("tip5_params");
   const std::string where = "tip5_params ";
   const std::pair<const char*, std::uint64_t> numbers[] = {{"state", field::kTip5Width},
                                                            {"rate", field::kTip5Rate},
@@ -97,9 +97,9 @@ void check_tip5_parameters(const json& all, Verdict& v) {
   ++v.checked;
 }
 
-void check_tip5(const json& all, Verdict& v) {
+void check_tip5(const Json& all, Verdict& v) {
   using oracle::listed;
-  each(all, "tip5_permutation", v, [&](const json& row, const std::string& where) {
+  each(all, "tip5_permutation", v, [&](const Json& row, const std::string& where) {
     const auto in = element_array<field::kTip5Width>(row.at("in"));
     field::Tip5 sponge;
     for (std::size_t i = 0; i < in.size(); ++i) sponge.set_word(i, in[i]);
@@ -120,15 +120,15 @@ void check_tip5(const json& all, Verdict& v) {
     }
     compare(v, where + "states", field::kTip5Rounds + 1, row.at("rounds").size());
   });
-  each(all, "tip5_hash_10", v, [&](const json& row, const std::string& where) {
+  each(all, "tip5_hash_10", v, [&](const Json& row, const std::string& where) {
     compare(v, where, elements(row.at("out")),
             listed(field::tip5_hash_10(element_array<field::kTip5Rate>(row.at("in")))));
   });
-  each(all, "tip5_hash_pair", v, [&](const json& row, const std::string& where) {
+  each(all, "tip5_hash_pair", v, [&](const Json& row, const std::string& where) {
     const auto left = element_array<5>(row.at("left")), right = element_array<5>(row.at("right"));
     compare(v, where, elements(row.at("out")), listed(field::tip5_hash_pair(left, right)));
   });
-  each(all, "tip5_hash_varlen", v, [&](const json& row, const std::string& where) {
+  each(all, "tip5_hash_varlen", v, [&](const Json& row, const std::string& where) {
     compare(v, where, elements(row.at("out")), listed(field::tip5_hash_varlen(elements(row.at("in")))));
   });
 }
@@ -141,19 +141,19 @@ std::vector<std::uint8_t> bytes_of(const std::string& hex) {
   return out;
 }
 
-void check_poseidon(const json& all, Verdict& v) {
+void check_poseidon(const Json& all, Verdict& v) {
   using oracle::listed;
-  each(all, "perm", v, [&](const json& row, const std::string& where) {
+  each(all, "perm", v, [&](const Json& row, const std::string& where) {
     auto state = element_array<field::kPoseidonWidth>(row.at("in"));
     field::poseidon_permute(state);
     compare(v, where, elements(row.at("out")), listed(state));
   });
-  each(all, "hash_fields", v, [&](const json& row, const std::string& where) {
+  each(all, "hash_fields", v, [&](const Json& row, const std::string& where) {
     compare(v, where, elements(row.at("out")), listed(field::poseidon_hash(elements(row.at("in")))));
   });
-  each(all, "hash_bytes", v, [&](const json& row, const std::string& where) {
-    const auto found = field::poseidon_hash_bytes(bytes_of(row.at("in_hex")));
-    const auto expected = bytes_of(row.at("out_hex"));
+  each(all, "hash_bytes", v, [&](const Json& row, const std::string& where) {
+    const auto found = field::poseidon_hash_bytes(bytes_of(row.at("in_hex").get<std::string>()));
+    const auto expected = bytes_of(row.at("out_hex").get<std::string>());
     if (!std::equal(found.begin(), found.end(), expected.begin(), expected.end()))
       v.wrong.push_back(where + "expected another digest");
   });
@@ -161,7 +161,7 @@ void check_poseidon(const json& all, Verdict& v) {
 
 }  // namespace
 
-void check_vectors(const json& all, Verdict& verdict) {
+void check_vectors(const Json& all, Verdict& verdict) {
   check_field(all, verdict);
   check_tip5_parameters(all, verdict);
   check_tip5(all, verdict);
