@@ -46,9 +46,14 @@ Result<void> check_environment() {
     return std::string_view(text != nullptr ? text : "");
   };
   const std::string_view isa = value_of("TRIDENT_ISA"), required = value_of("TRIDENT_REQUIRE_DAEMON");
-  constexpr std::string_view kIsas[] = {"", "auto", "none", "avx2", "avx512", "neon"};
+#if defined(__aarch64__)
+  constexpr std::string_view kIsas[] = {"", "auto", "none", "neon"}, kChoice = "auto, none or neon on this processor";
+#else
+  constexpr std::string_view kIsas[] = {"", "auto", "none", "avx2", "avx512"},
+                             kChoice = "auto, none, avx2 or avx512 on this processor";
+#endif
   if (std::find(std::begin(kIsas), std::end(kIsas), isa) == std::end(kIsas))
-    return unknown_word("TRIDENT_ISA", isa, "auto, none, avx2, avx512 or neon");
+    return unknown_word("TRIDENT_ISA", isa, std::string(kChoice).c_str());
   if (!required.empty() && required != "0" && required != "1")
     return unknown_word("TRIDENT_REQUIRE_DAEMON", required, "0 or 1");
   const std::string_view speculate = value_of("TRIDENT_SPECULATE");
@@ -95,7 +100,9 @@ Result<expr::ParseOptions> parse_options_of(const trident_submit_options& option
     return invalid("trident_submit_options.type is neither TRIDENT_F32 nor TRIDENT_F64");
   }
   if (options.variable_count > trident::limits::kInputsMax) {
-    return Error{ErrorCode::kLimitExceeded, "too many variables"};
+    return Error{ErrorCode::kLimitExceeded, std::to_string(options.variable_count) +
+                                                " variables; a kernel takes at most " +
+                                                std::to_string(trident::limits::kInputsMax)};
   }
   if (options.variable_count != 0 && options.variables == nullptr) return invalid("variables is null");
   expr::ParseOptions parse;

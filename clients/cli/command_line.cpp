@@ -79,9 +79,11 @@ std::vector<std::string> hide_expressions(const CLI::App& app, int argc, char** 
 }
 
 void take_blanks_off(CLI::App& app) {
-  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    for (CLI::Option* option : verb->get_options([](const CLI::Option* o) { return o->get_positional(); }))
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::Option* option : verb->get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; }))
       option->transform([](std::string word) { return word.starts_with(" -") ? word.substr(1) : word; });
+    take_blanks_off(*verb);
+  }
 }
 
 }  // namespace

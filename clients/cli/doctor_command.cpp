@@ -8,6 +8,7 @@
 
 #include "clients/c/engine_library.h"
 #include "clients/c/peer.h"
+#include "clients/c/trident.h"
 #include "clients/cli/bench/compilers.h"
 #include "clients/cli/bench/numexpr_peer.h"
 #include "clients/cli/commands.h"
@@ -141,7 +142,21 @@ HealthCheck told_by_daemon(const std::string& stats) {
   return {"daemon", Status::ok, "reachable and answering" + last, ""};
 }
 
-HealthCheck check_daemon() {
+/// A word in the environment that nobody knows keeps each program from starting.
+HealthCheck check_environment() {
+  trident_options options{};
+  options.struct_size = sizeof options;
+  trident_ctx* ctx = nullptr;
+  const trident_status opened = trident_open(&options, &ctx);
+  const std::string why = opened == TRIDENT_OK ? "" : trident_last_error();
+  trident_close(ctx);
+  if (opened == TRIDENT_E_INVALID) return {"environment", Status::failure, why, "correct or unset that variable"};
+  return {"environment", Status::ok, "the TRIDENT_ variables that are set have known values", ""};
+}
+
+HealthCheck check_daemon(const HealthCheck& environment) {
+  if (environment.status == Status::failure)
+    return {"daemon", Status::warning, "not asked, because of the environment", ""};
   const auto stats = daemon_stats();
   if (stats) return told_by_daemon(*stats);
   if (stats.error().code == ErrorCode::kNotFound)
@@ -217,9 +232,10 @@ void add_doctor_command(Verb app, int& status) {
   verb.add_flag("--json", *json, "Print a JSON object instead of text");
   verb.callback([json, &status] {
     // Checks that fork come first: the client library starts a thread.
-    const std::vector<HealthCheck> checks = {check_cpu(),     check_memfd(),       check_execution(), check_noexec(),
-                                             check_sandbox(), check_confinement(), check_perf(),      check_bench(),
-                                             check_numexpr(), check_engine(),      check_daemon()};
+    std::vector<HealthCheck> checks = {check_cpu(),     check_memfd(),       check_execution(),  check_noexec(),
+                                       check_sandbox(), check_confinement(), check_perf(),       check_bench(),
+                                       check_numexpr(), check_engine(),      check_environment()};
+    checks.push_back(check_daemon(checks.back()));
     bool ok = true;
     for (const HealthCheck& c : checks) ok = ok && c.status != Status::failure;
     std::fputs(*json ? as_json(checks, ok).c_str() : as_text(checks).c_str(), stdout);

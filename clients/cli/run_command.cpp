@@ -203,7 +203,9 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
 std::string answered_by(const trident_kernel* kernel) {
   const trident_kernel_info info = info_of(kernel);
   const std::string note = info.note == nullptr ? "" : std::string("note: ") + info.note + "\n";
-  if (info.tier == TRIDENT_TIER_INTERPRETER) return "answered by the interpreter\n" + note;
+  if (info.tier == TRIDENT_TIER_INTERPRETER)
+    return "answered by the interpreter\n" +
+           (note.empty() ? "note: no compiler had answered yet; --tier baseline waits for it\n" : note);
   const auto isa = image::isa_of(static_cast<std::uint8_t>(info.isa));
   std::string text = std::string("answered by ") + (info.tier == TRIDENT_TIER_BASELINE ? "baseline " : "optimised ") +
                      (isa.ok() ? std::string(codegen::name_of(*isa)) : "unknown") + " code";
@@ -336,7 +338,7 @@ std::string as_csv(const std::vector<OutputValues>& outputs, std::uint64_t n) {
 
 std::string range_text(const OutputValues& o, std::uint64_t n) {
   std::uint64_t least = n, greatest = n, nans = 0;  // n: nobody yet
-  double sum = 0;
+  long double sum = 0;
   for (std::uint64_t i = 0; i < n; ++i) {
     if (std::isnan(o.at(i))) {
       ++nans;
@@ -349,7 +351,7 @@ std::string range_text(const OutputValues& o, std::uint64_t n) {
   const std::string count = "  " + std::to_string(n) + " elements, ";
   if (nans == n) return count + "all NaN\n";
   char mean[40];
-  std::snprintf(mean, sizeof mean, "%.9g", sum / static_cast<double>(n - nans));
+  std::snprintf(mean, sizeof mean, "%.9g", static_cast<double>(sum / static_cast<long double>(n - nans)));
   return count + "min " + o.text(least, 9) + ", max " + o.text(greatest, 9) + ", mean " + mean +
          (nans > 0 ? ", " + std::to_string(nans) + " NaN" : "") + "\n";
 }

@@ -75,6 +75,30 @@ Result<os::UnixListener> listening_socket(const config::Settings& settings) {
   return os::UnixListener::bind(config::socket_path(settings), kSocketMode, kBacklog);
 }
 
+Error with_socket_mend(const Error& error) {
+  return make_error(ErrorCode::kInvalidArgument,
+                    "%s: let user %lu make a socket there, or name another path with --socket", error.message.c_str(),
+                    static_cast<unsigned long>(os::effective_uid()));
+}
+
+/// A socket that can never be had is a mistake in the settings; one that another program holds may be had later.
+Result<os::UnixListener> socket_of(const config::Settings& settings) {
+  auto socket = listening_socket(settings);
+  if (socket.ok() || socket.error().code != ErrorCode::kOsError) return socket;
+  return with_socket_mend(socket.error());
+}
+
+/// Looks at the socket's path without making anything.
+Result<void> check_named_socket(const config::Settings& settings) {
+  const std::filesystem::path path = config::socket_path(settings);
+  TRY_VOID(os::check_socket_length(path));
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_socket(path, unknown))
+    return with_socket_mend(make_error(ErrorCode::kInvalidArgument, "%s exists and is not a socket", path.c_str()));
+  const auto usable = os::check_usable_directory(path.parent_path());
+  return usable.ok() ? Result<void>() : with_socket_mend(usable.error());
+}
+
 /// The error with its mend.
 Error with_mend(const Error& error, const std::string& mend) {
   return make_error(error.code, "%s: %s", error.message.c_str(), mend.c_str());
@@ -96,18 +120,17 @@ Result<void> check_named_cache(const config::Settings& settings) {
   const std::filesystem::path path = settings.cache;
   std::error_code unknown;
   const bool other = std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown);
-  const Result<void> usable =
-      other ? make_error(ErrorCode::kInvalidArgument, "%s: not a regular file", path.c_str())
-            : os::make_usable_directory(path.has_parent_path() ? path.parent_path().string() : ".");
+  const Result<void> usable = other ? make_error(ErrorCode::kInvalidArgument, "%s: not a regular file", path.c_str())
+                                    : os::check_usable_directory(path.parent_path());
   if (usable.ok()) return {};
   return with_mend(usable.error(), fmt::format("let user {} write there, or name another file (or none) with --cache",
                                                os::effective_uid()));
 }
 
-/// A folder that the settings name must be one that can be had.
-Result<void> check_named_state(const config::Settings& settings) {
+/// A folder that the settings name must be one that can be had; `tried` makes it, or asks only.
+Result<void> check_named_state(const config::Settings& settings, Result<void> (*tried)(const std::string&)) {
   if (settings.state.empty() || settings.state == "none") return {};
-  const auto usable = os::make_usable_directory(settings.state);
+  const auto usable = tried(settings.state);
   if (usable.ok()) return {};
   return with_mend(usable.error(), fmt::format("let user {} write there, or name another folder (or none) with --state",
                                                os::effective_uid()));
@@ -203,7 +226,7 @@ class Front {
  public:
   Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own,
         os::Confined confined);
-  Result<void> listen();
+  Result<void> listen(os::UnixListener socket);
 
   /// Returns the exit status.
   int serve(int argc, const char* const* argv);
@@ -282,8 +305,7 @@ Front::Front(const config::Settings& settings, std::unique_ptr<learning::CostsSo
   });
 }
 
-Result<void> Front::listen() {
-  TRY(auto socket, listening_socket(settings_));
+Result<void> Front::listen(os::UnixListener socket) {
   TRY(listener_, net::Listener::make(loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); }));
   return {};
 }
@@ -408,13 +430,14 @@ void turn_clients_away() {
 }
 
 /// Refuses fewer descriptors than front, workers and one client need.
-Result<void> check_open_files(std::uint64_t allowed) {
-  constexpr std::uint64_t kOpenFilesMin = 40;
-  if (allowed >= kOpenFilesMin) return {};
+Result<void> check_open_files(const config::Settings& settings, std::uint64_t allowed) {
+  constexpr std::uint64_t kForClients = 34, kEachWorker = 2;
+  const std::uint64_t needed = kForClients + kEachWorker * (settings.workers + settings.baseline_workers);
+  if (allowed >= needed) return {};
   return make_error(ErrorCode::kInvalidArgument,
-                    "the daemon may open %llu files and needs %llu: raise open_files, or the limit of who starts it "
-                    "(ulimit -n, LimitNOFILE=)",
-                    static_cast<unsigned long long>(allowed), static_cast<unsigned long long>(kOpenFilesMin));
+                    "the daemon may open %llu files and needs %llu with so many workers: raise open_files or the limit "
+                    "of who starts it (ulimit -n, LimitNOFILE=), or lower workers",
+                    static_cast<unsigned long long>(allowed), static_cast<unsigned long long>(needed));
 }
 
 int check_settings(const config::Settings& settings) {
@@ -422,11 +445,11 @@ int check_settings(const config::Settings& settings) {
   os::raise_open_files_limit();
   const std::uint64_t allowed = os::open_files_limit();
   const std::uint64_t wanted = settings.open_files == 0 ? allowed : std::min(settings.open_files, allowed);
-  if (const auto files = check_open_files(wanted); !files.ok()) return refused(files.error());
-  if (const auto socket = os::check_socket_length(config::socket_path(settings)); !socket.ok())
-    return refused(socket.error());
+  if (const auto files = check_open_files(settings, wanted); !files.ok()) return refused(files.error());
+  if (const auto socket = check_named_socket(settings); !socket.ok()) return refused(socket.error());
   if (const auto cache = check_named_cache(settings); !cache.ok()) return refused(cache.error());
-  if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
+  if (const auto state = check_named_state(settings, os::check_usable_directory); !state.ok())
+    return refused(state.error());
   if (const auto costs = measured_costs(settings); !costs.ok()) return refused(costs.error());
   if (const auto rules = check_rule_files(settings); !rules.ok()) return refused(rules.error());
   return 0;
@@ -441,9 +464,10 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   if (settings.open_files != 0)
     if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())
       log::warning("{}", set.error().message);
-  if (const auto files = check_open_files(os::open_files_limit()); !files.ok()) return refused(files.error());
+  if (const auto files = check_open_files(settings, os::open_files_limit()); !files.ok()) return refused(files.error());
   os::deny_writable_code();
-  if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
+  if (const auto state = check_named_state(settings, os::make_usable_directory); !state.ok())
+    return refused(state.error());
   auto costs = measured_costs(settings);
   if (!costs.ok()) return refused(costs.error());
   if (const auto rules = check_rule_files(settings); !rules.ok()) return refused(rules.error());
@@ -452,9 +476,13 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   os::Confined confined = os::try_confinement();  // before there are threads
   if (!confined.missing.empty())
     log::warning("workers are not fully confined (restricted: {}): {}", confined.describe(), confined.missing);
+  // Before the loop takes the number of a descriptor that was passed in, and is closed.
+  auto socket = socket_of(settings);
+  if (!socket.ok())
+    return refused(socket.error(), socket.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);
   Front front(settings, std::move(costs).value(), *own ? &**own : nullptr, std::move(confined));
-  if (const auto listening = front.listen(); !listening.ok())
-    return refused(listening.error(), listening.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);
+  if (const auto listening = front.listen(std::move(socket).value()); !listening.ok())
+    return refused(listening.error(), 1);
   return front.serve(argc, argv);
 }
 

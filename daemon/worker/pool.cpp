@@ -211,7 +211,7 @@ void Pool::Worker::tell(Tail what, const std::string& text) {
 
 void Pool::Worker::start() {
   if (auto started = try_start(); !started.ok()) {
-    log::error("cannot start a {} worker: {}", name_of(lane_), started.error().message);
+    log::error("cannot start a worker of the {} lane: {}", name_of(lane_), started.error().message);
     fall_ill();
     restart_later();
   }

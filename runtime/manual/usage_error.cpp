@@ -35,7 +35,7 @@ std::string unknown(const CLI::App& verb, const std::string& command, const std:
   if (option == all.end())
     return "'" + (all.empty() ? words : all.front()) + "' is one argument too many for `" + command + "`";
   constexpr std::size_t kTyposMax = 2;
-  const std::string meant = nearest(option_names(verb), *option, kTyposMax);
+  const std::string meant = option->size() > 2 + kTyposMax ? nearest(option_names(verb), *option, kTyposMax) : "";
   return "`" + command + "` has no option " + *option + (meant.empty() ? "" : ": did you mean " + meant + "?");
 }
 
@@ -46,11 +46,18 @@ std::string cause(const CLI::App& verb, const std::string& command, const std::s
     const char* text;
   };
   static const Form kForms[] = {
-      {R"(^(.*): Value\s+([-+.\d].*) not in range (.*) to (.*)$)", "$1: $2 is not between $3 and $4"},
-      {R"(^(.*): Value\s+(.*) not in range .*$)", "$1: '$2' is no number"},
+      {R"(^(.*): At Most 1 required but received (\d+)$)", "$1 is given $2 times"},
+      {R"(^(.*): Value\s+([-+]?[.\d]+) not in range (\d+)(?:\.0+)? to (\d+)(?:\.0+)?$)",
+       "$1: $2 is not between $3 and $4"},
+      {R"(^(.*): Value\s+(.*) not in range (-?\d+)(?:\.0+)? to (\d+)(?:\.0+)?$)",
+       "$1: '$2' is no number from $3 to $4"},
+      {R"(^Could not convert: (.*) = ([-+]?[.\d]+)$)", "$1: $2 is no whole number"},
       {R"(^Could not convert: (.*) = (.*)$)", "$1: '$2' is no number"},
       {R"(^(.*): \d+ required (\S*).* missing$)", "$1 needs a value"},
   };
+  if (said.ends_with("is required"))  // a misspelt option counts more than what is missing
+    for (const std::string& word : verb.remaining())
+      if (word.starts_with('-')) return unknown(verb, command, word);
   std::smatch found;
   static const std::regex extra(R"(^The following arguments? (?:was|were) not expected: (.*)$)");
   if (std::regex_match(said, found, extra)) return unknown(verb, command, found[1]);

@@ -169,6 +169,9 @@ TEST_F(Start, AMistakeInTheSettingsHasAStatusOfItsOwn) {
                                              "--workers 0 ",
                                              "--open-files 8",
                                              "--open-files 39",
+                                             "--open-files 64 --workers 64",
+                                             "--socket /proc/nowhere/socket",
+                                             "--socket /dev/null",
                                              "--socket " + std::string(200, 'x')};
   for (const std::string& flags : mistakes) {
     EXPECT_EQ(status(flags), 2) << flags;
@@ -186,11 +189,24 @@ TEST_F(Start, AMistakeInTheSettingsHasAStatusOfItsOwn) {
     EXPECT_EQ(status("--check-config --cache " + cache), 2) << cache;
     EXPECT_NE(read_all(at("log")).find("another file (or none) with --cache"), std::string::npos) << cache;
   }
+  EXPECT_EQ(status("--check-config --cache " + at("new/a/kernels.db") + " --state " + at("new/b")), 0);
+  EXPECT_FALSE(fs::exists(at("new")));  // asking makes nothing
   EXPECT_EQ(status("--help >/dev/full"), 1);
   EXPECT_EQ(status("--manual >/dev/full"), 1);
   // Somebody else listens there: no mistake in the settings, and it may be over soon.
   PrivateDaemon other;
   EXPECT_EQ(status("--socket " + other.socket()), 1);
+}
+
+// A socket that was promised and is closed: its number must not become that of somebody else, who would lose it.
+TEST_F(Start, AClosedSocketThatWasPassedInIsRefused) {
+  const std::string words[] = {"/bin/sh", "-c",
+                               "LISTEN_FDS=1 LISTEN_PID=$$ XDG_RUNTIME_DIR=/dev/null exec " TRIDENTD_PATH
+                               " --config none --cache none --state none 3<&- 2>" +
+                                   at("log")};
+  const auto done = os::run_command(words, 60'000);
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(done->exit.status, 2) << read_all(at("log"));
 }
 
 // As nobody: root may read everything.

@@ -20,6 +20,9 @@ STATEMENT = re.compile(r"[;]|\)\s*(?:const\s*)?\{\n|\belse\b|\bcase\b")
 EQUAL = re.compile(rf"(&&\s*)?[\w.>\]()\[-]+\s*==\s*{NAME}(?!\w)(?!\s*&&)")
 UNEQUAL = re.compile(rf"(\|\|\s*)?[\w.>\]()\[-]+\s*!=\s*{NAME}(?!\w)(?!\s*\|\|)")
 BETWEEN = re.compile(rf"[<>]=?\s*{NAME}")
+CHAIN_MIN = 5  # ops that ifs below each other ask for: a switch in disguise
+CHAIN_GAP = 3  # lines between two of them
+ASKED = re.compile(rf"^\s*(?:else )?if \([^;]*?==\s*{NAME}")
 IN_BRACES = re.compile(rf"[{{,]\s*{NAME}(?=\s*[,}}])")
 
 
@@ -47,9 +50,24 @@ def names_listed(part):
     return max((set(alike), set(unlike), set(tabled)), key=len)
 
 
+def chains_in(code):
+    """(line, names) of ifs below each other that ask for one op after another."""
+    chains, last = [], None
+    for number, line in enumerate(code.split("\n"), 1):
+        names = set(re.findall(rf"==\s*{NAME}", line)) if ASKED.search(line) else set()
+        if not names:
+            continue
+        if last is None or number - last > CHAIN_GAP:
+            chains.append((number, set()))
+        chains[-1][1].update(names)
+        last = number
+    return [chain for chain in chains if len(chain[1]) >= CHAIN_MIN]
+
+
 def lists_in(text):
     """(line, names) of every list of ops in a source."""
-    code, found = shown_code(text), []
+    code = shown_code(text)
+    found = chains_in(code)
     starts = [match.start() for match in SWITCH.finditer(code)] + [len(code)]
     for start, end in zip(starts, starts[1:]):
         names = {match.group(1) for match in CASE.finditer(code, start, end)}

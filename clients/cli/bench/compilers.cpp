@@ -45,7 +45,7 @@ Result<fs::path> cache_folder() {
   else if (home != nullptr && home[0] == '/')
     base = fs::path(home) / ".cache";
   else
-    base = fs::temp_directory_path() / ("trident-" + std::to_string(::getuid()));
+    base = fs::path("/tmp") / ("trident-" + std::to_string(::getuid()));
   const fs::path folder = base / "trident" / "bench";
   std::error_code code;
   fs::create_directories(folder, code);

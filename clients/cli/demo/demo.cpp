@@ -15,6 +15,7 @@
 #include "clients/cli/bench/timing.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
+#include "runtime/os/directory.h"
 #include "runtime/os/interrupt.h"
 #include "runtime/report/progress_bar.h"
 #include "runtime/stats/robust.h"
@@ -335,9 +336,7 @@ class Pass {
 
 Result<std::unique_ptr<PrivateDaemon>> PrivateDaemon::start(const std::string& program) {
   std::unique_ptr<PrivateDaemon> daemon(new PrivateDaemon);
-  std::string folder = (std::filesystem::temp_directory_path() / "trident-demo-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr)
-    return make_error(ErrorCode::kOsError, "%s: cannot be created", folder.c_str());
+  TRY(const std::string folder, os::make_temporary_directory("trident-demo"));
   daemon->folder_ = folder;
   daemon->socket_ = folder + "/tridentd.sock";
   os::Process::Options options;

@@ -11,6 +11,7 @@
 #include "clients/cli/demo/demo_text.h"
 #include "clients/emu/guests/loop_program.h"
 #include "runtime/json/json.h"
+#include "runtime/os/directory.h"
 #include "runtime/os/process.h"
 #include "runtime/report/html_page.h"
 
@@ -25,14 +26,12 @@ constexpr std::uint32_t kRunTimeoutMs = 120'000;
 /// A folder for the input and our own program; it goes with its files.
 class Folder {
  public:
-  Folder() : path_((fs::temp_directory_path() / "trident-guest-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
+  explicit Folder(std::string path) : path_(std::move(path)) {}
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder() {
     std::error_code code;
-    if (!path_.empty()) fs::remove_all(path_, code);
+    fs::remove_all(path_, code);
   }
   [[nodiscard]] std::string file(const char* name) const { return path_ + "/" + name; }
 
@@ -127,7 +126,8 @@ Result<DemoGuest> run_demo_guest(const GuestOptions& options) {
     guest.skipped = options.emulator + " is not there: it is built where libunicorn-dev is installed";
     return guest;
   }
-  const Folder folder;
+  TRY(std::string made, os::make_temporary_directory("trident-guest"));
+  const Folder folder(std::move(made));
   const std::vector<std::byte> input = input_bytes();
   const std::string file = folder.file("input");
   TRY_VOID(write_bytes(file, input));

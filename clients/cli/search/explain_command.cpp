@@ -87,6 +87,14 @@ struct ExplainVerb {
     if (!known([&](const Stage& s) { return stop_after == s.name; }))
       return make_error(ErrorCode::kInvalidArgument,
                         "--stop-after %s: expected parse, dot, search, lower, emit or cost", stop_after.c_str());
+    if (!svg.empty() && !tells())
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--svg %s draws the search, and there is none: leave out --tier baseline, --policy exact and "
+                        "--disable search",
+                        svg.c_str());
+    if (svg.empty() && std::none_of(dump.begin(), dump.end(), [&](const std::string& d) { return wants(d[0]); }))
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--stop-after %s ends before the stages of --dump: nothing is left", stop_after.c_str());
     if (prove_error && tier == "baseline")
       return make_error(ErrorCode::kInvalidArgument,
                         "--prove-error needs the search's result: leave out --tier baseline");

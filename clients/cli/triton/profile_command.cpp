@@ -212,6 +212,9 @@ class Report {
 };
 
 Result<int> profile(const ProfileVerb& verb) {
+  if (verb.svg == "-" && verb.program.json)
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--svg - and --json both write to standard output: give one of them");
   TRY(const auto loaded, load_program(verb.program));
   vm::Budget budget;
   budget.cycles = verb.program.cycles;

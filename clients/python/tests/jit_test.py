@@ -299,6 +299,9 @@ class Kernels(unittest.TestCase):
                 trident.Kernel(text, types={"i": "i64", "j": "i64"})
         with self.assertRaisesRegex(trident.TridentError, "no text can name a variable '1x'"):
             trident.Kernel("x + 1", types={"1x": "f64"})
+        for options in ({"types": {"X": "i64"}}, {"ranges": {"X": (0, 1)}}, {"scalars": ["X"]}, {"tables": ["X"]}):
+            with self.assertRaisesRegex(ValueError, "name 'X', which the text does not have"):
+                trident.Kernel("x + 1", **options)
 
     def test_out(self):
         k = trident.Kernel("x + 1")

@@ -140,6 +140,9 @@ class Kernel:
                          "tables": names(tables, "tables", "t"), "ranges": promise.ranges, "policy": policy,
                          "k": promise.k,
                          "elements": integer(elements, "elements"), "syntax": syntax}
+        for name in (*self._options["types"], *self._options["ranges"], *self._options["scalars"], *self._options["tables"]):
+            if name.isidentifier() and name not in text:
+                raise ValueError(f"types, scalars, tables or ranges name '{name}', which the text does not have")
         check_context(context)
         self._context = context if context is not None else default_context()
         owner, declared = self._context._open(), self._declared()
