@@ -69,8 +69,7 @@ jobs::Limits job_limits(const config::Settings& s) {
 }
 
 /// --socket, else the first socket that was passed in, else the standard path.
-Result<os::UnixListener> listening_socket(const config::Settings& settings) {
-  std::vector<os::PassedSocket> passed = os::take_passed_sockets();
+Result<os::UnixListener> listening_socket(const config::Settings& settings, std::vector<os::PassedSocket> passed) {
   if (settings.socket.empty() && !passed.empty()) return os::UnixListener::adopt(std::move(passed.front().fd));
   return os::UnixListener::bind(config::socket_path(settings), kSocketMode, kBacklog);
 }
@@ -82,8 +81,8 @@ Error with_socket_mend(const Error& error) {
 }
 
 /// A socket that can never be had is a mistake in the settings; one that another program holds may be had later.
-Result<os::UnixListener> socket_of(const config::Settings& settings) {
-  auto socket = listening_socket(settings);
+Result<os::UnixListener> socket_of(const config::Settings& settings, std::vector<os::PassedSocket> passed) {
+  auto socket = listening_socket(settings, std::move(passed));
   if (socket.ok() || socket.error().code != ErrorCode::kOsError) return socket;
   return with_socket_mend(socket.error());
 }
@@ -226,7 +225,7 @@ class Front {
  public:
   Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own,
         os::Confined confined);
-  Result<void> listen(os::UnixListener socket);
+  Result<void> listen(std::vector<os::PassedSocket> passed);
 
   /// Returns the exit status.
   int serve(int argc, const char* const* argv);
@@ -305,8 +304,11 @@ Front::Front(const config::Settings& settings, std::unique_ptr<learning::CostsSo
   });
 }
 
-Result<void> Front::listen(os::UnixListener socket) {
-  TRY(listener_, net::Listener::make(loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); }));
+Result<void> Front::listen(std::vector<os::PassedSocket> passed) {
+  TRY(auto socket, socket_of(settings_, std::move(passed)));
+  TRY(listener_, net::Listener::make(
+                     loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); },
+                     [this] { sessions_.make_room(); }));
   return {};
 }
 
@@ -477,12 +479,10 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   if (!confined.missing.empty())
     log::warning("workers are not fully confined (restricted: {}): {}", confined.describe(), confined.missing);
   // Before the loop takes the number of a descriptor that was passed in, and is closed.
-  auto socket = socket_of(settings);
-  if (!socket.ok())
-    return refused(socket.error(), socket.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);
+  std::vector<os::PassedSocket> passed = os::take_passed_sockets();
   Front front(settings, std::move(costs).value(), *own ? &**own : nullptr, std::move(confined));
-  if (const auto listening = front.listen(std::move(socket).value()); !listening.ok())
-    return refused(listening.error(), 1);
+  if (const auto listening = front.listen(std::move(passed)); !listening.ok())
+    return refused(listening.error(), listening.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);
   return front.serve(argc, argv);
 }
 

@@ -20,8 +20,10 @@ std::uint64_t reserve() {
 }  // namespace
 
 Result<std::unique_ptr<Listener>> Listener::make(Loop& loop, os::UnixListener socket,
-                                                 std::function<void(os::Fd)> on_connection) {
-  std::unique_ptr<Listener> listener(new Listener(loop, std::move(socket), std::move(on_connection)));
+                                                 std::function<void(os::Fd)> on_connection,
+                                                 std::function<void()> on_exhausted) {
+  std::unique_ptr<Listener> listener(
+      new Listener(loop, std::move(socket), std::move(on_connection), std::move(on_exhausted)));
   TRY(listener->poller_, Poller::make(loop, listener->socket_.fd()));
   listener->watch();
   return listener;
@@ -45,6 +47,7 @@ void Listener::accept() {
               "new connections must wait: the limit of {} open files is nearly reached (raise LimitNOFILE= or "
               "--open-files)",
               os::open_files_limit());
+        on_exhausted_();
         poller_.stop();
         resume_.start(kPauseMs, [this] { watch(); });
         return;

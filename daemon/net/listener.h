@@ -14,18 +14,24 @@ namespace trident::net {
 class Listener {
  public:
   static Result<std::unique_ptr<Listener>> make(Loop& loop, os::UnixListener socket,
-                                                std::function<void(os::Fd)> on_connection);
+                                                std::function<void(os::Fd)> on_connection,
+                                                std::function<void()> on_exhausted);
 
   [[nodiscard]] std::uint64_t pauses() const { return pauses_; }
 
  private:
-  Listener(Loop& loop, os::UnixListener socket, std::function<void(os::Fd)> on_connection)
-      : socket_(std::move(socket)), on_connection_(std::move(on_connection)), resume_(loop) {}
+  Listener(Loop& loop, os::UnixListener socket, std::function<void(os::Fd)> on_connection,
+           std::function<void()> on_exhausted)
+      : socket_(std::move(socket)),
+        on_connection_(std::move(on_connection)),
+        on_exhausted_(std::move(on_exhausted)),
+        resume_(loop) {}
   void accept();
   void watch();
 
   os::UnixListener socket_;
   std::function<void(os::Fd)> on_connection_;
+  std::function<void()> on_exhausted_;
   Poller poller_;
   Timer resume_;
   std::uint64_t pauses_ = 0;

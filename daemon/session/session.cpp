@@ -36,6 +36,12 @@ class Sessions::Session {
   Result<void> open(os::Fd socket);
   void on_event(std::uint64_t job, const jobs::Event& event);
   void read_again() { channel_->resume(); }
+  [[nodiscard]] bool is_silent_since(std::uint64_t ns) const { return !ready_ && opened_ns_ < ns; }
+  /// Destroys this session.
+  void end_without_hello() {
+    ++all_.stats_.hello_timeouts;
+    close_with(make_error(ErrorCode::kTimeout, "it sent no hello message in time"));
+  }
   [[nodiscard]] std::size_t unwritten() const { return channel_->queued_bytes(); }
 
  private:
@@ -83,6 +89,7 @@ class Sessions::Session {
   std::uint32_t uid_;
   std::unique_ptr<net::Channel> channel_;
   net::Timer hello_;
+  const std::uint64_t opened_ns_ = os::monotonic_ns();
   bool ready_ = false;
   std::uint64_t shared_bytes_ = 0;  ///< of Stats::image_bytes
   std::uint8_t isa_ = 0;
@@ -126,11 +133,7 @@ Result<void> Sessions::Session::open(os::Fd socket) {
                      .frame_timeout_ms = limits.frame_timeout_ms},
                     [this](auto frame) { on_frame(frame); }, [this](net::CloseReason reason) { on_close(reason); }));
   channel_->set_gate(std::make_shared<Gate>(all_, uid_, id_));
-  if (limits.hello_timeout_ms != 0)
-    hello_.start(limits.hello_timeout_ms, [this] {
-      ++all_.stats_.hello_timeouts;
-      close_with(make_error(ErrorCode::kTimeout, "it sent no hello message in time"));
-    });
+  if (limits.hello_timeout_ms != 0) hello_.start(limits.hello_timeout_ms, [this] { end_without_hello(); });
   return {};
 }
 
@@ -359,6 +362,15 @@ void Sessions::add(os::Fd socket) {
   sessions_.emplace(id, std::move(session));
   ++stats_.accepted;
   tell_of_user(peer->uid);
+}
+
+void Sessions::make_room() {
+  constexpr std::uint64_t kPatienceNs = 250'000'000;  // a client says hello at once
+  const std::uint64_t now = os::monotonic_ns(), since = now - std::min(now, kPatienceNs);
+  std::vector<Session*> silent;
+  for (const auto& [id, session] : sessions_)
+    if (session->is_silent_since(since)) silent.push_back(session.get());
+  for (Session* session : silent) session->end_without_hello();
 }
 
 /// The daemon's own user shares it with nobody who would have to be protected from it.

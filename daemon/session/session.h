@@ -62,6 +62,8 @@ class Sessions {
   void set_jobs(jobs::Jobs& jobs) { jobs_ = &jobs; }
   /// Takes a connection that was just accepted.
   void add(os::Fd socket);
+  /// Descriptors run out: connections that say nothing give way before their time.
+  void make_room();
   /// An event of a job, for the session that asked for it.
   void on_event(const jobs::Subscriber& subscriber, const jobs::Event& event);
 

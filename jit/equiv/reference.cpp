@@ -60,6 +60,10 @@ void evaluate_all(const expr::Expr& expr, const Samples& samples, std::vector<Ou
   }
 }
 
+}  // namespace
+
+namespace levels {
+
 // One point at one precision: the answer.
 struct Answer {
   std::uint8_t unsure = 0;
@@ -101,19 +105,19 @@ class Precision {
   std::unique_ptr<Evaluator<WideBig<kBits>>> evaluator_;
 };
 
-}  // namespace
+}  // namespace levels
 
 // The slow evaluators, made when first needed.
 struct Reference::Slow {
   static constexpr std::size_t kLevels = 3;
   static constexpr std::size_t kCost[kLevels] = {1, 4, 32};
   double k = 1;
-  Precision<kBigBits> first;
-  Precision<800> second;
-  Precision<3200> third;  // holds every sum and difference of two doubles
+  levels::Precision<kBigBits> first;
+  levels::Precision<800> second;
+  levels::Precision<3200> third;  // holds every sum and difference of two doubles
 
-  Answer answer(std::size_t level, const expr::Expr& expr, const Samples& samples, const OutputValues& out,
-                std::size_t output, std::size_t index, Stop& stop) {
+  levels::Answer answer(std::size_t level, const expr::Expr& expr, const Samples& samples, const OutputValues& out,
+                        std::size_t output, std::size_t index, Stop& stop) {
     if (level == 0) return first.answer(expr, samples, out, output, index, stop, k);
     if (level == 1) return second.answer(expr, samples, out, output, index, stop, k);
     return third.answer(expr, samples, out, output, index, stop, k);
@@ -169,7 +173,7 @@ void Reference::refine(std::size_t output, std::size_t index, long double tolera
   for (std::size_t level = 0; level < Slow::kLevels; ++level) {
     if (stop_->ask()) return;
     refined_ += Slow::kCost[level];
-    const Answer a = slow_->answer(level, *expr_, *samples_, out, output, index, *stop_);
+    const levels::Answer a = slow_->answer(level, *expr_, *samples_, out, output, index, *stop_);
     if (stopped()) return;
     out.unsure[index] = a.unsure != 0 ? kRoundingDecides : kDecided;
     out.on_the_way[index] = a.on_the_way;

@@ -252,8 +252,10 @@ struct FunctionErrors {
   }
 };
 
+// Made when the library is loaded: a child that is forked while a thread makes it would wait for that thread for ever.
+const FunctionErrors kErrors;
+
 long double function_ulp(Op op, Type type) {
-  static const FunctionErrors kErrors;
   const auto row = static_cast<std::size_t>(op);
   return static_cast<long double>(type == Type::f32 ? kErrors.f32[row] : kErrors.f64[row]);
 }

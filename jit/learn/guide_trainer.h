@@ -19,7 +19,7 @@ namespace trident::learn {
 struct EpisodeOptions {
   std::uint64_t seed = 1;
   std::uint32_t episodes = 1000;
-  ScrambleOptions scrambles;
+  ScrambleOptions scrambles{};
   /// Expressions for half of the episodes, in turn: unchanged, then made worse at random. Empty: only composed ones.
   std::span<const expr::Expr> expressions{};
   bool composed = true;  ///< false: `expressions` in all episodes

@@ -70,7 +70,7 @@ TEST(JudgeSplit, HoldsWholeFamiliesOut) {
 }
 
 TEST(JudgeTrainer, LearnsWhatTheModelDoesNotKnow) {
-  const JudgeSamples samples = samples_with_times(1200);
+  const JudgeSamples samples = samples_with_times(1600);
   const JudgeSplit split = split_of(samples, "corpus", {});
   const std::string folder = ::testing::TempDir() + "/trident_judge_trainer";
   std::vector<float> weights;
@@ -81,7 +81,7 @@ TEST(JudgeTrainer, LearnsWhatTheModelDoesNotKnow) {
     JudgeTraining how;
     how.trainer.folder = folder;
     how.trainer.seed = 1, how.trainer.epochs = 8, how.trainer.samples_per_shard = 4, how.trainer.threads = threads;
-    how.trainer.schedule = {.peak = 5e-3, .last = 1e-4, .warmup_steps = 20, .steps = 900};
+    how.trainer.schedule = {.peak = 5e-3, .last = 1e-4, .warmup_steps = 20, .steps = 1200};
     const auto result = train_judge(network, samples, split.train, split.validation, how);
     ASSERT_TRUE(result.ok()) << result.error().message;
     const auto flat = network.store().flat();

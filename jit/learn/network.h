@@ -37,7 +37,7 @@ struct NetworkShape {
   std::uint32_t width = nn::kLanes;  ///< width of the embedding: at most nn::kLanes
   unsigned depth = nnue::kDefaultDepth;
   std::uint32_t rules = 1;              ///< rows of biases of the guide's head
-  std::vector<std::uint32_t> own_rows;  ///< features that have an R, ascending
+  std::vector<std::uint32_t> own_rows{};  ///< features that have an R, ascending
 };
 
 /// Returns the features met at least `hits_min` times, for NetworkShape::own_rows.

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace trident::os {
 
@@ -29,23 +30,22 @@ Result<void> make_usable_directory(const std::string& directory) {
 
 Result<void> check_usable_directory(const std::string& directory) {
   const std::string path = directory.empty() ? "." : directory;
-  if (::access((path + "/.").c_str(), R_OK | W_OK | X_OK) == 0) return {};
-  const int cause = errno;
-  const std::size_t slash =
-      path.find_last_not_of('/') == std::string::npos ? std::string::npos : path.rfind('/', path.find_last_not_of('/'));
-  struct stat s {};
-  if (cause == ENOENT && ::lstat(path.c_str(), &s) != 0 && slash != 0)
-    return check_usable_directory(slash == std::string::npos ? "." : path.substr(0, slash));
-  if (cause == ENOENT && slash == 0 && ::access("/", W_OK) == 0) return {};
-  return make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), std::strerror(cause));
+  std::vector<std::string> missing;  // the last is the uppermost
+  for (std::string each = path; !each.empty() && ::access(each.c_str(), F_OK) != 0; each.resize(each.rfind('/'))) {
+    missing.push_back(each);
+    if (each.find('/') == std::string::npos) break;
+  }
+  const auto usable = make_usable_directory(path);
+  for (const std::string& made : missing) ::rmdir(made.c_str());  // fails where somebody has used it meanwhile
+  return usable;
 }
 
 Result<std::string> make_temporary_directory(const std::string& name) {
   const char* parent = std::getenv("TMPDIR");
   std::string path = std::string(parent != nullptr && *parent != '\0' ? parent : "/tmp") + "/" + name + "-XXXXXX";
   if (::mkdtemp(path.data()) != nullptr) return path;
-  return make_error(ErrorCode::kOsError, "%s: cannot be made: %s (TMPDIR names the folder for such files)", path.c_str(),
-                    std::strerror(errno));
+  return make_error(ErrorCode::kOsError, "%s: cannot be made: %s (TMPDIR names the folder for such files)",
+                    path.c_str(), std::strerror(errno));
 }
 
 }  // namespace trident::os

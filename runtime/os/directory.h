@@ -14,7 +14,7 @@ Result<void> make_private_directory_of(const std::string& path);
 /// what is no directory.
 Result<void> make_usable_directory(const std::string& directory);
 
-/// Makes nothing. OsError unless this process can read and write files in the directory, or could make it there.
+/// Tries what make_usable_directory() does, and removes what it made.
 Result<void> check_usable_directory(const std::string& directory);
 
 /// Makes a new directory "NAME-XXXXXX" with mode 0700 in $TMPDIR, or in /tmp. Returns its path; OsError names it.

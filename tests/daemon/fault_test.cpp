@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/os/clock.h"
 #include "tests/daemon/notify_socket.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/daemon/raw_client.h"
@@ -423,6 +424,20 @@ void expect_service_without_descriptors(const std::string& open_files, int other
   clients.clear();
   RawClient late = RawClient::ready(daemon.socket());
   EXPECT_TRUE(gets_a_kernel(late, 22));
+}
+
+// Silent ones fill the daemon several times over; nobody waits for as many hello timeouts of 5 s.
+TEST(Fault, WithoutDescriptorsThoseThatSayNothingGiveWay) {
+  PrivateDaemon daemon({"--open-files", "40", "--connections-per-user", "1000"});
+  RawClient first = RawClient::ready(daemon.socket());
+  EXPECT_TRUE(gets_a_kernel(first, 1));
+  std::vector<RawClient> silent;
+  for (int i = 0; i < 40; ++i) silent.emplace_back(daemon.socket());
+  const std::uint64_t start_ns = os::monotonic_ns();
+  RawClient late = RawClient::ready(daemon.socket());
+  EXPECT_TRUE(gets_a_kernel(late, 2));
+  EXPECT_LT(os::monotonic_ns() - start_ns, 5'000'000'000u);
+  EXPECT_TRUE(gets_a_kernel(first, 3));
 }
 
 TEST(Fault, WithoutDescriptorsTheConnectedAreServedAndTheOthersWait) {

@@ -41,7 +41,9 @@ TEST(ExactBits, EveryFormAndVariantGivesTheInterpretersBits) {
       }
     }
   });
-  if (!runnable_isas().empty()) EXPECT_GT(compared, 100);
+  if (!runnable_isas().empty()) {
+    EXPECT_GT(compared, 100);
+  }
 }
 
 // Runs of other seeds may choose other kernels; their bits are the same, whatever was measured.

@@ -134,6 +134,7 @@ bool receiver_accepts(const Bytes& file, bool is_loop = false) {
                                        .params = counts.params,
                                        .version = is_loop ? std::uint16_t{TRIDENT_LOOP_IMAGE_VERSION}
                                                           : std::uint16_t{TRIDENT_IMAGE_VERSION},
+                                       .may_speculate = !is_loop,
                                        .code_before = TRIDENT_LOOP_CODE_BYTES_MAX,
                                        .code_after = TRIDENT_LOOP_CODE_BYTES_MAX})
       .ok();
@@ -160,7 +161,8 @@ class Canvas {
 
 bool is_sound(const Bytes& file) {
   const Header h = header_of(file);
-  if (h.magic != 0x4B4E5254 || h.version != 1 || (h.tier != 1 && h.tier != 2) || h.reserved0 != 0) return false;
+  if (h.magic != 0x4B4E5254 || (h.version != 1 && h.version != 3) || (h.tier != 1 && h.tier != 2) || h.reserved0 != 0)
+    return false;
   for (const std::uint8_t byte : h.reserved1)
     if (byte != 0) return false;
   if (h.description_offset != 0 || h.description_size != 0) return false;

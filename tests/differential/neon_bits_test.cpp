@@ -43,7 +43,8 @@ TEST(NeonBits, EveryFormAndVariantGivesTheInterpretersBits) {
 TEST(NeonBits, AnotherRoundingIsSeen) {
   const auto source = expr::parse_infix("x*3.3 + y"), form = expr::parse_infix("fma(x, 3.3, y)");
   ASSERT_TRUE(source.ok() && form.ok());
-  const auto written = expr::lower(*source, {.simplify = false}), kernel = expr::lower(*form, {.simplify = false});
+  const auto written = expr::lower(*source, {.policy = {}, .simplify = false}),
+             kernel = expr::lower(*form, {.policy = {}, .simplify = false});
   ASSERT_TRUE(written.ok() && kernel.ok());
   const auto code = codegen::emit(*kernel, codegen::Isa::neon, {});
   ASSERT_TRUE(code.ok());

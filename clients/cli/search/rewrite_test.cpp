@@ -510,7 +510,9 @@ TEST(Rewriting, ToTheBitProductsAndQuotientsOfWhatIsAboveZeroMayBeZero) {
   const char* const known = "self | s | f | x>0 | (select (gt x 0) a z)\n";
   EXPECT_EQ(0, rewritten(known, {}, expr::PolicyKind::exact).cases[0].after.dag);
   for (const RewriteCase& c : rewritten(text).cases) {
-    if (c.name != "below") EXPECT_EQ(std::string::npos, c.result.find("select")) << c.name << ": " << c.result;
+    if (c.name != "below") {
+      EXPECT_EQ(std::string::npos, c.result.find("select")) << c.name << ": " << c.result;
+    }
   }
 }
 
