@@ -31,7 +31,7 @@ function(trident_unity target)
   if(target STREQUAL trident_jit_codegen)
     set(batch 8)  # the first ends with AArch64: asmjit gives one name to things of both hosts
   elseif(target MATCHES "^trident_clients_cli")
-    set(batch 5)  # an edit of a verb shall be built in seconds
+    set(batch 3)  # an edit of a verb shall be built in seconds
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   get_target_property(sources ${target} SOURCES)

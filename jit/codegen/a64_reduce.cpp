@@ -66,29 +66,32 @@ void A64Selector::accumulate(const Reduction& reduction) {
 
 // --- blocks ----------------------------------------------------------------------------------------------------------
 
-Block A64Selector::select_start() {
-  Block block(f_.arena);
-  start_section(block, Context::epilogue);
-  for (const Reduction& reduction : reductions_) {
-    const kir::Inst& inst = kernel_.at(reduction.value);
-    set_type(inst.type);
-    const VReg start = constant(kir::start_bits(inst.op, inst.type));
-    for (std::uint32_t p = 0; p < vectors_of(reduction); ++p)
-      push(Inst::kIdMov_v, {start}, a64_form::kBytes).def = partials_[reduction.first_partial + p];
-  }
-  return block;
-}
-
-Block A64Selector::select_parking() {
+template <class Each>
+Block A64Selector::reduction_block(Each each) {
   Block block(f_.arena);
   start_section(block, Context::epilogue);
   for (const Reduction& reduction : reductions_) {
     set_type(kernel_.type_of(reduction.value));
+    each(reduction);
+  }
+  return block;
+}
+
+Block A64Selector::select_start() {
+  return reduction_block([this](const Reduction& reduction) {
+    const kir::Inst& inst = kernel_.at(reduction.value);
+    const VReg start = constant(kir::start_bits(inst.op, inst.type));
+    for (std::uint32_t p = 0; p < vectors_of(reduction); ++p)
+      push(Inst::kIdMov_v, {start}, a64_form::kBytes).def = partials_[reduction.first_partial + p];
+  });
+}
+
+Block A64Selector::select_parking() {
+  return reduction_block([this](const Reduction& reduction) {
     MemRef place = reduction.partials;
     for (std::uint32_t p = 0; p < vectors_of(reduction); ++p, place.disp += width_)
       store(partials_[reduction.first_partial + p], place, false);
-  }
-  return block;
+  });
 }
 
 VReg A64Selector::chunk_result(const Reduction& reduction) {
@@ -119,25 +122,14 @@ Block A64Selector::select_chunk_end() {
 }
 
 Block A64Selector::select_join() {
-  Block block(f_.arena);
-  start_section(block, Context::epilogue);
-  for (const Reduction& reduction : reductions_) {
-    const kir::Inst& inst = kernel_.at(reduction.value);
-    set_type(inst.type);
+  return reduction_block([this](const Reduction& reduction) {
     const VReg earlier = load(reduction.trees), later = load(reduction.tree);
-    store(join(inst, earlier, later), reduction.tree, false);
-  }
-  return block;
+    store(join(kernel_.at(reduction.value), earlier, later), reduction.tree, false);
+  });
 }
 
 Block A64Selector::select_keep() {
-  Block block(f_.arena);
-  start_section(block, Context::epilogue);
-  for (const Reduction& reduction : reductions_) {
-    set_type(kernel_.type_of(reduction.value));
-    store(load(reduction.tree), reduction.trees, false);
-  }
-  return block;
+  return reduction_block([this](const Reduction& reduction) { store(load(reduction.tree), reduction.trees, false); });
 }
 
 }  // namespace trident::codegen

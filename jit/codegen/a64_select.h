@@ -68,6 +68,9 @@ class A64Selector {
 
   // Blocks of reductions (a64_reduce.cpp): see x86_select.h.
   [[nodiscard]] bool reduces() const { return !reductions_.empty(); }
+  /// A block in which `each` emits code for every reduction, of whose type operations are.
+  template <class Each>
+  Block reduction_block(Each each);
   Block select_start();
   Block select_parking();
   Block select_chunk_end();

@@ -198,25 +198,26 @@ Block X86Reducer::select_chunk_end() {
   return block;
 }
 
-Block X86Reducer::select_join() {
+template <class Each>
+Block X86Reducer::tree_block(Each each) {
   Block block(s_.f_.arena);
   start_block(block);
   for (const Reduction& reduction : reductions_) {
     s_.set_type(inst(reduction).type);
-    const VReg earlier = load(reduction.trees), later = load(reduction.tree);
-    store(join(inst(reduction), earlier, later), reduction.tree);
+    each(reduction);
   }
   return block;
 }
 
+Block X86Reducer::select_join() {
+  return tree_block([this](const Reduction& reduction) {
+    const VReg earlier = load(reduction.trees), later = load(reduction.tree);
+    store(join(inst(reduction), earlier, later), reduction.tree);
+  });
+}
+
 Block X86Reducer::select_keep() {
-  Block block(s_.f_.arena);
-  start_block(block);
-  for (const Reduction& reduction : reductions_) {
-    s_.set_type(inst(reduction).type);
-    store(load(reduction.tree), reduction.trees);
-  }
-  return block;
+  return tree_block([this](const Reduction& reduction) { store(load(reduction.tree), reduction.trees); });
 }
 
 }  // namespace trident::codegen

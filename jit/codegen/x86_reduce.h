@@ -47,6 +47,9 @@ class X86Reducer {
   Block select_keep();
 
  private:
+  /// A block in which `each` emits code for the tree of every reduction.
+  template <class Each>
+  Block tree_block(Each each);
   static constexpr std::uint32_t kInFrame = 0xFFFF'FFFFu;
   struct Reduction {
     kir::Value value;                        ///< the reducing instruction
