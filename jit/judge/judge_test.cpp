@@ -356,6 +356,22 @@ TEST(Tournament, TellsHowFarItIsAndTheBestRatioSoFar) {
   EXPECT_LT(ratios.back(), 0.9);
 }
 
+TEST(Tournament, TheFinalHasTimeOfItsOwn) {
+  Bench bench;
+  const auto incumbent = MAPPED(slower);
+  const auto best = MAPPED(good);
+  const image::Mapped* contestants[] = {&incumbent, &incumbent, &best, &incumbent, &incumbent};
+  TournamentRules rules{.cpu_ns = 100'000'000};
+  rules.progress = [](std::size_t heats, std::size_t, double) {  // as heats do on a machine with much other work
+    for (const std::uint64_t end = os::thread_work_ns() + 100'000'000; heats == 1 && os::thread_work_ns() < end;) {
+    }
+  };
+  auto verdict = hold_tournament(contestants, kSignature, bench.workload, rules);
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_TRUE(verdict->gain);
+  EXPECT_EQ(verdict->winner, 2u);
+}
+
 TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   Bench bench;
   const auto incumbent = MAPPED(good);

@@ -20,6 +20,8 @@ constexpr std::uint32_t kFinalRounds = 31;
 constexpr int kFinalLooks = 10;
 /// Contestants besides the incumbent that reach the final.
 constexpr std::size_t kFinalists = 2;
+/// The final has this part of the time for itself, however long noisy heats took: only it can find a winner.
+constexpr std::uint64_t kFinalShare = 4;
 
 std::vector<double> ratios_of(const std::vector<double>& ns, const std::vector<double>& incumbent_ns) {
   std::vector<double> ratios;
@@ -40,15 +42,16 @@ class Tournament {
     verdict_.ratios[0] = 1;
     verdict_.ends.resize(contestants);
     for (std::size_t i = 1; i < contestants; ++i) field_.push_back(i);
-    end_ns_ = os::thread_work_ns() + rules.cpu_ns;
+    final_ns_ = rules.cpu_ns / kFinalShare;
+    heats_end_ns_ = os::thread_work_ns() + rules.cpu_ns - final_ns_;
   }
 
   Result<Verdict> hold() {
     std::uint64_t batch_ns = rules_.batch_ns;
-    while (field_.size() > kFinalists && !over()) {
+    while (field_.size() > kFinalists && !over(heats_end_ns_)) {
       heat_ratios_.assign(contestants_, {});
-      for (int held = 0; held == 0 || (held <= kHeatRepeats && noisy() && !over()); ++held) {
-        TRY_VOID(heat(kHeatRounds, batch_ns));
+      for (int held = 0; held == 0 || (held <= kHeatRepeats && noisy() && !over(heats_end_ns_)); ++held) {
+        TRY_VOID(heat(kHeatRounds, batch_ns, heats_end_ns_));
         if (!verdict_.incumbent_ran()) return std::move(verdict_);
       }
       rank();
@@ -60,16 +63,16 @@ class Tournament {
   }
 
  private:
-  [[nodiscard]] bool over() const {
-    return os::thread_work_ns() >= end_ns_ || (rules_.cancelled && rules_.cancelled());
+  [[nodiscard]] bool over(std::uint64_t end_ns) const {
+    return os::thread_work_ns() >= end_ns || (rules_.cancelled && rules_.cancelled());
   }
 
   // Times the incumbent and the field in turn; samples_ holds their times, the incumbent's first.
-  Result<void> heat(std::uint32_t rounds, std::uint64_t batch_ns) {
+  Result<void> heat(std::uint32_t rounds, std::uint64_t batch_ns, std::uint64_t end_ns) {
     std::vector<std::size_t> entrants{0};
     entrants.insert(entrants.end(), field_.begin(), field_.end());
     const std::uint64_t now_ns = os::thread_work_ns();
-    const std::uint64_t left_ns = end_ns_ > now_ns ? end_ns_ - now_ns : 1;
+    const std::uint64_t left_ns = end_ns > now_ns ? end_ns - now_ns : 1;
     TRY(Timings timings, time_(entrants, {rounds, batch_ns, left_ns}));
     verdict_.ends[0] = timings.ends[0];
     for (std::size_t i = 0; i < field_.size(); ++i) {
@@ -115,9 +118,10 @@ class Tournament {
     heat_ratios_.assign(contestants_, {});
     std::vector<std::vector<double>> ratios(finalists.size());
     std::vector<std::vector<double>> ns(finalists.size() + 1);
+    const std::uint64_t end_ns = std::max(heats_end_ns_, os::thread_work_ns()) + final_ns_;
     for (int look = 0; look < kFinalLooks; ++look) {
-      if (look > 0 && over()) break;
-      TRY_VOID(heat(kFinalRounds, batch_ns));
+      if (look > 0 && over(end_ns)) break;
+      TRY_VOID(heat(kFinalRounds, batch_ns, end_ns));
       if (!verdict_.incumbent_ran()) return {};
       ns[0].insert(ns[0].end(), samples_[0].begin(), samples_[0].end());
       bool decided = true;
@@ -155,7 +159,8 @@ class Tournament {
   std::size_t contestants_;
   TimeEntrants time_;
   const TournamentRules& rules_;
-  std::uint64_t end_ns_ = 0;                      ///< of os::thread_work_ns()
+  std::uint64_t heats_end_ns_ = 0;  ///< of os::thread_work_ns()
+  std::uint64_t final_ns_ = 0;
   std::vector<std::size_t> field_;                ///< contestants still in, the incumbent aside
   std::vector<std::vector<double>> heat_ratios_;  ///< per contestant, of the heats since the last ranking
   std::size_t heats_ = 0;

@@ -27,10 +27,15 @@ constexpr double kMeaningShare = 0.6;
 /// Share of the end, in tournaments: the tournament, and the checks of the winner's parts and of all of its code.
 constexpr std::uint64_t kEndTournaments = 3;
 constexpr std::uint64_t kCheckOnlyPoints = 2048;
+constexpr std::uint64_t kNoLimit = UINT64_MAX;
 
 /// Limits variants of a form with the source's roundings if a bolder one means the same: it rarely wins
 /// then. But it may: fewer operations are not less work where products and sums have pipes of their own.
 constexpr std::size_t kSourceVariants = 5;
+
+/// Where the budget is spent before the tournament, this part of its time is left for it: what passed every check until
+/// then is worth a look.
+constexpr std::uint64_t kLateShare = 4;
 
 /// The interim kernel is the best of so many variants, found in a part of the time of a tournament.
 constexpr std::size_t kInterimVariants = 3;
@@ -89,9 +94,11 @@ class Optimisation {
 
   [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
-  // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first.
-  Result<judge::Verdict> judge_candidates(std::uint64_t cpu_ns);
-  [[nodiscard]] std::uint64_t tournament_ns() const { return size_of_call().tournament_ns(); }
+  // Measures the candidates. Checks of the winner may take what is left of the budget.
+  Result<judge::Verdict> judge_candidates() {
+    check_end_ = os::WorkLimit(kNoLimit);
+    return find_winner(tournament_ns());
+  }
 
   [[nodiscard]] std::string print_ratios(const judge::Verdict&) const {
     return pipeline::print_ratios(tried_, candidates_);
@@ -144,6 +151,16 @@ class Optimisation {
   Result<void> try_to_emit(std::size_t form, const codegen::Variant& variant);
   Result<void> check_baseline();
   Result<void> check_code(Candidate& c, equiv::Effort effort);
+
+  [[nodiscard]] std::uint64_t tournament_ns() const { return size_of_call().tournament_ns(); }
+
+  // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first. When
+  // there is no time for that, those win that need no such check.
+  Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
+
+  // Makes the checks that only winners are asked for.
+  Result<void> check_whole(Candidate& c);
+  [[nodiscard]] bool is_checked_whole(const Candidate& c) const;
 
   // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
   Result<void> check_parts(std::size_t f);
@@ -238,12 +255,12 @@ Result<std::size_t> Optimisation::check_candidates() {
       std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.holds(); }));
 }
 
-Result<judge::Verdict> Optimisation::judge_candidates(std::uint64_t cpu_ns) {
+Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
-  for (;;) {
+  for (bool in_time = true;;) {
     std::vector<std::size_t> entrants;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (candidates_[i].holds()) entrants.push_back(i);
+      if (candidates_[i].holds() && (in_time || is_checked_whole(candidates_[i]))) entrants.push_back(i);
     TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload(), cpu_ns));
     if (!verdict.incumbent_ran()) {
       baseline_died(verdict, call.workload().elements);
@@ -253,11 +270,23 @@ Result<judge::Verdict> Optimisation::judge_candidates(std::uint64_t cpu_ns) {
     Candidate& winner = candidates_[entrants[verdict.winner]];
     verdict.winner = entrants[verdict.winner];
     if (!verdict.gain) return verdict;
-    TRY_VOID(check_parts(winner.form));
-    if (!winner.verdict.same()) continue;
-    if (!winner.checked_fully) TRY_VOID(check_code(winner, equiv::Effort::full));
-    if (winner.verdict.same()) return verdict;
+    const auto checked = check_whole(winner);
+    if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
+    if (!checked.ok() && passes_.cancelled()) return checked.error();
+    if (checked.ok() && winner.verdict.same()) return verdict;
+    in_time = in_time && checked.ok();
   }
+}
+
+Result<void> Optimisation::check_whole(Candidate& c) {
+  TRY_VOID(check_parts(c.form));
+  if (c.verdict.same() && !c.checked_fully) TRY_VOID(check_code(c, equiv::Effort::full));
+  return {};
+}
+
+bool Optimisation::is_checked_whole(const Candidate& c) const {
+  const Tried& tried = tried_[c.form];
+  return c.checked_fully && (tried.form.keeps_roundings || tried.parts_checked);
 }
 
 void Optimisation::conclude(const judge::Verdict& verdict) {
@@ -338,7 +367,7 @@ Result<bool> Optimisation::offer_interim() {
     if (wanted(variants[i])) TRY_VOID(try_to_emit(0, variants[i]));
   for (Candidate& c : candidates_)
     if (!c.checked) TRY_VOID(check_code(c, equiv::Effort::brief));
-  TRY(const judge::Verdict verdict, judge_candidates(tournament_ns() / kInterimShare));
+  TRY(const judge::Verdict verdict, find_winner(tournament_ns() / kInterimShare));
   if (verdict.incumbent_ran() && verdict.gain)
     options_.interim({candidates_[verdict.winner].image, verdict.incumbent_ns, verdict.winner_ns});
   return verdict.incumbent_ran();
@@ -416,11 +445,13 @@ Result<void> Optimisation::check_code(Candidate& c, equiv::Effort effort) {
   const equiv::Execute execute = execute_in_sandbox(source_, signature_, c.mapped);
   TRY(c.verdict, checker_->check_code(*tried.prepared, execute, effort));
   c.checked = true;
-  c.checked_fully = effort == equiv::Effort::full;
-  if (!c.checked_fully || !c.verdict.same() || !c.variant.non_temporal) return {};
+  if (effort != equiv::Effort::full) return {};
   // The checker's own calls are shorter than those that stream.
-  TRY(c.verdict,
-      checker_->check_long_calls(*tried.prepared, tried.form.kernel, execute, streaming_elements(signature_)));
+  if (c.verdict.same() && c.variant.non_temporal) {
+    TRY(c.verdict,
+        checker_->check_long_calls(*tried.prepared, tried.form.kernel, execute, streaming_elements(signature_)));
+  }
+  c.checked_fully = true;
   return {};
 }
 
@@ -451,7 +482,7 @@ Result<judge::Verdict> Optimisation::hold_tournament(const std::vector<std::size
   std::vector<const image::Mapped*> contestants;
   for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
   judge::TournamentRules rules;
-  rules.cpu_ns = std::min(cpu_ns, std::max<std::uint64_t>(passes_.left_ns(), 1));
+  rules.cpu_ns = std::min(cpu_ns, std::max(passes_.left_ns(), cpu_ns / kLateShare));
   rules.cancelled = [this] { return passes_.spent(); };
   rules.progress = [this](std::size_t done, std::size_t total, double best) {
     passes_.report(Stage::judge, done, total, best);
@@ -494,9 +525,9 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
       "equiv", [&] { return o.check_candidates(); }, [&](std::size_t n) { return o.print_verdicts(n); }));
 
   // The fastest of the rest is known, and whether it beats the baseline by more than the noise.
-  TRY(const judge::Verdict verdict, passes.run(
-                                        "judge", [&] { return o.judge_candidates(o.tournament_ns()); },
-                                        [&](const judge::Verdict& v) { return o.print_ratios(v); }));
+  TRY(const judge::Verdict verdict,
+      passes.run(
+          "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
   if (options.trace.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
   return {};

@@ -36,6 +36,7 @@ class PassScope {
   void set_baseline_checked(bool checked) { baseline_checked_ = checked; }
   /// The budget is used up or the owner has cancelled.
   [[nodiscard]] bool spent() const;
+  [[nodiscard]] bool cancelled() const;
   /// Returns the CPU time that is left.
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] bool stopped() const { return stopped_; }
@@ -48,7 +49,6 @@ class PassScope {
   [[nodiscard]] std::vector<PassTime> take_times() { return std::move(times_); }
 
  private:
-  [[nodiscard]] bool cancelled() const;
   Result<void> enter(std::string_view name);
   void leave(std::string_view name);
 

@@ -296,6 +296,20 @@ TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   }
 }
 
+TEST(Optimise, ChecksThatTakeTooLongLeaveTimeForTheJudge) {
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
+  const auto e = parsed(kText, Type::f32, ranged(Type::f32));
+  const Options options{.target = {.isa = host_isas().back()}, .budget = {.cpu_ns = 6'000'000'000}};
+  auto optimised = optimise(e, options, [](const Progress& p) {
+    for (const std::uint64_t end = os::thread_work_ns() + 500'000'000;
+         p.stage == Stage::equiv && os::thread_work_ns() < end;) {
+    }
+  });
+  ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+  EXPECT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain) << optimised->note;
+  EXPECT_GT(optimised->baseline_ns, 0);
+}
+
 // Behind a mask that is 0 at all but one of 10^6 points of a grid, where expm1(x) / x is 1 and (exp(x) - 1) / x is not.
 TEST(Optimise, WhatNoDrawnPointShowsIsCarefulToo) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
