@@ -47,14 +47,6 @@ struct OpRow {
   std::uint8_t sort = kNoSort, sort_child = 0;
 };
 
-struct ENode {
-  std::uint8_t op = 0;
-  std::uint8_t sort = 0;  ///< the value's type; merged classes have one sort
-  std::uint16_t flags = 0;
-  std::array<std::uint32_t, 3> child{};
-};
-static_assert(sizeof(ENode) == 16);
-
 /// Known facts of a class's value: every value lies in [lo, hi].
 struct Facts {
   double lo = -std::numeric_limits<double>::infinity();

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-namespace trident::egraph {
+#include "jit/egraph/enode.h"
 
-struct ENode;
+namespace trident::egraph {
 
 struct Reason {
   enum class Kind : std::uint8_t {

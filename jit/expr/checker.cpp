@@ -10,17 +10,13 @@
 namespace trident::expr {
 namespace {
 
-constexpr bool is_bool(Type t) {
-  return t == Type::b32;
-}
-
 bool allowed(Types types, Type type) {
   switch (types) {
     case Types::N: return ir::is_float(type) || ir::is_int(type);
     case Types::F: return ir::is_float(type);
     case Types::I: return ir::is_int(type);
-    case Types::B: return ir::is_int(type) || is_bool(type);
-    case Types::A: return ir::is_float(type) || ir::is_int(type) || is_bool(type);
+    case Types::B: return ir::is_int(type) || ir::is_mask(type);
+    case Types::A: return ir::is_float(type) || ir::is_int(type) || ir::is_mask(type);
   }
   return false;
 }
@@ -141,11 +137,11 @@ class Checker {
         break;
       case Signature::Compare:
         of = type(n.a);
-        if (!is_bool(n.type)) return fault(i, "its result type must be bool");
+        if (!ir::is_mask(n.type)) return fault(i, "its result type must be bool");
         if (type(n.b) != of) return fault(i, "its operands have different types");
         break;
       case Signature::Select:
-        if (!is_bool(type(n.a))) return fault(i, "its first operand is not a comparison");
+        if (!ir::is_mask(type(n.a))) return fault(i, "its first operand is not a comparison");
         if (type(n.b) != n.type || type(n.c) != n.type) return fault(i, "its two values have different types");
         break;
       case Signature::Convert:
@@ -208,7 +204,7 @@ class Checker {
         return make_error(ErrorCode::kTypeError, "output '%s' is a table: read its elements with gather",
                           o.name.c_str());
       }
-      if (is_bool(type(o.node))) {
+      if (ir::is_mask(type(o.node))) {
         return make_error(ErrorCode::kTypeError, "output '%s' is a comparison: cast it to a number", o.name.c_str());
       }
     }

@@ -18,14 +18,10 @@ constexpr std::size_t kFirstNameSlots = 32;
 // Distinct names in one text: bounded so that 16-bit slots do.
 constexpr std::size_t kNamesMax = 16384;
 
-constexpr bool is_bool(Type t) {
-  return t == Type::b32;
-}
-
 constexpr Type promote(Type a, Type b) {
   if (a == b) return a;
-  if (is_bool(a)) return b;
-  if (is_bool(b)) return a;
+  if (ir::is_mask(a)) return b;
+  if (ir::is_mask(b)) return a;
   if (ir::is_int(a) && ir::is_int(b)) return Type::i64;
   return Type::f64;  // f32 with f64, or an integer with a float
 }
@@ -354,7 +350,7 @@ NodeId Composer::retype(NodeId id, Type type) {
 // `a` as `type`: literals take the type, everything else is cast.
 Value Composer::convert(Value a, Type type) {
   if (failed_ || builder_.type_of(a.id) == type) return a;
-  if (a.literal_depth > 0 && !is_bool(type) && (a.integral || !ir::is_int(type))) {
+  if (a.literal_depth > 0 && !ir::is_mask(type) && (a.integral || !ir::is_int(type))) {
     if (a.bare && ir::is_int(type) && type == Type::i32) {
       const double v = number_of(a);
       if (v < -2147483648.0 || v > 4294967295.0) {
@@ -365,7 +361,7 @@ Value Composer::convert(Value a, Type type) {
     return a;
   }
   const std::uint32_t offset = a.offset;
-  if (is_bool(type)) {  // a != 0, so that every bool comes from a comparison
+  if (ir::is_mask(type)) {  // a != 0, so that every bool comes from a comparison
     const NodeId zero = retype(literal(0, offset).id, builder_.type_of(a.id));
     return add({Op::Ne, Type::b32, a.id, zero, {}, 0}, offset);
   }
@@ -386,14 +382,14 @@ bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
   if (failed_) return false;
   if (operands.size() == 2 && operands[0].literal_depth == 0 && operands[1].literal_depth == 0) {  // nearly always
     const Type type = type_of(operands[0]);
-    if (type == type_of(operands[1]) && !is_bool(type)) return true;
+    if (type == type_of(operands[1]) && !ir::is_mask(type)) return true;
   }
   bool settled = false;
   bool all_bool = true;
   Type type = Type::f64;  // literals stay open in it
   for (const Value& v : operands) {
     const Type t = type_of(v);
-    all_bool = all_bool && is_bool(t);
+    all_bool = all_bool && ir::is_mask(t);
     if (v.literal_depth > 0) continue;
     type = settled ? promote(type, t) : t;
     settled = true;
@@ -405,7 +401,7 @@ bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
   }
   for (const Value& v : operands) {
     if (v.literal_depth == 0) continue;
-    if (is_bool(type)) type = default_type_;
+    if (ir::is_mask(type)) type = default_type_;
     if (ir::is_int(type) && !v.integral) type = Type::f64;
   }
   for (Value& v : operands) {
@@ -427,7 +423,7 @@ bool Composer::to_float(std::span<Value> operands, Op op, std::size_t offset) {
          op == Op::Div ? "division" : "remainder");
     return false;
   }
-  for (Value& v : operands) v = convert(v, is_bool(type) ? default_type_ : Type::f64);
+  for (Value& v : operands) v = convert(v, ir::is_mask(type) ? default_type_ : Type::f64);
   return !failed_;
 }
 
@@ -440,7 +436,7 @@ bool Composer::to_integer(std::span<Value> operands, Op op) {
     if (v.literal_depth > 0 && v.integral) continue;
     if (!ir::is_int(t)) {
       fail(v.offset, ErrorCode::kTypeError, "'%s' needs integers, here %s; cast with i64(...)", info(op).text.data(),
-           is_bool(t) ? "a comparison" : ir::name_of(t).data());
+           ir::is_mask(t) ? "a comparison" : ir::name_of(t).data());
       return false;
     }
     type = settled ? promote(type, t) : t;
@@ -452,9 +448,10 @@ bool Composer::to_integer(std::span<Value> operands, Op op) {
 
 bool Composer::bits_operands(std::span<Value> operands, Op op, std::size_t offset) {
   if (failed_) return false;
-  if (std::all_of(operands.begin(), operands.end(), [&](const Value& v) { return is_bool(type_of(v)); })) return true;
+  if (std::all_of(operands.begin(), operands.end(), [&](const Value& v) { return ir::is_mask(type_of(v)); }))
+    return true;
   for (const Value& v : operands) {
-    if (!is_bool(type_of(v))) continue;
+    if (!ir::is_mask(type_of(v))) continue;
     fail(offset, ErrorCode::kTypeError, "'%s' takes two comparisons or two integers, here one of each; use && or ||",
          info(op).text.data());
     return false;
@@ -471,7 +468,7 @@ Value Composer::unary(Op op, Value a, std::size_t offset) {
   const OpInfo& row = info(op);
   if (row.types == Types::F && !to_float(v, op, offset)) return {};
   if (row.types == Types::B && !bits_operands(v, op, offset)) return {};
-  if (row.types == Types::N && is_bool(type_of(a))) v[0] = convert(a, default_type_);
+  if (row.types == Types::N && ir::is_mask(type_of(a))) v[0] = convert(a, default_type_);
   if (row.signature == Signature::Reduce) v[0] = settle(v[0]);
   return build(op, v[0], {}, {}, offset);
 }
@@ -493,7 +490,7 @@ Value Composer::binary(Op op, Value a, Value b, std::size_t offset) {
   if (failed_) return {};
   std::array<Value, 2> v = {a, b};
   const OpInfo& row = info(op);
-  if (row.signature == Signature::Compare && is_bool(type_of(a)) && is_bool(type_of(b)) &&
+  if (row.signature == Signature::Compare && ir::is_mask(type_of(a)) && ir::is_mask(type_of(b)) &&
       (op == Op::Eq || op == Op::Ne)) {
     const Value differ = build(Op::Xor, a, b, {}, offset);
     return op == Op::Ne ? differ : build(Op::Not, differ, {}, {}, offset);
@@ -528,7 +525,7 @@ Value Composer::ternary(Op op, Value a, Value b, Value c, std::size_t offset) {
   }
   a = as_bool(a);
   if (failed_) return {};
-  if (is_bool(type_of(b)) && is_bool(type_of(c))) {
+  if (ir::is_mask(type_of(b)) && ir::is_mask(type_of(c))) {
     const Value yes = build(Op::And, a, b, {}, offset);
     return build(Op::Or, yes, build(Op::And, build(Op::Not, a, {}, {}, offset), c, {}, offset), {}, offset);
   }
@@ -541,7 +538,7 @@ Value Composer::power(Value a, Value b, std::size_t offset) {
   if (failed_) return {};
   if (!b.bare || !b.integral) return binary(Op::Pow, a, b, offset);
   const double exponent = number_of(b);
-  if (is_bool(type_of(a))) a = convert(a, default_type_);
+  if (ir::is_mask(type_of(a))) a = convert(a, default_type_);
   if (exponent < 0 && ir::is_int(type_of(a))) {
     return fail(b.offset, ErrorCode::kTypeError, "an integer has no negative powers: cast it with f64(...) first");
   }
@@ -559,7 +556,7 @@ Value Composer::power(Value a, Value b, std::size_t offset) {
 }
 
 Value Composer::as_bool(Value a) {
-  if (failed_ || is_bool(type_of(a))) return a;
+  if (failed_ || ir::is_mask(type_of(a))) return a;
   return convert(a, Type::b32);
 }
 
@@ -653,7 +650,7 @@ Value Composer::read(Op op, std::span<const Value> arguments, std::size_t offset
     if (!ir::is_int(type_of(v))) {
       return fail(v.offset, ErrorCode::kTypeError,
                   "the number of an element is an integer, here %s; cast with i64(...)",
-                  is_bool(type_of(v)) ? "a comparison" : ir::name_of(type_of(v)).data());
+                  ir::is_mask(type_of(v)) ? "a comparison" : ir::name_of(type_of(v)).data());
     }
     if (op == Op::Strided) v = convert(v, Type::i64);
   }
@@ -772,7 +769,7 @@ void Composer::output(std::string_view text, Value value) {
     fail(value.offset, ErrorCode::kLimitExceeded, "more than %u outputs", limits::kOutputsMax);
     return;
   }
-  if (is_bool(type_of(value))) value = convert(value, default_type_);
+  if (ir::is_mask(type_of(value))) value = convert(value, default_type_);
   if (failed_) return;
   expr().outputs.push_back({std::string(text), value.id});
 }

@@ -101,7 +101,8 @@ Result<void> Stage::clear() {
 }
 
 Result<void> Stage::put(const Subject& subject) {
-  script_->entry = reinterpret_cast<codegen::RegionEntry>(code_.bytes().data() + subject.entry);
+  script_->entry =
+      reinterpret_cast<codegen::RegionEntry>(reinterpret_cast<std::uintptr_t>(code_.bytes().data()) + subject.entry);
   return code_.write(subject.code);
 }
 

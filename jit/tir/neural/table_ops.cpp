@@ -8,14 +8,13 @@ namespace trident::tir::neural {
 namespace {
 
 using autodiff::Bags;
-using autodiff::Op;
 using autodiff::Operand;
 using autodiff::OpKind;
 using autodiff::Tape;
 using autodiff::Value;
 
 template <class Real>
-struct SumRows : Op<Real> {
+struct SumRows : autodiff::Op<Real> {
   Operand<Real> table;
   Bags bags;
   Value<Real> y;
@@ -23,7 +22,7 @@ struct SumRows : Op<Real> {
 };
 
 template <class Real>
-void forward_sum(Op<Real>& base) {
+void forward_sum(autodiff::Op<Real>& base) {
   auto& op = static_cast<SumRows<Real>&>(base);
   for_lists(op.bags, op.rows, [&](std::size_t l, const std::int32_t* ids, std::size_t count) {
     op.kernels->sum_rows(op.width, op.table.data, op.width, ids, count, op.y.data + l * op.width);
@@ -31,7 +30,7 @@ void forward_sum(Op<Real>& base) {
 }
 
 template <class Real>
-void backward_sum(Op<Real>& base) {
+void backward_sum(autodiff::Op<Real>& base) {
   auto& op = static_cast<SumRows<Real>&>(base);
   if (!op.table.gradient) return;
   op.table.clear_unless_accumulated(op.rows * op.width);
@@ -43,7 +42,7 @@ void backward_sum(Op<Real>& base) {
 }
 
 template <class Real>
-struct Compare : Op<Real> {
+struct Compare : autodiff::Op<Real> {
   Operand<Real> x, table, bias;
   Value<Real> y;
   std::size_t count, rows, table_rows, width;
@@ -51,13 +50,13 @@ struct Compare : Op<Real> {
 };
 
 template <class Real>
-void forward_compare(Op<Real>& base) {
+void forward_compare(autodiff::Op<Real>& base) {
   auto& op = static_cast<Compare<Real>&>(base);
   op.product(op.x.data, op.table.data, op.y.data, op.bias.data);
 }
 
 template <class Real>
-void prepare_compare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+void prepare_compare(autodiff::Op<Real>& base, tensor::GemmCode<Real>& code) {
   auto& op = static_cast<Compare<Real>&>(base);
   using Product = tensor::GemmShape<Real>;
   constexpr tensor::Epilogue kBias = tensor::Epilogue::bias;
@@ -71,7 +70,7 @@ void prepare_compare(Op<Real>& base, tensor::GemmCode<Real>& code) {
 }
 
 template <class Real>
-void backward_compare(Op<Real>& base) {
+void backward_compare(autodiff::Op<Real>& base) {
   auto& op = static_cast<Compare<Real>&>(base);
   const Real* d = op.y.gradient;
   if (op.x.gradient) op.x_product(d, op.table.data, op.x.gradient);
