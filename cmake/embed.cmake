@@ -1,8 +1,8 @@
-# trident_embed(TARGET HEADER NAMESPACE ARRAY FILES pattern...): the files of the patterns, below the source folder, as
-# read-only data of the library TARGET. generated/HEADER declares trident::NAMESPACE::ARRAY, an array of EmbeddedFile
+# trident_embed(TARGET HEADER NAMESPACE ARRAY [BELOW folder] FILES pattern...): the files of the patterns, below the source
+# folder, as read-only data of the library TARGET. Names of files below BELOW keep the folders between. generated/HEADER declares trident::NAMESPACE::ARRAY, an array of EmbeddedFile
 # (runtime/base/embedded_file.h) by rising name. A change of a file configures again, which reads its size again.
 function(trident_embed target header namespace array)
-  cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})
+  cmake_parse_arguments(ARG "" "BELOW" "FILES" ${ARGN})
   list(TRANSFORM ARG_FILES PREPEND ${CMAKE_SOURCE_DIR}/)
   file(GLOB paths CONFIGURE_DEPENDS ${ARG_FILES})
   if(NOT paths)
@@ -18,6 +18,9 @@ function(trident_embed target header namespace array)
   foreach(path ${paths})
     file(SIZE ${path} size)
     get_filename_component(name ${path} NAME)
+    if(ARG_BELOW)
+      file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/${ARG_BELOW} ${path})
+    endif()
     set(symbol ${prefix}_${index})
     math(EXPR index "${index} + 1")
     string(APPEND declarations "extern const char ${symbol}[] __attribute__((visibility(\"hidden\")));\n")

@@ -9,6 +9,7 @@
 #include "clients/cli/bench/commands.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/demo/commands.h"
+#include "clients/cli/library/commands.h"
 #include "clients/cli/loop/commands.h"
 #include "clients/cli/manual.h"
 #include "clients/cli/search/commands.h"
@@ -108,6 +109,7 @@ int run_command_line(int argc, char** argv) {
   add_build_command(verbs, status);
   add_lower_command(verbs, status);
   add_loop_command(verbs, status);
+  add_library_command(verbs, status);
   add_oracle_command(verbs, status);
   add_fuzz_equiv_command(verbs, status);
   add_calibrate_command(verbs, status);

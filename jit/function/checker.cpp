@@ -1,0 +1,328 @@
+#include <algorithm>
+#include <map>
+
+#include "jit/function/library.h"
+#include "jit/function/names.h"
+#include "jit/ir/text.h"
+
+namespace trident::function {
+namespace {
+
+using EK = Expression::Kind;
+using SK = Statement::Kind;
+
+/// A name stands for a value or an array.
+struct Meaning {
+  Type type = Type::i64;  ///< of the value, or of an array's elements
+  bool is_array = false;
+  bool is_writable = true;
+};
+
+class Checker {
+ public:
+  Checker(Function& function, const Library& library)
+      : function_(function), library_(library), source_(function.text, function.file) {}
+
+  Result<void> run();
+
+ private:
+  Result<void> statements(std::vector<Statement>& list);
+  Result<void> statement(Statement& s);
+  Result<void> local_array(Statement& s);
+  Result<void> store(Statement& s);
+  Result<void> counted(Statement& s);
+  Result<void> give(Statement& s);
+
+  Result<Type> type_of(Expression& e);
+  Result<Type> unary(Expression& e);
+  Result<Type> binary(Expression& e);
+  Result<Type> choice(Expression& e);
+  Result<Type> call(Expression& e);
+  Result<Type> call_of(Expression& e, const Function& callee);
+  Result<void> argument(Expression& e, const Parameter& parameter);
+  /// Refuses an array that is passed twice and written.
+  Result<void> arrays_apart(const Expression& call, const Function& callee) const;
+  Result<void> expect(Expression& e, Type wanted, const char* what);
+
+  Result<Meaning*> meaning(const std::string& name, std::uint32_t offset, bool is_array);
+  Result<void> declare(const std::string& name, std::uint32_t offset, const Meaning& meaning);
+  Result<void> test(const Case& test) const;
+  Result<void> check_value(const Argument& value, Type type, bool is_array, std::uint32_t offset) const;
+
+  [[nodiscard]] Error fault(std::uint32_t offset, const std::string& what,
+                            ErrorCode code = ErrorCode::kTypeError) const {
+    return source_.error(offset, what, code);
+  }
+
+  Function& function_;
+  const Library& library_;
+  ir::SourceText source_;
+  std::map<std::string, Meaning, std::less<>> names_;
+  std::vector<std::string> scope_;  ///< names in the order of their declarations
+  int loops_ = 0;                   ///< around the statement
+};
+
+bool always_leaves(const std::vector<Statement>& list);
+
+/// Returns whether control never comes to what follows.
+bool always_leaves(const Statement& s) {
+  if (s.kind == SK::give || s.kind == SK::leave || s.kind == SK::next) return true;
+  return s.kind == SK::branch && always_leaves(s.body) && always_leaves(s.otherwise);
+}
+
+bool always_leaves(const std::vector<Statement>& list) {
+  return !list.empty() && always_leaves(list.back());
+}
+
+Result<void> Checker::run() {
+  for (const Parameter& p : function_.parameters)
+    TRY_VOID(declare(
+        p.name, 0, {p.type == Type::u8 && !p.is_array() ? Type::i64 : p.type, p.is_array(), p.passing != Passing::in}));
+  TRY_VOID(statements(function_.body));
+  if (function_.result != Type::none && !always_leaves(function_.body))
+    return fault(static_cast<std::uint32_t>(function_.text.rfind('}')), "the end is reached without a return");
+  for (const Case& one : function_.tests) TRY_VOID(test(one));
+  return {};
+}
+
+Result<void> Checker::declare(const std::string& name, std::uint32_t offset, const Meaning& meaning) {
+  if (intrinsic(name) != nullptr) return fault(offset, "'" + name + "' is a function of the language");
+  if (!names_.emplace(name, meaning).second) return fault(offset, "'" + name + "' has a meaning here already");
+  scope_.push_back(name);
+  return {};
+}
+
+Result<Meaning*> Checker::meaning(const std::string& name, std::uint32_t offset, bool is_array) {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return fault(offset, "nothing is called '" + name + "' here");
+  if (found->second.is_array && !is_array)
+    return fault(offset, "'" + name + "' is an array: read an element or its len");
+  if (!found->second.is_array && is_array) return fault(offset, "'" + name + "' is no array");
+  return &found->second;
+}
+
+Result<void> Checker::statements(std::vector<Statement>& list) {
+  const std::size_t names = scope_.size();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    TRY_VOID(statement(list[i]));
+    if (i + 1 < list.size() && always_leaves(list[i])) return fault(list[i + 1].offset, "this is never reached");
+  }
+  for (; scope_.size() > names; scope_.pop_back()) names_.erase(scope_.back());
+  return {};
+}
+
+Result<void> Checker::statement(Statement& s) {
+  switch (s.kind) {
+    case SK::let: {
+      TRY(const Type type, type_of(s.values[0]));
+      if (type == Type::none) return fault(s.values[0].offset, "this has no value");
+      return declare(s.name, s.offset, {.type = type});
+    }
+    case SK::array: return local_array(s);
+    case SK::assign: {
+      TRY(Meaning* const target, meaning(s.name, s.offset, false));
+      if (!target->is_writable) return fault(s.offset, "'" + s.name + "' counts a loop and is not assigned to");
+      return expect(s.values[0], target->type, "the value");
+    }
+    case SK::store: return store(s);
+    case SK::call: {
+      TRY_VOID(type_of(s.values[0]));
+      return {};
+    }
+    case SK::branch:
+      TRY_VOID(expect(s.values[0], Type::boolean, "a condition"));
+      TRY_VOID(statements(s.body));
+      return statements(s.otherwise);
+    case SK::loop: {
+      TRY_VOID(expect(s.values[0], Type::boolean, "a condition"));
+      ++loops_;
+      TRY_VOID(statements(s.body));
+      --loops_;
+      return {};
+    }
+    case SK::count: return counted(s);
+    case SK::leave:
+    case SK::next: return loops_ > 0 ? Result<void>() : fault(s.offset, "there is no loop around this");
+    case SK::give: return give(s);
+  }
+  return {};
+}
+
+Result<void> Checker::local_array(Statement& s) {
+  Expression& size = s.values[0];
+  TRY_VOID(expect(size, Type::i64, "a size"));
+  if (size.kind != EK::number || size.number < 1 || size.number > kLocalElementsMax)
+    return fault(size.offset, "the size of an array is a number from 1 to " + std::to_string(kLocalElementsMax));
+  return declare(s.name, s.offset, {.type = s.element, .is_array = true});
+}
+
+Result<void> Checker::store(Statement& s) {
+  TRY(Meaning* const array, meaning(s.name, s.offset, true));
+  if (!array->is_writable) return fault(s.offset, "'" + s.name + "' is only read: declare it inout to write it");
+  TRY_VOID(expect(s.values[0], Type::i64, "an index"));
+  return expect(s.values[1], Type::i64, "an element");
+}
+
+Result<void> Checker::counted(Statement& s) {
+  TRY_VOID(expect(s.values[0], Type::i64, "the first number"));
+  TRY_VOID(expect(s.values[1], Type::i64, "the end"));
+  TRY_VOID(declare(s.name, s.offset, {.is_writable = false}));
+  ++loops_;
+  TRY_VOID(statements(s.body));
+  --loops_;
+  names_.erase(s.name);
+  scope_.pop_back();
+  return {};
+}
+
+Result<void> Checker::give(Statement& s) {
+  if (function_.result == Type::none)
+    return s.values.empty() ? Result<void>() : fault(s.values[0].offset, "the function has no result: add -> i64");
+  if (s.values.empty()) return fault(s.offset, "the function has a result, which is missing here");
+  return expect(s.values[0], function_.result, "the result");
+}
+
+Result<void> Checker::expect(Expression& e, Type wanted, const char* what) {
+  TRY(const Type type, type_of(e));
+  if (type == wanted) return {};
+  return fault(e.offset, std::string(what) + " is " + std::string(name_of(wanted)) + ", and this is " +
+                             std::string(type == Type::none ? "no value" : name_of(type)));
+}
+
+Result<Type> Checker::type_of(Expression& e) {
+  const auto find = [&]() -> Result<Type> {
+    switch (e.kind) {
+      case EK::number: return Type::i64;
+      case EK::truth: return Type::boolean;
+      case EK::name: {
+        TRY(Meaning* const found, meaning(e.name, e.offset, false));
+        return found->type;
+      }
+      case EK::length: TRY_VOID(meaning(e.name, e.offset, true)); return Type::i64;
+      case EK::element:
+        TRY_VOID(meaning(e.name, e.offset, true));
+        TRY_VOID(expect(e.operands[0], Type::i64, "an index"));
+        return Type::i64;
+      case EK::unary: return unary(e);
+      case EK::binary: return binary(e);
+      case EK::choice: return choice(e);
+      case EK::call: return call(e);
+    }
+    return Type::none;
+  };
+  TRY(e.type, find());
+  return e.type;
+}
+
+Result<Type> Checker::unary(Expression& e) {
+  const OperatorRow& row = row_of(e.op);
+  TRY_VOID(expect(e.operands[0], row.operands == 'b' ? Type::boolean : Type::i64, "the operand"));
+  return row.result;
+}
+
+Result<Type> Checker::binary(Expression& e) {
+  const OperatorRow& row = row_of(e.op);
+  Type wanted = row.operands == 'b' ? Type::boolean : Type::i64;
+  if (row.operands == 's') {
+    TRY(wanted, type_of(e.operands[0]));
+    if (wanted == Type::none) return fault(e.operands[0].offset, "this has no value");
+  } else {
+    TRY_VOID(expect(e.operands[0], wanted, "the left operand"));
+  }
+  TRY_VOID(expect(e.operands[1], wanted, "the right operand"));
+  return row.result;
+}
+
+Result<Type> Checker::choice(Expression& e) {
+  TRY_VOID(expect(e.operands[0], Type::boolean, "a condition"));
+  TRY(const Type type, type_of(e.operands[1]));
+  if (type == Type::none) return fault(e.operands[1].offset, "this has no value");
+  TRY_VOID(expect(e.operands[2], type, "the other value"));
+  return type;
+}
+
+Result<Type> Checker::call(Expression& e) {
+  if (e.name == "i64") {  // of a truth
+    if (e.operands.size() != 1) return fault(e.offset, "i64() takes one truth");
+    TRY_VOID(expect(e.operands[0], Type::boolean, "the operand"));
+    return Type::i64;
+  }
+  if (const IntrinsicRow* row = intrinsic(e.name)) {
+    if (e.operands.size() != row->operands)
+      return fault(e.offset, "'" + e.name + "' takes " + std::to_string(row->operands) + " operands");
+    for (Expression& operand : e.operands) TRY_VOID(expect(operand, Type::i64, "an operand"));
+    return row->result;
+  }
+  const Function* const callee = library_.find(e.name);
+  if (callee == nullptr) return fault(e.offset, "there is no function '" + e.name + "'");
+  return call_of(e, *callee);
+}
+
+Result<Type> Checker::call_of(Expression& e, const Function& callee) {
+  if (e.operands.size() != callee.parameters.size())
+    return fault(e.offset, "'" + e.name + "' takes " + std::to_string(callee.parameters.size()) + " arguments");
+  for (std::size_t i = 0; i < e.operands.size(); ++i) TRY_VOID(argument(e.operands[i], callee.parameters[i]));
+  TRY_VOID(arrays_apart(e, callee));
+  return callee.result;
+}
+
+Result<void> Checker::argument(Expression& e, const Parameter& parameter) {
+  if (!parameter.is_array())
+    return expect(e, parameter.type == Type::boolean ? Type::boolean : Type::i64, "the argument");
+  if (e.kind != EK::name) return fault(e.offset, "an array is passed by its name");
+  TRY(Meaning* const array, meaning(e.name, e.offset, true));
+  if (array->type != parameter.type)
+    return fault(e.offset, "'" + parameter.name + "' has elements of type " + std::string(name_of(parameter.type)));
+  if (parameter.passing != Passing::in && !array->is_writable)
+    return fault(e.offset, "'" + e.name + "' is only read, and this call writes it");
+  return {};
+}
+
+Result<void> Checker::arrays_apart(const Expression& call, const Function& callee) const {
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    const Passing passing = callee.parameters[i].passing;
+    if (passing != Passing::out && passing != Passing::inout) continue;
+    for (std::size_t j = 0; j < call.operands.size(); ++j)
+      if (j != i && callee.parameters[j].is_array() && call.operands[j].name == call.operands[i].name)
+        return fault(call.operands[j].offset, "an array that is written is passed twice");
+  }
+  return {};
+}
+
+Result<void> Checker::check_value(const Argument& value, Type type, bool is_array, std::uint32_t offset) const {
+  if (value.is_array != is_array) return fault(offset, is_array ? "a list is wanted here" : "a single value is wanted");
+  if (value.is_truth != (type == Type::boolean && !is_array)) return fault(offset, "truths are written true and false");
+  const auto is_byte = [](std::int64_t v) { return v >= 0 && v <= 255; };
+  if (is_array && type == Type::u8 && !std::all_of(value.elements.begin(), value.elements.end(), is_byte))
+    return fault(offset, "elements of type u8 are from 0 to 255");
+  if (value.is_text && type != Type::u8) return fault(offset, "a text in quotes is an array of u8");
+  return {};
+}
+
+Result<void> Checker::test(const Case& test) const {
+  if (test.arguments.size() != function_.parameters.size())
+    return fault(test.offset, "the function takes " + std::to_string(function_.parameters.size()) + " arguments");
+  for (std::size_t i = 0; i < test.arguments.size(); ++i) {
+    const Parameter& p = function_.parameters[i];
+    TRY_VOID(check_value(test.arguments[i], p.type, p.is_array(), test.offset));
+  }
+  if (test.result.has_value() != (function_.result != Type::none) && !test.failure)
+    return fault(test.offset, test.result ? "the function has no result" : "the result is missing");
+  if (test.result) TRY_VOID(check_value(*test.result, function_.result, false, test.offset));
+  for (const Case::After& after : test.after) {
+    const auto found = function_.parameter(after.name);
+    if (!found || !function_.parameters[*found].is_array() || function_.parameters[*found].passing == Passing::in)
+      return fault(test.offset, "'" + after.name + "' is no array that the function writes");
+    TRY_VOID(check_value(after.value, function_.parameters[*found].type, true, test.offset));
+  }
+  if (!test.result && !test.failure && test.after.empty()) return fault(test.offset, "the test expects nothing");
+  return {};
+}
+
+}  // namespace
+
+Result<void> check(Function& function, const Library& library) {
+  return Checker(function, library).run();
+}
+
+}  // namespace trident::function

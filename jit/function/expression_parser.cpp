@@ -1,0 +1,198 @@
+#include "jit/function/expression_parser.h"
+
+#include <algorithm>
+
+#include "jit/function/names.h"
+#include "runtime/base/limits.h"
+
+namespace trident::function {
+namespace {
+
+constexpr int kComparisons = 3;  ///< the level that does not chain
+
+constexpr std::string_view kWords[] = {"fn",    "let",      "if",     "else", "while", "for", "in", "out",  "inout",
+                                       "break", "continue", "return", "true", "false", "i64", "u8", "bool", "len"};
+
+}  // namespace
+
+bool is_reserved(std::string_view word) {
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
+
+void ExpressionParser::advance() {
+  const std::size_t end = token_.offset + token_.size;
+  token_ = tokens_.next();
+  for (bool same_line = end > 0; token_.kind == K::comment; token_ = tokens_.next()) {
+    const std::string_view between = tokens_.all().substr(end, token_.offset - end);
+    same_line = same_line && between.find('\n') == std::string_view::npos;
+    if (same_line)
+      remark_ = words();
+    else
+      comments_.emplace_back(words());
+    same_line = false;
+  }
+}
+
+bool ExpressionParser::accept(std::string_view mark) {
+  if (!is(mark)) return false;
+  advance();
+  return true;
+}
+
+bool ExpressionParser::accept_word(std::string_view word) {
+  if (!is_word(word)) return false;
+  advance();
+  return true;
+}
+
+Result<void> ExpressionParser::expect(std::string_view mark) {
+  if (accept(mark)) return {};
+  return unexpected(("'" + std::string(mark) + "'").c_str());
+}
+
+Result<std::string> ExpressionParser::expect_name(const char* what) {
+  if (token_.kind != K::name) return unexpected(what);
+  std::string name(words());
+  if (is_reserved(name)) return error(token_.offset, "'" + name + "' is a word of the language and names nothing");
+  if (name.size() > limits::kNameBytesMax) return error(token_.offset, "the name is too long");
+  advance();
+  return name;
+}
+
+Error ExpressionParser::unexpected(const char* wanted) const {
+  if (token_.kind == K::bad) return error(token_.offset, token_.problem);
+  const std::string found =
+      token_.kind == K::end ? "the end of the text" : "'" + std::string(words().substr(0, 40)) + "'";
+  return error(token_.offset, "expected " + std::string(wanted) + " before " + found);
+}
+
+Result<std::int64_t> ExpressionParser::integer() {
+  const bool minus = accept("-");
+  if (token_.kind != K::number && token_.kind != K::character) return unexpected("an integer");
+  if (token_.is_least && !minus) return error(token_.offset, "a number beyond 64 bits");
+  const auto bits = static_cast<std::uint64_t>(token_.number);
+  advance();
+  return static_cast<std::int64_t>(minus ? 0 - bits : bits);
+}
+
+Result<Expression> ExpressionParser::nested() {
+  if (depth_ >= limits::kNestingMax)
+    return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
+  ++depth_;
+  auto result = expression();
+  --depth_;
+  return result;
+}
+
+// condition ? value : value
+Result<Expression> ExpressionParser::expression() {
+  TRY(Expression first, binary(0));
+  if (!is("?")) return first;
+  Expression choice{.kind = Expression::Kind::choice, .offset = token_.offset};
+  advance();
+  TRY(Expression yes, nested());
+  TRY_VOID(expect(":"));
+  TRY(Expression no, nested());
+  choice.operands = {std::move(first), std::move(yes), std::move(no)};
+  return choice;
+}
+
+Result<Expression> ExpressionParser::binary(int above) {
+  TRY(Expression left, unary());
+  for (;;) {
+    const OperatorRow* row = token_.kind == K::mark ? operator_of(words(), true) : nullptr;
+    if (row == nullptr || row->level <= above) return left;
+    Expression both{.kind = Expression::Kind::binary, .op = row->op, .offset = token_.offset};
+    advance();
+    TRY(Expression right, binary(row->level));
+    both.operands.push_back(std::move(left));
+    both.operands.push_back(std::move(right));
+    left = std::move(both);
+    const OperatorRow* after = token_.kind == K::mark ? operator_of(words(), true) : nullptr;
+    if (row->level == kComparisons && after != nullptr && after->level == kComparisons)
+      return error(token_.offset, "comparisons do not chain: join two of them by &&");
+  }
+}
+
+Result<Expression> ExpressionParser::unary() {
+  const OperatorRow* row = token_.kind == K::mark ? operator_of(words(), false) : nullptr;
+  if (row == nullptr) return primary();
+  Expression result{.kind = Expression::Kind::unary, .op = row->op, .offset = token_.offset};
+  Tokens ahead = tokens_;
+  if (row->op == Operator::Negate && ahead.next().kind == K::number) {
+    result.kind = Expression::Kind::number;
+    TRY(result.number, integer());
+    return result;
+  }
+  advance();
+  if (depth_ >= limits::kNestingMax)
+    return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
+  ++depth_;
+  auto operand = unary();
+  --depth_;
+  if (!operand.ok()) return operand.error();
+  result.operands.push_back(std::move(operand).value());
+  return result;
+}
+
+Result<Expression> ExpressionParser::primary() {
+  Expression result{.offset = token_.offset};
+  if (token_.kind == K::number || token_.kind == K::character) {
+    result.is_character = token_.kind == K::character;
+    TRY(result.number, integer());
+    return result;
+  }
+  if (is_word("true") || is_word("false")) {
+    result.kind = Expression::Kind::truth;
+    result.number = is_word("true") ? 1 : 0;
+    advance();
+    return result;
+  }
+  if (accept("(")) {
+    TRY(result, nested());
+    TRY_VOID(expect(")"));
+    return result;
+  }
+  return named();
+}
+
+// name, name[index], name(arguments), len(name), i64(truth)
+Result<Expression> ExpressionParser::named() {
+  Expression result{.kind = Expression::Kind::name, .offset = token_.offset};
+  if (accept_word("len")) {
+    result.kind = Expression::Kind::length;
+    TRY_VOID(expect("("));
+    TRY(result.name, expect_name("the name of an array"));
+    TRY_VOID(expect(")"));
+    return result;
+  }
+  if (accept_word("i64")) {
+    result.kind = Expression::Kind::call;
+    result.name = "i64";
+    TRY_VOID(arguments(result));
+    return result;
+  }
+  TRY(result.name, expect_name("a value"));
+  if (is("(")) {
+    result.kind = Expression::Kind::call;
+    TRY_VOID(arguments(result));
+  } else if (accept("[")) {
+    result.kind = Expression::Kind::element;
+    TRY(Expression index, nested());
+    result.operands.push_back(std::move(index));
+    TRY_VOID(expect("]"));
+  }
+  return result;
+}
+
+Result<void> ExpressionParser::arguments(Expression& call) {
+  TRY_VOID(expect("("));
+  if (accept(")")) return {};
+  do {
+    TRY(Expression argument, nested());
+    call.operands.push_back(std::move(argument));
+  } while (accept(","));
+  return expect(")");
+}
+
+}  // namespace trident::function

@@ -1,0 +1,64 @@
+// Parses expressions of functions; statements and the lines above a function share its tokens.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/function/function.h"
+#include "jit/function/tokens.h"
+#include "jit/ir/text.h"
+
+namespace trident::function {
+
+class ExpressionParser {
+ protected:
+  /// Reads `text` from `at` on; the source, for errors, is the whole file.
+  ExpressionParser(const ir::SourceText& source, std::string_view text, std::size_t at)
+      : source_(source), tokens_(text, at) {
+    advance();
+  }
+
+  using K = Token::Kind;
+
+  // --- tokens ---
+  void advance();
+  [[nodiscard]] bool is(std::string_view mark) const { return token_.kind == K::mark && words() == mark; }
+  [[nodiscard]] bool is_word(std::string_view word) const { return token_.kind == K::name && words() == word; }
+  bool accept(std::string_view mark);
+  bool accept_word(std::string_view word);
+  Result<void> expect(std::string_view mark);
+  /// Takes a name that is no word of the language.
+  Result<std::string> expect_name(const char* what);
+  [[nodiscard]] std::string_view words() const { return tokens_.text(token_); }
+  [[nodiscard]] Error unexpected(const char* wanted) const;
+  [[nodiscard]] Error error(std::uint32_t offset, const std::string& message) const {
+    return source_.error(offset, message);
+  }
+
+  /// Takes an integer with its sign.
+  Result<std::int64_t> integer();
+
+  Result<Expression> expression();
+  /// Takes "(a, b)" into the operands.
+  Result<void> arguments(Expression& call);
+
+  const ir::SourceText& source_;
+  Tokens tokens_;
+  Token token_;
+  std::vector<std::string> comments_;  ///< met since they were last taken
+  std::string remark_;                 ///< one on the line of the last token but one
+  std::uint32_t depth_ = 0;
+
+ private:
+  Result<Expression> nested();
+  Result<Expression> binary(int above);
+  Result<Expression> unary();
+  Result<Expression> primary();
+  Result<Expression> named();
+};
+
+/// True for words that cannot name anything.
+bool is_reserved(std::string_view word);
+
+}  // namespace trident::function

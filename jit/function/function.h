@@ -1,0 +1,137 @@
+// Functions: small programs over integers and arrays, with loops and branches, as texts (a file NAME.fn holds one).
+//
+//   // Euclid's algorithm.
+//   @prompt the greatest common divisor of {a} and {b}
+//   @param a in [-1000000, 1000000]: an integer
+//   @test gcd(48, 18) = 6
+//   fn gcd(a: i64, b: i64) -> i64 {
+//     while b != 0 {
+//       let r = a % b;
+//       a = b;
+//       b = r;
+//     }
+//     return a < 0 ? -a : a;
+//   }
+//
+// Values are i64, which wraps, and bool. A u8 is an element of an array, or a parameter from 0 to 255; read, it is an
+// i64, and storing keeps the low eight bits. README.md has the language.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+
+namespace trident::function {
+
+enum class Type : std::uint8_t { none, i64, u8, boolean };
+std::string_view name_of(Type type);
+
+/// Greatest size of a local array.
+inline constexpr std::int64_t kLocalElementsMax = 65536;
+
+enum class Passing : std::uint8_t { value, in, out, inout };
+
+struct Parameter {
+  std::string name;
+  Type type = Type::i64;  ///< of the value, or of an array's elements
+  Passing passing = Passing::value;
+  std::optional<std::int64_t> lo{}, hi{};  ///< @param's range: of the value, or of each element
+  std::string meaning{};                   ///< @param's text
+  [[nodiscard]] bool is_array() const { return passing != Passing::value; }
+};
+
+enum class Operator : std::uint8_t {
+#define X(name, text, level, operands, result) name,
+#include "jit/function/operators.def"
+#undef X
+};
+
+struct Expression {
+  enum class Kind : std::uint8_t { number, truth, name, element, length, unary, binary, choice, call };
+  Kind kind = Kind::number;
+  Type type = Type::none;       ///< set by check()
+  Operator op = Operator::Add;  ///< unary, binary
+  std::int64_t number = 0;      ///< number, truth
+  bool is_character = false;    ///< number: written as 'a'
+  std::string name{};           ///< name, element and length (of the array), call
+  std::vector<Expression> operands{};
+  std::uint32_t offset = 0;  ///< in the text
+};
+
+struct Statement {
+  enum class Kind : std::uint8_t { let, array, assign, store, call, branch, loop, count, leave, next, give };
+  Kind kind = Kind::give;
+  std::string name{};                ///< let, array, assign, store; count: its variable
+  Type element = Type::none;         ///< array
+  std::vector<Expression> values{};  ///< let, assign: value; array: size; store: index, value; call: the call;
+                                     ///< branch, loop: condition; count: first, end; give: result, if any
+  std::vector<Statement> body{};     ///< branch, loop, count
+  std::vector<Statement> otherwise{};
+  std::uint32_t offset = 0, line = 0;
+  std::vector<std::string> comments{};  ///< lines above it
+  std::string remark{};                 ///< behind it, on its line
+};
+
+/// A value of a test: an integer or truth, or an array.
+struct Argument {
+  bool is_array = false;
+  std::int64_t number = 0;
+  std::vector<std::int64_t> elements{};
+  bool is_text = false;   ///< written in quotes
+  bool is_truth = false;  ///< written as true or false
+  friend bool operator==(const Argument& a, const Argument& b) {
+    return a.is_array == b.is_array && a.number == b.number && a.elements == b.elements;
+  }
+};
+
+/// Why a call ended without a result.
+enum class Failure : std::uint8_t {
+#define X(name, text, meaning) name,
+#include "jit/function/failures.def"
+#undef X
+};
+std::string_view name_of(Failure failure);
+
+/// A line "@test NAME(ARGUMENTS) = RESULT : ARRAY = VALUE, ..".
+struct Case {
+  std::vector<Argument> arguments{};
+  std::optional<Argument> result{};
+  std::optional<Failure> failure{};  ///< written "= error NAME"
+  struct After {
+    std::string name;
+    Argument value;
+  };
+  std::vector<After> after{};  ///< arrays when the call has returned
+  std::uint32_t offset = 0;
+};
+
+struct Function {
+  std::string area{}, name{};
+  std::vector<std::string> comments{};  ///< above it
+  std::vector<std::string> prompts{};
+  std::vector<Parameter> parameters{};
+  Type result = Type::none;
+  std::vector<Statement> body{};
+  std::vector<std::string> closing{};  ///< comments before its last brace
+  std::vector<Case> tests{};
+  std::string text{}, file{};  ///< as read, for errors
+  [[nodiscard]] std::optional<std::size_t> parameter(std::string_view name) const;
+};
+
+/// Parses one function. Errors: SyntaxError or LimitExceeded with file, line, column and a caret.
+Result<Function> parse(std::string_view text, std::string_view file);
+
+class Library;
+/// Checks names and types and sets those of expressions. Callees come from `library`, whose own are checked already.
+/// Errors: TypeError with the place.
+Result<void> check(Function& function, const Library& library);
+
+/// Prints a function in the one form that texts have in a library. parse(print(f)) is f.
+std::string print(const Function& function);
+std::string print(const Argument& argument);
+
+}  // namespace trident::function

@@ -1,0 +1,277 @@
+// The language of functions. Oracle: answers worked out by hand, and C++ arithmetic.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "jit/function/call.h"
+
+namespace trident::function {
+namespace {
+
+Result<Library> library_of(const std::vector<std::string>& texts) {
+  std::vector<Library::Text> list;
+  for (const std::string& text : texts) {
+    const std::size_t begin = text.find("fn ") + 3;
+    list.push_back({text.substr(begin, text.find('(', begin) - begin) + ".fn", text});
+  }
+  return Library::make(list, &Library::shipped());
+}
+
+/// Calls the function of the first text; the others are there to be called.
+Returned called(const std::vector<std::string>& texts, const std::vector<Argument>& arguments,
+                std::uint64_t budget = 1000) {
+  const auto library = library_of(texts);
+  EXPECT_TRUE(library.ok()) << library.error().message;
+  const std::size_t begin = texts[0].find("fn ") + 3;
+  const Function& f = *library->find(texts[0].substr(begin, texts[0].find('(', begin) - begin));
+  const auto lowered = lower(f, *library);
+  EXPECT_TRUE(lowered.ok()) << lowered.error().message;
+  auto returned = call(f, *lowered, arguments, budget);
+  EXPECT_TRUE(returned.ok()) << returned.error().message;
+  return std::move(returned).value();
+}
+
+Argument number(std::int64_t value) {
+  return {.number = value};
+}
+Argument list(std::vector<std::int64_t> elements) {
+  return {.is_array = true, .elements = std::move(elements)};
+}
+
+std::string fault_of(const std::vector<std::string>& texts, const std::vector<Argument>& arguments,
+                     std::uint64_t budget = 1000) {
+  const Returned returned = called(texts, arguments, budget);
+  return returned.fault ? print(*returned.fault) : "none";
+}
+
+std::string refusal(const std::vector<std::string>& texts) {
+  const auto library = library_of(texts);
+  return library.ok() ? "none" : library.error().message;
+}
+
+TEST(Functions, OperatorsBindAsInExpressions) {
+  const auto value = [](const std::string& e) { return called({"fn f() -> i64 { return " + e + "; }"}, {}).result; };
+  EXPECT_EQ(value("2 + 3 * 4"), 14);
+  EXPECT_EQ(value("2 - 3 - 4"), -5);
+  EXPECT_EQ(value("1 << 2 + 1"), 8);
+  EXPECT_EQ(value("6 & 3 ^^ 1"), 3);
+  EXPECT_EQ(value("8 | 1 << 1"), 10);
+  EXPECT_EQ(value("-7 / 2"), -3);
+  EXPECT_EQ(value("-7 % 2"), -1);
+  EXPECT_EQ(value("-1 >>> 60"), 15);
+  EXPECT_EQ(value("-16 >> 2"), -4);
+  EXPECT_EQ(value("~5"), -6);
+  EXPECT_EQ(value("1 < 2 && !(3 < 2) ? 7 : 8"), 7);
+  EXPECT_EQ(value("false ? 1 : true ? 2 : 3"), 2);
+  EXPECT_EQ(value("i64(2 == 2) + i64(true == false)"), 1);
+  EXPECT_EQ(value("9223372036854775807 + 1"), INT64_MIN);
+  EXPECT_EQ(value("-9223372036854775808 / -1"), INT64_MIN);
+  EXPECT_EQ(value("-9223372036854775808 % -1"), 0);
+  EXPECT_EQ(value("udiv(-1, 2)"), INT64_MAX);
+  EXPECT_EQ(value("urem(-1, 10)"), 5);
+  EXPECT_EQ(value("i64(ult(1, -1))"), 1);
+  EXPECT_EQ(value("umulh(-1, -1)"), -2);
+  EXPECT_EQ(value("'a' + '\\n'"), 107);
+  EXPECT_EQ(value("0xff"), 255);
+}
+
+TEST(Functions, OnlyWhatIsNeededIsEvaluated) {
+  const std::string text = "fn f(a: [i64], i: i64) -> i64 { return i < len(a) && a[i] == 7 || i == 9 ? 1 : 0; }";
+  EXPECT_EQ(called({text}, {list({5, 7}), number(1)}).result, 1);
+  EXPECT_EQ(called({text}, {list({5, 7}), number(0)}).result, 0);
+  EXPECT_EQ(called({text}, {list({5, 7}), number(2)}).result, 0);
+  EXPECT_EQ(called({text}, {list({5, 7}), number(9)}).result, 1);
+  const std::string division = "fn f(a: i64, b: i64) -> i64 { return b == 0 ? -1 : a / b; }";
+  EXPECT_EQ(called({division}, {number(6), number(0)}).result, -1);
+  EXPECT_EQ(called({division}, {number(6), number(3)}).result, 2);
+}
+
+TEST(Functions, OperandsAreEvaluatedFromLeftToRightAndKept) {
+  // The right operands need blocks of their own, across which the left ones are kept.
+  const std::string text = "fn f(a: i64, b: i64) -> i64 { return a * 1000 + (a / b) * 100 + (b > 2 ? a % b : b / a); }";
+  EXPECT_EQ(called({text}, {number(17), number(5)}).result, 17000 + 300 + 2);
+  EXPECT_EQ(called({text}, {number(1), number(2)}).result, 1000 + 0 + 2);
+}
+
+TEST(Functions, LoopsLeaveAndGoOn) {
+  const std::string text = R"(fn f(n: i64) -> i64 {
+    let total = 0;
+    for i in 0..n {
+      if i % 3 == 0 { continue; }
+      for j in 0..100 {
+        if j == i { break; }
+        total = total + 1;
+      }
+    }
+    return total;
+  })";
+  std::int64_t expected = 0;
+  for (std::int64_t i = 0; i < 20; ++i) expected += i % 3 == 0 ? 0 : i;
+  EXPECT_EQ(called({text}, {number(20)}).result, expected);
+}
+
+TEST(Functions, FaultsNameTheLine) {
+  EXPECT_EQ(fault_of({"fn f(a: i64) -> i64 {\n  let b = 1;\n  return b / a;\n}"}, {number(0)}),
+            "f: line 3: a division by zero");
+  EXPECT_EQ(fault_of({"fn f(a: [i64], i: i64) -> i64 {\n  return a[i];\n}"}, {list({1, 2}), number(2)}),
+            "f: line 2: an index outside of its array");
+  EXPECT_EQ(fault_of({"fn f(a: [i64], i: i64) -> i64 {\n  return a[i];\n}"}, {list({1, 2}), number(-1)}),
+            "f: line 2: an index outside of its array");
+  // 8 * 2^61 is 0 in 64 bits.
+  EXPECT_EQ(
+      fault_of({"fn f(a: [i64], i: i64) -> i64 {\n  return a[i];\n}"}, {list({1, 2}), number(std::int64_t{1} << 61)}),
+      "f: line 2: an index outside of its array");
+  EXPECT_EQ(fault_of({"fn f() {\n\n  while true {\n  }\n}"}, {}),
+            "f: line 3: more rounds of loops than the budget allows");
+  EXPECT_EQ(fault_of({"@param a in [1, 5]: a\nfn f(a: i64) -> i64 { return a; }"}, {number(6)}),
+            "f: line 1: an argument outside of its declared range: a");
+  // In a function that is called: its own line.
+  EXPECT_EQ(fault_of({"fn f(a: i64) -> i64 {\n  return g(a);\n}", "fn g(a: i64) -> i64 {\n\n\n  return 1 % a;\n}"},
+                     {number(0)}),
+            "g: line 4: a division by zero");
+  EXPECT_EQ(
+      fault_of({"fn f(a: i64) -> i64 {\n  return g(a);\n}", "@param a in [0, 9]: a\nfn g(a: i64) -> i64 { return a; }"},
+               {number(-1)}),
+      "f: line 2: an argument outside of its declared range");
+}
+
+TEST(Functions, BudgetsCountRoundsOfAllLoops) {
+  const std::string text = "fn f(n: i64) { for i in 0..n { for j in 0..3 { } } }";
+  EXPECT_EQ(fault_of({text}, {number(5)}, 20), "none");
+  EXPECT_NE(fault_of({text}, {number(5)}, 19), "none");
+}
+
+TEST(Functions, LocalArraysAreClearedEachTime) {
+  const std::string text = R"(fn f(n: i64) -> i64 {
+    let total = 0;
+    for i in 0..n {
+      let t = [u8; 11];
+      total = total + t[10] + len(t);
+      t[10] = 300;
+      total = total + t[10];
+    }
+    return total;
+  })";
+  EXPECT_EQ(called({text}, {number(3)}).result, 3 * (11 + 300 % 256));
+  EXPECT_NE(fault_of({"fn f() -> i64 { let t = [u8; 11]; return t[11]; }"}, {}), "none")
+      << "11 bytes, not the 16 of its memory";
+}
+
+TEST(Functions, CallsSeeArraysThemselves) {
+  const Returned returned = called({"fn f(a: inout [i64]) -> i64 { set(a, 1, 5); return get(a, 1) + get(a, 0); }",
+                                    "fn set(x: inout [i64], i: i64, v: i64) { x[i] = v; i = 0; }",
+                                    "fn get(x: [i64], i: i64) -> i64 { return x[i]; }"},
+                                   {list({1, 2, 3})});
+  EXPECT_EQ(returned.result, 6);
+  EXPECT_EQ(returned.arguments[0].elements, (std::vector<std::int64_t>{1, 5, 3}));
+}
+
+TEST(Functions, ErrorsShowTheirPlace) {
+  EXPECT_EQ(refusal({"fn f() -> i64 {\n  return 1 +;\n}"}),
+            "f.fn:2:13: expected a value before ';'\n    return 1 +;\n              ^");
+  const std::pair<const char*, const char*> rows[] = {
+      {"fn f() -> i64 { return x; }", "nothing is called 'x' here"},
+      {"fn f() -> i64 { return g(1); }", "there is no function 'g'"},
+      {"fn f() -> i64 { return f(); }", "the function calls itself"},
+      {"fn f() -> i64 { }", "the end is reached without a return"},
+      {"fn f() -> i64 { return 1; return 2; }", "this is never reached"},
+      {"fn f() { return 1; }", "the function has no result"},
+      {"fn f() -> i64 { return true; }", "the result is i64, and this is bool"},
+      {"fn f() -> bool { return 1 < 2 < 3; }", "comparisons do not chain"},
+      {"fn f(a: [i64]) { a[0] = 1; }", "'a' is only read: declare it inout to write it"},
+      {"fn f(a: [i64]) -> i64 { return a; }", "'a' is an array"},
+      {"fn f(a: i64) -> i64 { return a[0]; }", "'a' is no array"},
+      {"fn f(a: inout [i64]) -> i64 { return copy(a, a); }", "an array that is written is passed twice"},
+      {"fn f(a: [u8]) -> i64 { return sum(a); }", "has elements of type i64"},
+      {"fn f() { for i in 0..3 { i = 1; } }", "counts a loop and is not assigned to"},
+      {"fn f() { break; }", "there is no loop around this"},
+      {"fn f(a: i64) { let a = 1; }", "'a' has a meaning here already"},
+      {"fn f() { let t = [i64; 0]; }", "the size of an array is a number from 1"},
+      {"fn f() { let let = 1; }", "'let' is a word of the language"},
+      {"fn f() -> i64 { return 9223372036854775808; }", "a number beyond 64 bits"},
+      {"fn f() -> i64 { return 1.5; }", "numbers are integers"},
+      {"fn f() -> i64 { return '; }", "a character is one byte between quotes"},
+      {"@test f(1) = 2\nfn f() -> i64 { return 1; }", "the function takes 0 arguments"},
+      {"@test f() = error crash\nfn f() -> i64 { return 1; }", "expected division, index, budget or range"},
+      {"@param b: c\nfn f(a: i64) { return; }", "there is no parameter 'b'"},
+      {"@param a in [2, 1]: c\nfn f(a: i64) { return; }", "the range of 'a' is empty"},
+      {"@toast\nfn f() { return; }", "expected prompt, param or test"},
+  };
+  for (const auto& [text, why] : rows) {
+    const std::string message = refusal({text});
+    EXPECT_NE(message.find(why), std::string::npos) << text << ": " << message;
+    EXPECT_NE(message.find('^'), std::string::npos) << message;
+  }
+}
+
+TEST(Functions, CallsInACircleAreRefused) {
+  EXPECT_NE(refusal({"fn f() { g(); }", "fn g() { f(); }"}).find("calls itself"), std::string::npos);
+}
+
+TEST(Functions, CallsThatGrowWithoutBoundAreRefused) {
+  std::vector<std::string> texts{"fn f0(a: i64) -> i64 { return a + 1; }"};
+  for (int i = 1; i < 40; ++i) {
+    const std::string below = "f" + std::to_string(i - 1);
+    texts.push_back("fn f" + std::to_string(i) + "(a: i64) -> i64 { return " + below + "(a) + " + below + "(a); }");
+  }
+  const auto library = library_of(texts);
+  ASSERT_TRUE(library.ok());
+  EXPECT_EQ(lower(*library->find("f39"), *library).error().code, ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(lower(*library->find("f4"), *library).ok());
+}
+
+TEST(Functions, OneFormKeepsCommentsAndMeaning) {
+  const std::string text =
+      "// First.\n@prompt a  b \n@test f( 0x10 ,[1;3], \"a\\x00\\n\" )=  error   index : b = [ ]\n"
+      "fn f(a:i64,b : inout[i64] , c: [u8]) -> i64{ // head\n// inside\nif a>(1) {b[0]=-1 ;} // why\nelse if (a<0) { "
+      "return((2)) ; }\n"
+      "else{ while true { break; } }\nreturn -(a) - (1 - 2) - -3; // last\n// end\n}\n";
+  const std::string formed =
+      "// First.\n@prompt a  b\n@test f(16, [1, 1, 1], \"a\\0\\n\") = error index : b = []\n"
+      "fn f(a: i64, b: inout [i64], c: [u8]) -> i64 {\n  // head\n  // inside\n  if a > 1 {\n    b[0] = -1;\n"
+      "  } else {\n    // why\n    if a < 0 {\n      return 2;\n    } else {\n      while true {\n        break;\n     "
+      " }\n"
+      "    }\n  }\n  return -a - (1 - 2) - -3;  // last\n  // end\n}\n";
+  const auto parsed = parse(text, "f.fn");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(print(*parsed), formed);
+  const auto again = parse(formed, "f.fn");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(print(*again), formed);
+}
+
+TEST(Functions, HostileTextsAreErrorsOrFunctions) {
+  std::mt19937 random(3);
+  const auto functions = Library::shipped().list();
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = functions[random() % functions.size()]->text;
+    const std::string& other = functions[random() % functions.size()]->text;
+    for (unsigned k = 0; k <= random() % 4; ++k) {
+      const std::size_t at = random() % text.size(), size = random() % 12;
+      if (random() % 2 == 0)
+        text.replace(at, size, other.substr(random() % other.size(), size));
+      else
+        text[at] = static_cast<char>(random() % 256);
+    }
+    auto parsed = parse(text, "x.fn");
+    if (!parsed.ok() || !check(*parsed, Library::shipped()).ok()) continue;
+    const auto lowered = lower(*parsed, Library::shipped());
+    if (!lowered.ok()) continue;
+    EXPECT_TRUE(run_tests(*parsed, *lowered, 2000).ok());
+    const auto again = parse(print(*parsed), "x.fn");
+    ASSERT_TRUE(again.ok()) << text << "\n" << print(*parsed) << again.error().message;
+    EXPECT_EQ(print(*again), print(*parsed));
+  }
+  for (const char* part : {"(", "[", "-", "!", "{", "if a {", "f(", "a ? ", "1 + (", "else if true {"}) {
+    std::string deep = "fn f() -> i64 { return ";
+    for (int i = 0; i < 60'000; ++i) deep += part;
+    EXPECT_FALSE(parse(deep, "deep.fn").ok());
+  }
+  std::string chain = "fn f(a: i64) { if a == 0 { } ";
+  for (int i = 0; i < 30'000; ++i) chain += "else if a == 1 { } ";
+  EXPECT_EQ(parse(chain + "}", "chain.fn").error().code, ErrorCode::kLimitExceeded);
+}
+
+}  // namespace
+}  // namespace trident::function

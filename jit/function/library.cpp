@@ -1,0 +1,110 @@
+#include "jit/function/library.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "jit/function/names.h"
+#include "jit/function/shipped_functions.h"
+#include "jit/ir/text.h"
+#include "runtime/base/check.h"
+
+namespace trident::function {
+namespace {
+
+std::string area_of(const std::string& file) {
+  return std::filesystem::path(file).parent_path().filename().string();
+}
+
+std::string stem_of(const std::string& file) {
+  return std::filesystem::path(file).stem().string();
+}
+
+void names_called(const Expression& e, std::vector<std::string>& out) {
+  if (e.kind == Expression::Kind::call && e.name != "i64" && intrinsic(e.name) == nullptr) out.push_back(e.name);
+  for (const Expression& operand : e.operands) names_called(operand, out);
+}
+
+void names_called(const std::vector<Statement>& list, std::vector<std::string>& out) {
+  for (const Statement& s : list) {
+    for (const Expression& e : s.values) names_called(e, out);
+    names_called(s.body, out);
+    names_called(s.otherwise, out);
+  }
+}
+
+enum class Mark : std::uint8_t { unseen, begun, done };
+
+/// Checks functions, each after those that it calls.
+class Order {
+ public:
+  Order(std::map<std::string, Function, std::less<>>& functions, const Library& library)
+      : functions_(functions), library_(library) {}
+
+  Result<void> visit(const std::string& name) {
+    Mark& mark = marks_[name];
+    if (mark == Mark::done) return {};
+    Function& function = functions_.find(name)->second;
+    const ir::SourceText source(function.text, function.file);
+    if (mark == Mark::begun) return source.error(0, "the function calls itself, or what it calls does");
+    mark = Mark::begun;
+    std::vector<std::string> callees;
+    names_called(function.body, callees);
+    for (const std::string& callee : callees)
+      if (functions_.contains(callee)) TRY_VOID(visit(callee));
+    TRY_VOID(check(function, library_));
+    marks_[name] = Mark::done;
+    return {};
+  }
+
+ private:
+  std::map<std::string, Function, std::less<>>& functions_;
+  const Library& library_;
+  std::map<std::string, Mark> marks_;
+};
+
+}  // namespace
+
+Result<Library> Library::make(const std::vector<Text>& texts, const Library* base) {
+  Library library;
+  library.base_ = base;
+  for (const Text& text : texts) {
+    TRY(Function function, parse(text.text, text.file));
+    const ir::SourceText source(text.text, text.file);
+    function.area = area_of(text.file);
+    if (function.name != stem_of(text.file))
+      return source.error(0, "the file of a function '" + function.name + "' is called " + function.name + ".fn");
+    if (intrinsic(function.name) != nullptr) return source.error(0, "the language has a function of this name");
+    if (library.find(function.name) != nullptr)
+      return source.error(0, "there is another function '" + function.name + "'");
+    library.functions_.emplace(function.name, std::move(function));
+  }
+  Order order(library.functions_, library);
+  for (const auto& [name, function] : library.functions_) TRY_VOID(order.visit(name));
+  return library;
+}
+
+const Library& Library::shipped() {
+  static const Library library = [] {
+    std::vector<Text> texts;
+    for (const EmbeddedFile& file : kShippedFunctions) texts.push_back({std::string(file.name), file.text});
+    auto made = make(texts);
+    CHECK(made.ok());
+    return std::move(made).value();
+  }();
+  return library;
+}
+
+const Function* Library::find(std::string_view name) const {
+  const auto found = functions_.find(name);
+  if (found != functions_.end()) return &found->second;
+  return base_ != nullptr ? base_->find(name) : nullptr;
+}
+
+std::vector<const Function*> Library::list() const {
+  std::vector<const Function*> all;
+  for (const auto& [name, function] : functions_) all.push_back(&function);
+  std::stable_sort(all.begin(), all.end(), [](const Function* a, const Function* b) { return a->area < b->area; });
+  return all;
+}
+
+}  // namespace trident::function

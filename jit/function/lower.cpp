@@ -1,0 +1,632 @@
+#include "jit/function/lower.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/function/names.h"
+#include "jit/ir/text.h"
+#include "jit/region/builder.h"
+#include "runtime/base/check.h"
+#include "runtime/base/limits.h"
+
+namespace trident::function {
+namespace {
+
+using EK = Expression::Kind;
+using SK = Statement::Kind;
+using region::Op;
+using region::Value;
+using RegionType = region::Type;
+
+constexpr std::size_t kInstsMax = 16384;
+/// Every variable has a home of so many bytes.
+constexpr std::uint32_t kHomeBytes = 8;
+constexpr std::uint64_t kLocalBytesMax = std::uint64_t{1} << 20;
+
+/// Where a name's value lives.
+struct Local {
+  std::uint32_t variable = 0;  ///< of an array: its length
+  std::uint32_t window = 0;
+  Type type = Type::i64;
+};
+using Names = std::map<std::string, Local, std::less<>>;
+
+/// Returns whether evaluating `e` needs several blocks.
+bool has_flow(const Expression& e, const Library& library);
+
+/// Returns whether `e` can be evaluated although its value is not needed: nothing in it can fail.
+bool is_plain(const Expression& e, const Library& library) {
+  if (e.kind == EK::element || has_flow(e, library)) return false;
+  return std::all_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return is_plain(o, library); });
+}
+
+bool divides(const Expression& e) {
+  if (e.kind == EK::binary) return e.op == Operator::Divide || e.op == Operator::Remainder;
+  const IntrinsicRow* const row = e.kind == EK::call ? intrinsic(e.name) : nullptr;
+  return row != nullptr && (row->id == Intrinsic::UnsignedDivide || row->id == Intrinsic::UnsignedRemainder);
+}
+
+bool has_flow(const Expression& e, const Library& library) {
+  if (divides(e) && !(e.operands[1].kind == EK::number && e.operands[1].number != 0)) return true;
+  if (e.kind == EK::call && library.find(e.name) != nullptr) return true;
+  if (e.kind == EK::choice && !(is_plain(e.operands[1], library) && is_plain(e.operands[2], library))) return true;
+  const bool logic = e.kind == EK::binary && (e.op == Operator::And || e.op == Operator::Or);
+  if (logic && !is_plain(e.operands[1], library)) return true;
+  return std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return has_flow(o, library); });
+}
+
+Op op_of(Operator op) {
+  switch (op) {
+    case Operator::Or:
+    case Operator::BitOr: return Op::Or;
+    case Operator::And:
+    case Operator::BitAnd: return Op::And;
+    case Operator::Equal: return Op::Eq;
+    case Operator::NotEqual: return Op::Ne;
+    case Operator::Less:
+    case Operator::Greater: return Op::SLt;  // the operands change places
+    case Operator::LessEqual:
+    case Operator::GreaterEqual: return Op::SLe;
+    case Operator::BitXor: return Op::Xor;
+    case Operator::ShiftLeft: return Op::Shl;
+    case Operator::ShiftRight: return Op::Sar;
+    case Operator::ShiftLogical: return Op::Shr;
+    case Operator::Add: return Op::Add;
+    case Operator::Subtract: return Op::Sub;
+    case Operator::Multiply: return Op::Mul;
+    case Operator::Divide:
+    case Operator::Remainder: return Op::SDiv;
+    case Operator::Negate: return Op::Neg;
+    case Operator::Complement: return Op::Not;
+    case Operator::Not: return Op::Xor;  // with 1
+  }
+  CHECK(false);
+}
+
+class Lowering {
+ public:
+  Lowering(const Function& function, const Library& library) : library_(library), main_(function) {}
+
+  Result<Lowered> run();
+
+ private:
+  using Label = std::uint32_t;
+  /// A call that is being copied in: its names, and where it returns to.
+  struct Frame {
+    const Function& function;
+    Names names{};
+    Label end = 0;
+    std::uint32_t result = 0;   ///< variable
+    Label leave = 0, next = 0;  ///< of the loop around the statement
+    std::uint32_t line = 0;
+  };
+
+  // --- blocks: targets are labels until patch() ---
+  Label label() {
+    labels_.push_back(0);
+    return static_cast<Label>(labels_.size() - 1);
+  }
+  void bind(Label label);
+  void jump(Label label);
+  void branch(Value condition, Label then, Label otherwise);
+  /// Returns the label of the block that ends with this failure at this line.
+  Label failure(Failure failure);
+  void failure_blocks();
+  void patch();
+
+  // --- variables ---
+  std::uint32_t variable(RegionType type);
+  void release(std::uint32_t variable) { free_[of(variable) == RegionType::i32].push_back(variable); }
+  [[nodiscard]] RegionType of(std::uint32_t variable) const { return out_.region.variables[variable].type; }
+  std::uint32_t home(const char* name, RegionType type, std::uint32_t slot);
+  void set(std::uint32_t variable, Value value) {
+    build_.set(variable, value);
+    build_.at(++step_);
+  }
+  Result<void> within_limits(std::uint32_t offset) const;
+
+  void parameters();
+  Result<void> statements(const std::vector<Statement>& list);
+  Result<void> statement(const Statement& s);
+  Result<void> branching(const Statement& s);
+  Result<void> looping(const Statement& s);
+  Result<void> counting(const Statement& s);
+  /// Copies the body of a loop in.
+  Result<void> rounds(const Statement& s, Label next, Label leave);
+  Result<void> storing(const Statement& s);
+  Result<void> giving(const Statement& s);
+  Result<void> local_array(const Statement& s);
+  void spend_budget();
+
+  Result<Value> value(const Expression& e);
+  Result<Value> element(const Expression& e);
+  Value place_of(const Local& array, Value index);
+  Result<Value> unary(const Expression& e);
+  Result<Value> binary(const Expression& e);
+  Result<Value> logic(const Expression& e);
+  Result<Value> choice(const Expression& e);
+  Result<Value> divided(const Expression& e, Op divide, bool is_remainder);
+  Result<Value> intrinsic_call(const Expression& e, Intrinsic id);
+  Result<Value> call(const Expression& e, const Function& callee);
+  Result<void> pass(const Expression& e, const Parameter& parameter, Names& names);
+  void check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi);
+  /// Evaluates two operands; the first is kept where the second needs blocks of its own.
+  Result<std::pair<Value, Value>> both(const Expression& a, const Expression& b);
+  Result<void> into(std::uint32_t variable, const Expression& e);
+
+  const Library& library_;
+  const Function& main_;
+  Lowered out_;
+  region::Builder build_{out_.region};
+  std::vector<std::uint32_t> labels_;   ///< their blocks
+  bool open_ = false;                   ///< the last block has no end yet
+  std::vector<std::uint32_t> free_[2];  ///< variables of i64, of i32
+  std::map<std::pair<Failure, std::uint32_t>, Label> failures_;
+  std::uint32_t step_ = 0, slot_ = region::kFrameHeadBytes, variables_ = 0;
+  std::uint32_t budget_ = 0, failure_ = 0, place_ = 0;
+  std::uint64_t local_bytes_ = 0;
+  Frame* frame_ = nullptr;
+};
+
+void Lowering::bind(Label label) {
+  if (open_) jump(label);
+  labels_[label] = build_.begin_block();
+  build_.at(++step_);
+  open_ = true;
+}
+
+void Lowering::jump(Label label) {
+  build_.jump(label);
+  open_ = false;
+}
+
+void Lowering::branch(Value condition, Label then, Label otherwise) {
+  build_.branch(condition, then, otherwise);
+  open_ = false;
+}
+
+Lowering::Label Lowering::failure(Failure failure) {
+  const Place here{frame_->function.name, frame_->line};
+  const auto found = std::find(out_.places.begin(), out_.places.end(), here);
+  const auto number = static_cast<std::uint32_t>(found - out_.places.begin());
+  if (found == out_.places.end()) out_.places.push_back(here);
+  const auto [entry, is_new] = failures_.try_emplace({failure, number}, 0);
+  if (is_new) entry->second = label();
+  return entry->second;
+}
+
+void Lowering::failure_blocks() {
+  for (const auto& [what, begin] : failures_) {
+    bind(begin);
+    build_.set(place_, build_.constant(RegionType::i32, what.second));
+    build_.set(failure_, build_.constant(RegionType::i32, static_cast<std::uint32_t>(what.first) + 1));
+    build_.exit(region::Exit::left);
+    open_ = false;
+  }
+}
+
+void Lowering::patch() {
+  for (region::Block& block : out_.region.blocks) {
+    if (block.end.flow == region::Flow::exit) continue;
+    block.end.then = labels_[block.end.then];
+    if (block.end.flow == region::Flow::branch) block.end.otherwise = labels_[block.end.otherwise];
+  }
+  for (region::Inst& inst : out_.region.insts)
+    if (inst.op == Op::Access) inst.otherwise = labels_[inst.otherwise];
+}
+
+std::uint32_t Lowering::home(const char* name, RegionType type, std::uint32_t slot) {
+  return build_.variable(name, type, slot);
+}
+
+std::uint32_t Lowering::variable(RegionType type) {
+  auto& free = free_[type == RegionType::i32];
+  if (!free.empty()) {
+    const std::uint32_t reused = free.back();
+    free.pop_back();
+    return reused;
+  }
+  slot_ += kHomeBytes;
+  return build_.variable("v" + std::to_string(variables_++), type, slot_ - kHomeBytes, true);
+}
+
+Result<void> Lowering::within_limits(std::uint32_t offset) const {
+  const auto fault = [&](const char* what) {
+    const ir::SourceText source(frame_->function.text, frame_->function.file);
+    return source.error(offset, what, ErrorCode::kLimitExceeded);
+  };
+  if (out_.region.insts.size() > kInstsMax) return fault("the function and what it calls are too large");
+  if (out_.region.variables.size() > limits::kRegionVariablesMax) return fault("too many values at once");
+  if (out_.region.windows > limits::kRegionWindowsMax) return fault("too many arrays, those of callees included");
+  if (local_bytes_ > kLocalBytesMax) return fault("local arrays need more than a mebibyte");
+  return {};
+}
+
+Result<Lowered> Lowering::run() {
+  budget_ = home("budget", RegionType::i64, 0);
+  const auto own = [&](const char* name, RegionType type, std::uint32_t& slot) {
+    slot = slot_;
+    slot_ += kHomeBytes;
+    return home(name, type, slot);
+  };
+  failure_ = own("failure", RegionType::i32, out_.failure_slot);
+  place_ = own("place", RegionType::i32, out_.place_slot);
+  Frame frame{.function = main_};
+  frame_ = &frame;
+  frame.result = own("result", RegionType::i64, out_.result_slot);
+  parameters();
+  frame.end = label();
+  bind(label());
+  build_.set(failure_, build_.constant(RegionType::i32, 0));
+  build_.at(++step_);
+  TRY_VOID(statements(main_.body));
+  bind(frame.end);
+  build_.exit(region::Exit::left);
+  open_ = false;
+  failure_blocks();
+  patch();
+  out_.frame_bytes = slot_;
+  TRY_VOID(region::check(out_.region));
+  return std::move(out_);
+}
+
+void Lowering::parameters() {
+  for (const Parameter& p : main_.parameters) {
+    out_.slots.push_back(slot_);
+    const std::uint32_t number = build_.variable("p" + std::to_string(out_.slots.size()), RegionType::i64, slot_);
+    slot_ += kHomeBytes;
+    frame_->names[p.name] = {number, out_.region.windows, p.type};
+    if (p.is_array()) ++out_.region.windows;
+  }
+}
+
+Result<void> Lowering::statements(const std::vector<Statement>& list) {
+  std::vector<std::string> declared;
+  for (const Statement& s : list) {
+    frame_->line = s.line;
+    TRY_VOID(statement(s));
+    TRY_VOID(within_limits(s.offset));
+    if (s.kind == SK::let || s.kind == SK::array) declared.push_back(s.name);
+  }
+  for (const std::string& name : declared) {
+    release(frame_->names[name].variable);
+    frame_->names.erase(name);
+  }
+  return {};
+}
+
+Result<void> Lowering::statement(const Statement& s) {
+  switch (s.kind) {
+    case SK::let: {
+      const bool truth = s.values[0].type == Type::boolean;
+      const std::uint32_t number = variable(truth ? RegionType::i32 : RegionType::i64);
+      TRY_VOID(into(number, s.values[0]));
+      frame_->names[s.name] = {number, 0, s.values[0].type};
+      return {};
+    }
+    case SK::array: return local_array(s);
+    case SK::assign: return into(frame_->names.find(s.name)->second.variable, s.values[0]);
+    case SK::store: return storing(s);
+    case SK::call: {
+      TRY_VOID(value(s.values[0]));
+      return {};
+    }
+    case SK::branch: return branching(s);
+    case SK::loop: return looping(s);
+    case SK::count: return counting(s);
+    case SK::leave: jump(frame_->leave); return {};
+    case SK::next: jump(frame_->next); return {};
+    case SK::give: return giving(s);
+  }
+  CHECK(false);
+}
+
+/// Evaluates into a variable; truths in variables of i64 are 0 and 1.
+Result<void> Lowering::into(std::uint32_t variable, const Expression& e) {
+  TRY(Value v, value(e));
+  if (build_.type_of(v) == RegionType::i32 && of(variable) == RegionType::i64) v = build_.op(Op::Zext32, v);
+  set(variable, v);
+  return {};
+}
+
+Result<void> Lowering::branching(const Statement& s) {
+  const Label then = label(), otherwise = label(), end = label();
+  TRY(const Value condition, value(s.values[0]));
+  branch(condition, then, otherwise);
+  bind(then);
+  TRY_VOID(statements(s.body));
+  if (open_) jump(end);
+  bind(otherwise);
+  TRY_VOID(statements(s.otherwise));
+  bind(end);
+  return {};
+}
+
+void Lowering::spend_budget() {
+  const Label go = label();
+  const Value left = build_.get(budget_);
+  branch(build_.op_with(Op::Eq, left, 0), failure(Failure::budget), go);
+  bind(go);
+  set(budget_, build_.op_with(Op::Sub, build_.get(budget_), 1));
+}
+
+Result<void> Lowering::rounds(const Statement& s, Label next, Label leave) {
+  const Label outer_leave = std::exchange(frame_->leave, leave), outer_next = std::exchange(frame_->next, next);
+  spend_budget();
+  TRY_VOID(statements(s.body));
+  frame_->leave = outer_leave;
+  frame_->next = outer_next;
+  frame_->line = s.line;
+  return {};
+}
+
+Result<void> Lowering::looping(const Statement& s) {
+  const Label head = label(), body = label(), leave = label();
+  bind(head);
+  TRY(const Value condition, value(s.values[0]));
+  branch(condition, body, leave);
+  bind(body);
+  TRY_VOID(rounds(s, head, leave));
+  if (open_) jump(head);
+  bind(leave);
+  return {};
+}
+
+Result<void> Lowering::counting(const Statement& s) {
+  const std::uint32_t counter = variable(RegionType::i64), end = variable(RegionType::i64);
+  TRY_VOID(into(counter, s.values[0]));
+  TRY_VOID(into(end, s.values[1]));
+  const Label head = label(), body = label(), next = label(), leave = label();
+  bind(head);
+  branch(build_.op(Op::SLt, build_.get(counter), build_.get(end)), body, leave);
+  bind(body);
+  frame_->names[s.name] = {counter, 0, Type::i64};
+  TRY_VOID(rounds(s, next, leave));
+  frame_->names.erase(s.name);
+  bind(next);
+  set(counter, build_.op_with(Op::Add, build_.get(counter), 1));
+  jump(head);
+  bind(leave);
+  release(counter);
+  release(end);
+  return {};
+}
+
+Result<void> Lowering::storing(const Statement& s) {
+  TRY(const auto operands, both(s.values[0], s.values[1]));
+  const Local& array = frame_->names.find(s.name)->second;
+  const Value place = place_of(array, operands.first);
+  build_.store(array.type == Type::u8 ? 1 : 8, place, operands.second);
+  build_.at(++step_);
+  return {};
+}
+
+Result<void> Lowering::giving(const Statement& s) {
+  if (!s.values.empty()) TRY_VOID(into(frame_->result, s.values[0]));
+  jump(frame_->end);
+  return {};
+}
+
+/// A local array is cleared where control comes to it.
+Result<void> Lowering::local_array(const Statement& s) {
+  const auto elements = static_cast<std::uint64_t>(s.values[0].number);
+  const std::uint64_t words = s.element == Type::u8 ? (elements + 7) / 8 : elements;
+  const Local array{variable(RegionType::i64), out_.region.windows++, s.element};
+  out_.local_bytes.push_back(words * 8);
+  local_bytes_ += words * 8;
+  TRY_VOID(within_limits(s.offset));
+  const std::uint32_t at = variable(RegionType::i64);
+  set(at, build_.constant(RegionType::i64, 0));
+  const Label head = label(), end = label();
+  bind(head);
+  const Value place = build_.access(build_.get(at), 8, array.window, failure(Failure::index));
+  build_.store(8, place, build_.constant(RegionType::i64, 0));
+  build_.at(++step_);
+  const Value next = build_.op_with(Op::Add, build_.get(at), 8);
+  build_.set(at, next);
+  branch(build_.op_with(Op::ULt, next, words * 8), head, end);
+  bind(end);
+  release(at);
+  set(array.variable, build_.constant(RegionType::i64, elements));
+  frame_->names[s.name] = array;
+  return {};
+}
+
+Result<std::pair<Value, Value>> Lowering::both(const Expression& a, const Expression& b) {
+  TRY(Value left, value(a));
+  if (!has_flow(b, library_)) {
+    TRY(const Value right, value(b));
+    return std::pair(left, right);
+  }
+  const std::uint32_t kept = variable(build_.type_of(left));
+  set(kept, left);
+  TRY(const Value right, value(b));
+  left = build_.get(kept);
+  release(kept);
+  return std::pair(left, right);
+}
+
+Result<Value> Lowering::value(const Expression& e) {
+  switch (e.kind) {
+    case EK::number: return build_.constant(RegionType::i64, static_cast<std::uint64_t>(e.number));
+    case EK::truth: return build_.constant(RegionType::i32, static_cast<std::uint64_t>(e.number));
+    case EK::name: {
+      const Value got = build_.get(frame_->names.find(e.name)->second.variable);
+      const bool is_truth = e.type == Type::boolean && build_.type_of(got) == RegionType::i64;  // a parameter
+      return is_truth ? build_.op_with(Op::Ne, got, 0) : got;
+    }
+    case EK::length: return build_.get(frame_->names.find(e.name)->second.variable);
+    case EK::element: return element(e);
+    case EK::unary: return unary(e);
+    case EK::binary: return binary(e);
+    case EK::choice: return choice(e);
+    case EK::call: break;
+  }
+  if (e.name == "i64") {
+    TRY(const Value truth, value(e.operands[0]));
+    return build_.op(Op::Zext32, truth);
+  }
+  const IntrinsicRow* const row = intrinsic(e.name);
+  return row != nullptr ? intrinsic_call(e, row->id) : call(e, *library_.find(e.name));
+}
+
+/// An index that is no number of an element becomes an address outside of every window.
+Value Lowering::place_of(const Local& array, Value index) {
+  const std::uint64_t bytes = array.type == Type::u8 ? 1 : 8;
+  const Value inside = build_.op(Op::ULt, index, build_.get(array.variable));
+  const Value address = bytes == 1 ? index : build_.op_with(Op::Shl, index, 3);
+  const Value safe = build_.op(Op::Select, inside, address, build_.constant(RegionType::i64, ~std::uint64_t{0}));
+  return build_.access(safe, bytes, array.window, failure(Failure::index));
+}
+
+Result<Value> Lowering::element(const Expression& e) {
+  TRY(const Value index, value(e.operands[0]));
+  const Local& array = frame_->names.find(e.name)->second;
+  const Value place = place_of(array, index);
+  return build_.load(RegionType::i64, array.type == Type::u8 ? 1 : 8, false, place);
+}
+
+Result<Value> Lowering::unary(const Expression& e) {
+  TRY(const Value a, value(e.operands[0]));
+  if (e.op == Operator::Not) return build_.op_with(Op::Xor, a, 1);
+  return build_.op(op_of(e.op), a);
+}
+
+Result<Value> Lowering::binary(const Expression& e) {
+  const bool is_logic = e.op == Operator::And || e.op == Operator::Or;
+  if (is_logic && !is_plain(e.operands[1], library_)) return logic(e);
+  if (divides(e)) return divided(e, Op::SDiv, e.op == Operator::Remainder);
+  TRY(const auto operands, both(e.operands[0], e.operands[1]));
+  auto [a, b] = operands;
+  if (e.op == Operator::Greater || e.op == Operator::GreaterEqual) std::swap(a, b);
+  return build_.op(op_of(e.op), a, b);
+}
+
+/// The right operand is evaluated only where it decides.
+Result<Value> Lowering::logic(const Expression& e) {
+  const std::uint32_t result = variable(RegionType::i32);
+  const Label more = label(), end = label();
+  TRY_VOID(into(result, e.operands[0]));
+  const Value first = build_.get(result);
+  branch(first, e.op == Operator::And ? more : end, e.op == Operator::And ? end : more);
+  bind(more);
+  TRY_VOID(into(result, e.operands[1]));
+  bind(end);
+  release(result);
+  return build_.get(result);
+}
+
+Result<Value> Lowering::choice(const Expression& e) {
+  const bool truth = e.type == Type::boolean;
+  if (is_plain(e.operands[1], library_) && is_plain(e.operands[2], library_)) {
+    TRY(const Value condition, value(e.operands[0]));
+    TRY(const Value yes, value(e.operands[1]));
+    TRY(const Value no, value(e.operands[2]));
+    return build_.op(Op::Select, condition, yes, no);
+  }
+  const std::uint32_t result = variable(truth ? RegionType::i32 : RegionType::i64);
+  const Label then = label(), otherwise = label(), end = label();
+  TRY(const Value condition, value(e.operands[0]));
+  branch(condition, then, otherwise);
+  bind(then);
+  TRY_VOID(into(result, e.operands[1]));
+  jump(end);
+  bind(otherwise);
+  TRY_VOID(into(result, e.operands[2]));
+  bind(end);
+  release(result);
+  return build_.get(result);
+}
+
+Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainder) {
+  TRY(const auto operands, both(e.operands[0], e.operands[1]));
+  auto [a, b] = operands;
+  if (has_flow(e, library_)) {
+    const std::uint32_t kept = variable(RegionType::i64), by = variable(RegionType::i64);
+    const Label go = label();
+    set(kept, a);
+    set(by, b);
+    branch(build_.op_with(Op::Eq, build_.get(by), 0), failure(Failure::division), go);
+    bind(go);
+    a = build_.get(kept);
+    b = build_.get(by);
+    release(kept);
+    release(by);
+  }
+  const Value quotient = build_.op(divide, a, b);
+  return is_remainder ? build_.op(Op::Sub, a, build_.op(Op::Mul, quotient, b)) : quotient;
+}
+
+Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
+  if (divides(e)) return divided(e, Op::UDiv, id == Intrinsic::UnsignedRemainder);
+  Value a, b;
+  if (e.operands.size() == 1) {
+    TRY(a, value(e.operands[0]));
+  } else {
+    TRY(const auto operands, both(e.operands[0], e.operands[1]));
+    a = operands.first;
+    b = operands.second;
+  }
+  switch (id) {
+    case Intrinsic::Abs: return build_.op(Op::Select, build_.op_with(Op::SLt, a, 0), build_.op(Op::Neg, a), a);
+    case Intrinsic::LeadingZeros: return build_.op(Op::Clz, a);
+    case Intrinsic::ReversedBits: return build_.op(Op::BitSwap, a);
+    case Intrinsic::ReversedBytes: return build_.op(Op::ByteSwap, a);
+    case Intrinsic::RotatedRight: return build_.op(Op::Rotr, a, b);
+    case Intrinsic::HighProduct: return build_.op(Op::UMulHigh, a, b);
+    case Intrinsic::UnsignedLess: return build_.op(Op::ULt, a, b);
+    case Intrinsic::UnsignedLessEqual: return build_.op(Op::ULe, a, b);
+    case Intrinsic::UnsignedDivide:
+    case Intrinsic::UnsignedRemainder: break;
+  }
+  CHECK(false);
+}
+
+/// Copies the callee in.
+Result<Value> Lowering::call(const Expression& e, const Function& callee) {
+  TRY_VOID(within_limits(e.offset));
+  Frame frame{.function = callee};
+  for (std::size_t i = 0; i < e.operands.size(); ++i) TRY_VOID(pass(e.operands[i], callee.parameters[i], frame.names));
+  frame.end = label();
+  frame.result = variable(RegionType::i64);
+  Frame* const caller = std::exchange(frame_, &frame);
+  const auto copied = statements(callee.body);
+  frame_ = caller;
+  if (!copied.ok()) return copied.error();
+  bind(frame.end);
+  for (std::size_t i = 0; i < e.operands.size(); ++i)
+    if (!callee.parameters[i].is_array()) release(frame.names[callee.parameters[i].name].variable);
+  release(frame.result);
+  if (callee.result == Type::none) return Value{};
+  const Value result = build_.get(frame.result);
+  return callee.result == Type::boolean ? build_.op_with(Op::Ne, result, 0) : result;
+}
+
+Result<void> Lowering::pass(const Expression& e, const Parameter& parameter, Names& names) {
+  if (parameter.is_array()) {
+    names[parameter.name] = frame_->names.find(e.name)->second;
+    return {};
+  }
+  const std::uint32_t number = variable(RegionType::i64);
+  TRY_VOID(into(number, e));
+  names[parameter.name] = {number, 0, parameter.type};
+  if (parameter.lo) check_range(number, *parameter.lo, *parameter.hi);
+  if (parameter.type == Type::u8) check_range(number, 0, 255);
+  return {};
+}
+
+void Lowering::check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi) {
+  const Label go = label();
+  const auto width = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
+  const Value above = build_.op_with(Op::Sub, build_.get(variable), static_cast<std::uint64_t>(lo));
+  branch(build_.op_with(Op::ULe, above, width), go, failure(Failure::range));
+  bind(go);
+}
+
+}  // namespace
+
+Result<Lowered> lower(const Function& function, const Library& library) {
+  return Lowering(function, library).run();
+}
+
+}  // namespace trident::function

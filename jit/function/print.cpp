@@ -1,0 +1,204 @@
+// The one form of a function's text.
+#include <algorithm>
+
+#include "jit/function/function.h"
+#include "jit/function/names.h"
+#include "jit/function/tokens.h"
+
+namespace trident::function {
+namespace {
+
+using EK = Expression::Kind;
+using SK = Statement::Kind;
+
+constexpr int kChoice = 0, kUnary = 100;
+
+int level_of(const Expression& e) {
+  if (e.kind == EK::choice) return kChoice;
+  if (e.kind == EK::binary) return row_of(e.op).level;
+  return kUnary;
+}
+
+std::string print(const Expression& e);
+
+/// Prints an operand, in brackets where it binds less than `least`.
+std::string operand(const Expression& e, int least) {
+  return level_of(e) < least ? "(" + print(e) + ")" : print(e);
+}
+
+std::string print_number(const Expression& e) {
+  if (!e.is_character) return std::to_string(e.number);
+  std::string text = "'";
+  print_character(text, static_cast<unsigned char>(e.number), '\'');
+  return text + "'";
+}
+
+std::string print_call(const Expression& e) {
+  std::string text = e.name + "(";
+  for (std::size_t i = 0; i < e.operands.size(); ++i) text += (i > 0 ? ", " : "") + print(e.operands[i]);
+  return text + ")";
+}
+
+std::string print_binary(const Expression& e) {
+  const OperatorRow& row = row_of(e.op);
+  const bool chains = row.operands != 's' && !(row.result == Type::boolean && row.operands == 'i');
+  return operand(e.operands[0], row.level + (chains ? 0 : 1)) + " " + std::string(row.text) + " " +
+         operand(e.operands[1], row.level + 1);
+}
+
+std::string print_unary(const Expression& e) {
+  const std::string inner = operand(e.operands[0], kUnary);
+  // "- -1" is no number with two signs.
+  const bool apart =
+      e.op == Operator::Negate && !inner.empty() && (inner[0] == '-' || (inner[0] >= '0' && inner[0] <= '9'));
+  return std::string(row_of(e.op).text) + (apart ? "(" + inner + ")" : inner);
+}
+
+std::string print(const Expression& e) {
+  switch (e.kind) {
+    case EK::number: return print_number(e);
+    case EK::truth: return e.number != 0 ? "true" : "false";
+    case EK::name: return e.name;
+    case EK::length: return "len(" + e.name + ")";
+    case EK::element: return e.name + "[" + print(e.operands[0]) + "]";
+    case EK::unary: return print_unary(e);
+    case EK::binary: return print_binary(e);
+    case EK::choice:
+      return operand(e.operands[0], kChoice + 1) + " ? " + print(e.operands[1]) + " : " + print(e.operands[2]);
+    case EK::call: return print_call(e);
+  }
+  return {};
+}
+
+class Printer {
+ public:
+  std::string text;
+
+  void comments(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) indented(line);
+  }
+  void statements(const std::vector<Statement>& list) {
+    for (const Statement& s : list) statement(s);
+  }
+  void indented(const std::string& words) { text += std::string(2 * depth_, ' ') + words + "\n"; }
+  void deeper(const std::vector<Statement>& list) {
+    ++depth_;
+    statements(list);
+    --depth_;
+  }
+  void deeper(const std::vector<std::string>& lines) {
+    ++depth_;
+    comments(lines);
+    --depth_;
+  }
+
+ private:
+  void statement(const Statement& s) {
+    comments(s.comments);
+    const std::string remark = s.remark.empty() ? "" : "  " + s.remark;
+    if (s.kind == SK::branch || s.kind == SK::loop || s.kind == SK::count) return block(s, head_of(s), remark);
+    indented(line_of(s) + ";" + remark);
+  }
+
+  static std::string head_of(const Statement& s) {
+    if (s.kind == SK::branch) return "if " + print(s.values[0]);
+    if (s.kind == SK::loop) return "while " + print(s.values[0]);
+    return "for " + s.name + " in " + print(s.values[0]) + ".." + print(s.values[1]);
+  }
+
+  static std::string line_of(const Statement& s) {
+    switch (s.kind) {
+      case SK::let: return "let " + s.name + " = " + print(s.values[0]);
+      case SK::array:
+        return "let " + s.name + " = [" + std::string(name_of(s.element)) + "; " + print(s.values[0]) + "]";
+      case SK::assign: return s.name + " = " + print(s.values[0]);
+      case SK::store: return s.name + "[" + print(s.values[0]) + "] = " + print(s.values[1]);
+      case SK::call: return print(s.values[0]);
+      case SK::leave: return "break";
+      case SK::next: return "continue";
+      case SK::give: return s.values.empty() ? "return" : "return " + print(s.values[0]);
+      case SK::branch:
+      case SK::loop:
+      case SK::count: break;
+    }
+    return {};
+  }
+
+  void block(const Statement& s, std::string head, const std::string& remark) {
+    indented(head + " {");
+    deeper(s.body);
+    const Statement* rest = &s;
+    while (!rest->otherwise.empty()) {  // else if ..
+      const Statement* const only = rest->otherwise.size() == 1 ? rest->otherwise.data() : nullptr;
+      const bool chain = only != nullptr && only->kind == SK::branch && only->comments.empty();
+      indented(chain ? "} else " + head_of(*only) + " {" : "} else {");
+      deeper(chain ? only->body : rest->otherwise);
+      if (!chain) break;
+      rest = only;
+    }
+    indented("}" + remark);
+  }
+
+  std::size_t depth_ = 0;
+};
+
+std::string print_parameters(const Function& f) {
+  std::string text;
+  for (const Parameter& p : f.parameters) {
+    text += (text.empty() ? "" : ", ") + p.name + ": ";
+    if (p.passing == Passing::out) text += "out ";
+    if (p.passing == Passing::inout) text += "inout ";
+    const std::string type(name_of(p.type));
+    text += p.is_array() ? "[" + type + "]" : type;
+  }
+  return text;
+}
+
+std::string print_parameter_line(const Parameter& p) {
+  std::string text = "@param " + p.name;
+  if (p.lo) text += " in [" + std::to_string(*p.lo) + ", " + std::to_string(*p.hi) + "]";
+  return p.meaning.empty() ? text : text + ": " + p.meaning;
+}
+
+std::string print_test(const Function& f, const Case& test) {
+  std::string text = "@test " + f.name + "(";
+  for (std::size_t i = 0; i < test.arguments.size(); ++i) text += (i > 0 ? ", " : "") + print(test.arguments[i]);
+  text += ")";
+  if (test.result) text += " = " + print(*test.result);
+  if (test.failure) text += " = error " + std::string(name_of(*test.failure));
+  for (std::size_t i = 0; i < test.after.size(); ++i)
+    text += (i > 0 ? ", " : " : ") + test.after[i].name + " = " + print(test.after[i].value);
+  return text;
+}
+
+}  // namespace
+
+std::string print(const Argument& argument) {
+  if (argument.is_truth) return argument.number != 0 ? "true" : "false";
+  if (!argument.is_array) return std::to_string(argument.number);
+  std::string text = argument.is_text ? "\"" : "[";
+  for (std::size_t i = 0; i < argument.elements.size(); ++i) {
+    if (argument.is_text)
+      print_character(text, static_cast<unsigned char>(argument.elements[i]), '"');
+    else
+      text += (i > 0 ? ", " : "") + std::to_string(argument.elements[i]);
+  }
+  return text + (argument.is_text ? "\"" : "]");
+}
+
+std::string print(const Function& f) {
+  Printer out;
+  out.comments(f.comments);
+  for (const std::string& prompt : f.prompts) out.indented("@prompt " + prompt);
+  for (const Parameter& p : f.parameters)
+    if (p.lo || !p.meaning.empty()) out.indented(print_parameter_line(p));
+  for (const Case& test : f.tests) out.indented(print_test(f, test));
+  out.indented("fn " + f.name + "(" + print_parameters(f) + ")" +
+               (f.result == Type::none ? "" : " -> " + std::string(name_of(f.result))) + " {");
+  out.deeper(f.body);
+  out.deeper(f.closing);
+  out.indented("}");
+  return std::move(out.text);
+}
+
+}  // namespace trident::function

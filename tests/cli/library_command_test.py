@@ -1,0 +1,75 @@
+"""`trident library`: functions with loops. Oracle: Python's own arithmetic, and texts written by hand."""
+import json
+import os
+import sys
+import unittest
+
+from command_case import ROOT, CommandCase
+
+LIBRARY = os.path.join(ROOT, "jit/function/lib")
+DOUBLE = "@prompt twice {a}\n@param a: a number\n@test double(2) = 4\nfn double(a: i64) -> i64 {\n  return 2 * a;\n}\n"
+
+
+class LibraryVerb(CommandCase):
+    def library(self, *arguments, **options):
+        return self.trident("library", *arguments, **options)
+
+    def folder_of(self, **texts):
+        os.makedirs(self.at("mine/area"), exist_ok=True)
+        for name, text in texts.items():
+            self.write(f"mine/area/{name}.fn", text)
+        return self.at("mine")
+
+    def test_lists_what_its_files_hold(self):
+        listed = json.loads(self.library("list", "--json").stdout)["functions"]
+        files = [os.path.join(area, name) for area in os.listdir(LIBRARY) for name in os.listdir(os.path.join(LIBRARY, area))]
+        self.assertEqual(sorted(files), sorted(f"{f['area']}/{f['name']}.fn" for f in listed))
+        self.assertIn("fn gcd(a: i64, b: i64) -> i64", [f["head"] for f in listed])
+        self.assertEqual(len(listed), len(self.library("list").stdout.splitlines()))
+
+    def test_shows_texts_as_they_are(self):
+        with open(os.path.join(LIBRARY, "math/gcd.fn"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text, self.library("show", "gcd").stdout)
+        self.assertIn("block 0", self.library("show", "gcd", "--region").stdout)
+
+    def test_own_functions_call_the_library_and_each_other(self):
+        folder = self.folder_of(double=DOUBLE, twelve="@test twelve() = 12\nfn twelve() -> i64 {\n  return lcm(double(2), 6);\n}\n")
+        self.assertEqual("2 functions, 2 tests, 0 failed\n", self.library("test", folder).stdout)
+        out = json.loads(self.library("test", folder, "gcd", "--json").stdout)
+        self.assertEqual((3, 0, []), (out["functions"], out["failed"], out["misses"]))
+
+    def test_a_wrong_test_names_its_line(self):
+        folder = self.folder_of(double=DOUBLE.replace("= 4", "= 5"))
+        wrong = self.library("test", folder, status=1)
+        self.assertEqual(f"{folder}/area/double.fn:3: 4, not 5\n1 functions, 1 tests, 1 failed\n", wrong.stdout)
+        miss = json.loads(self.library("test", folder, "--json", status=1).stdout)["misses"][0]
+        self.assertEqual(("double", 3, "4, not 5"), (miss["function"], miss["line"], miss["why"]))
+
+    def test_format_writes_only_what_is_in_another_form(self):
+        folder = self.folder_of(double=DOUBLE.replace("  return 2 * a;", "return 2*a  ;"))
+        self.assertIn("double.fn", self.library("format", "--check", folder, status=1).stdout)
+        self.library("format", folder)
+        with open(os.path.join(folder, "area/double.fn"), encoding="utf-8") as file:
+            self.assertEqual(DOUBLE, file.read())
+        before = os.stat(os.path.join(folder, "area/double.fn")).st_ino
+        self.library("format", folder)
+        self.assertEqual(before, os.stat(os.path.join(folder, "area/double.fn")).st_ino)
+        self.assertEqual("", self.library("format", "--check", folder, LIBRARY).stdout)
+
+    def test_errors_name_the_place_and_the_cure(self):
+        folder = self.folder_of(double=DOUBLE.replace("2 * a", "2 * b"))
+        fault = self.library("test", folder, status=2).stderr
+        self.assertIn(f"{folder}/area/double.fn:5:14: nothing is called 'b' here", fault)
+        self.assertIn("did you mean 'gcd'?", self.library("show", "gcf", status=2).stderr)
+        os.makedirs(self.at("empty"))
+        self.assertIn("no file in it ends with .fn", self.library("test", self.at("empty"), status=2).stderr)
+        self.assertIn("missing.fn", self.library("test", self.at("missing.fn"), status=2).stderr)
+        misnamed = self.folder_of(double=DOUBLE, other=DOUBLE)
+        self.assertIn("is called double.fn", self.library("test", misnamed, status=2).stderr)
+        self.assertIn("there is another function", self.library("test", self.folder_of(other="fn other() { return; }\n",
+                                                                                      gcd="fn gcd() { return; }\n"), status=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,117 @@
+// The library of functions: each text in its one form, its own tests, and drawn inputs against plain C++ (oracle.cpp).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "jit/function/call.h"
+#include "tests/library/oracle.h"
+
+namespace trident::test {
+namespace {
+
+using function::Argument;
+using function::Function;
+using function::Library;
+using function::Parameter;
+
+std::size_t draws() {
+  const char* const text = std::getenv("TRIDENT_LIBRARY_DRAWS");
+  return text != nullptr ? std::strtoul(text, nullptr, 10) : 300;
+}
+
+/// Draws a number: near zero, near a power of two, an end of its range, or anything.
+std::int64_t draw(std::int64_t lo, std::int64_t hi, Random& random) {
+  const std::uint64_t width = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
+  std::uint64_t x = random();
+  switch (random() % 5) {
+    case 0: x = random() % 21 - 10; break;
+    case 1: x = (std::uint64_t{1} << random() % 64) + random() % 3 - 1; break;
+    case 2: x = 0 - (std::uint64_t{1} << random() % 64) + random() % 3 - 1; break;
+    case 3: x = static_cast<std::uint64_t>(random() % 2 == 0 ? lo : hi); break;
+    default: break;
+  }
+  const auto value = static_cast<std::int64_t>(x);
+  if (value >= lo && value <= hi) return value;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(lo) + (width == UINT64_MAX ? x : x % (width + 1)));
+}
+
+Argument draw(const Parameter& p, Random& random) {
+  if (!p.is_array()) {
+    if (p.type == function::Type::boolean) return {.number = static_cast<std::int64_t>(random() % 2), .is_truth = true};
+    if (p.type == function::Type::u8) return {.number = static_cast<std::int64_t>(random() % 256)};
+    return {.number = draw(p.lo.value_or(INT64_MIN), p.hi.value_or(INT64_MAX), random)};
+  }
+  Argument array{.is_array = true};
+  array.elements.resize(random() % 4 == 0 ? random() % 3 : random() % 24);
+  constexpr std::string_view kLetters = "aabbAZ09 \t-./:@[`{~";
+  const bool few = random() % 2 == 0;
+  for (std::int64_t& x : array.elements) {
+    if (p.type == function::Type::u8)
+      x = random() % 16 == 0 ? static_cast<std::int64_t>(random() % 256)
+                             : static_cast<unsigned char>(kLetters[random() % kLetters.size()]);
+    else
+      x = few ? static_cast<std::int64_t>(random() % 5) : draw(INT64_MIN, INT64_MAX, random);
+  }
+  return array;
+}
+
+std::string print(const Function& f, const std::vector<Argument>& arguments) {
+  std::string text = f.name + "(";
+  for (const Argument& a : arguments) text += function::print(a) + ", ";
+  return text + ")";
+}
+
+void expect_equal(const Function& f, const function::Lowered& lowered, const Oracle& oracle, Random& random) {
+  std::vector<Argument> arguments;
+  for (const Parameter& p : f.parameters) arguments.push_back(draw(p, random));
+  if (oracle.shape != nullptr) oracle.shape(arguments, random);
+  const auto got = function::call(f, lowered, arguments, 10'000'000);
+  ASSERT_TRUE(got.ok()) << print(f, arguments) << got.error().message;
+  std::vector<Argument> expected = arguments;
+  const auto wanted = oracle.call(expected);
+  ASSERT_EQ(got->fault.has_value(), !wanted) << print(f, arguments) << (got->fault ? print(*got->fault) : "");
+  if (!wanted) return;
+  EXPECT_EQ(got->result, f.result == function::Type::none ? 0 : *wanted) << print(f, arguments);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(got->arguments[i].elements, expected[i].elements) << print(f, arguments) << " argument " << i;
+}
+
+TEST(Library, EachFunctionDoesWhatItsOracleDoes) {
+  for (const Oracle& oracle : oracles()) {
+    const Function* const f = Library::shipped().find(oracle.name);
+    ASSERT_NE(f, nullptr) << oracle.name;
+    const auto lowered = function::lower(*f, Library::shipped());
+    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+    Random random(7);
+    for (std::size_t i = 0; i < draws() && !::testing::Test::HasFailure(); ++i)
+      expect_equal(*f, *lowered, oracle, random);
+  }
+}
+
+TEST(Library, EachFunctionHasAnOracleAndTestsThatHold) {
+  std::set<std::string, std::less<>> known;
+  for (const Oracle& oracle : oracles()) known.emplace(oracle.name);
+  for (const Function* f : Library::shipped().list()) {
+    EXPECT_TRUE(known.contains(f->name)) << f->name;
+    EXPECT_GE(f->tests.size(), 5u) << f->name;
+    EXPECT_GE(f->prompts.size(), 2u) << f->name;
+    const bool told =
+        std::all_of(f->parameters.begin(), f->parameters.end(), [](const Parameter& p) { return !p.meaning.empty(); });
+    EXPECT_TRUE(told) << f->name << " has a parameter that no @param tells of";
+    const auto lowered = function::lower(*f, Library::shipped());
+    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+    const auto misses = function::run_tests(*f, *lowered);
+    ASSERT_TRUE(misses.ok());
+    for (const auto& miss : *misses) ADD_FAILURE() << f->name << " test " << miss.test << ": " << miss.why;
+  }
+}
+
+TEST(Library, EachTextIsInItsOneForm) {
+  for (const Function* f : Library::shipped().list()) EXPECT_EQ(function::print(*f), f->text) << f->file;
+}
+
+}  // namespace
+}  // namespace trident::test
