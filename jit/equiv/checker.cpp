@@ -423,24 +423,20 @@ Execute one_by_one(std::function<Result<Executed>(const CodeRun& run)> execute) 
   };
 }
 
-// Makes all runs at once and compares their results in order.
-Result<Verdict> Checker::compare_code(const Verdict& meaning, const Execute& execute,
-                                      std::span<const Question> questions) const {
-  std::vector<CodeRun> runs;
-  for (const Question& question : questions) runs.push_back(question.run);
-  TRY_VOID(go_on());
-  TRY(const std::vector<Executed> executed, execute(runs));
+// Compares the results of the runs in order, up to the first that failed.
+Result<Verdict> Checker::compare_code(const Verdict& meaning, std::span<const Question> questions,
+                                      std::span<const Executed> executed) const {
   for (std::size_t i = 0; i < executed.size(); ++i) {
     TRY_VOID(go_on());
+    const auto& [run, wanted] = questions[i];
     std::optional<Counterexample> difference;
     if (executed[i].failure.empty())
-      difference =
-          compare_bits(source_, runs[i].samples, runs[i].calls, questions[i].wanted, executed[i].outputs, policy_.kind);
+      difference = compare_bits(source_, run.samples, run.calls, wanted, executed[i].outputs, policy_.kind);
     else
       difference.emplace().why = executed[i].failure;
     if (difference) return differing(meaning, std::move(*difference));
   }
-  CHECK(executed.size() == runs.size());
+  CHECK(executed.size() == questions.size());
   return meaning;
 }
 
@@ -451,21 +447,53 @@ Result<Verdict> Checker::check_long_calls(const Prepared& prepared, const kir::K
     const std::vector<Call> calls = long_calls(samples.n, elements, flush_start);
     const Outputs wanted = interpret_long(source_, kernel, samples, calls);
     const Question question{{samples, calls, flush_start}, wanted};
-    TRY(Verdict verdict, compare_code(prepared.meaning, execute, std::span(&question, 1)));
+    TRY_VOID(go_on());
+    TRY(const std::vector<Executed> executed, execute(std::span(&question.run, 1)));
+    TRY(Verdict verdict, compare_code(prepared.meaning, std::span(&question, 1), executed));
     if (!verdict.same()) return verdict;
   }
   return prepared.meaning;
 }
 
-Result<Verdict> Checker::check_code(const Prepared& prepared, const Execute& execute, Effort effort) {
+std::vector<Checker::Question> Checker::questions_of(const CodeQuestion& candidate) const {
+  const Prepared& prepared = candidate.prepared;
   std::vector<Question> questions;
   for (std::size_t placement = 0; placement < prepared.tails.size(); ++placement)
     questions.push_back({{sets_[0], prepared.tail_calls[placement], placement == 1}, prepared.tails[placement]});
   for (std::size_t s = 0; s < sets_.size(); ++s) {
-    if (effort == Effort::brief && s + 1 != sets_.size()) continue;  // the corners are the last set
+    if (candidate.effort == Effort::brief && s + 1 != sets_.size()) continue;  // the corners are the last set
     questions.push_back({{sets_[s], sets_[s].calls}, prepared.full[s]});
   }
-  return compare_code(prepared.meaning, execute, questions);
+  return questions;
+}
+
+Result<std::vector<Verdict>> Checker::check_codes(std::span<const CodeQuestion> candidates, const ExecuteAll& execute) {
+  std::vector<std::vector<Question>> questions;
+  std::vector<std::vector<CodeRun>> runs;
+  for (const CodeQuestion& candidate : candidates) {
+    questions.push_back(questions_of(candidate));
+    std::vector<CodeRun>& all = runs.emplace_back();
+    for (const Question& question : questions.back()) all.push_back(question.run);
+  }
+  TRY_VOID(go_on());
+  TRY(const auto executed, execute(runs));
+  std::vector<Verdict> verdicts;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    TRY(Verdict verdict, compare_code(candidates[i].prepared.meaning, questions[i], executed[i]));
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+Result<Verdict> Checker::check_code(const Prepared& prepared, const Execute& execute, Effort effort) {
+  const CodeQuestion one{prepared, effort};
+  TRY(auto verdicts,
+      check_codes(std::span(&one, 1),
+                  [&](std::span<const std::vector<CodeRun>> runs) -> Result<std::vector<std::vector<Executed>>> {
+                    TRY(std::vector<Executed> executed, execute(runs[0]));
+                    return std::vector<std::vector<Executed>>(1, std::move(executed));
+                  }));
+  return std::move(verdicts[0]);
 }
 
 }  // namespace trident::equiv

@@ -41,6 +41,9 @@ struct Executed {
 /// Makes the runs in turn and returns their results, up to the first with a failure. An Error means that nothing could
 /// be run at all.
 using Execute = std::function<Result<std::vector<Executed>>(std::span<const CodeRun> runs)>;
+/// Does the same for several candidates, each with runs of its own: results by candidate.
+using ExecuteAll =
+    std::function<Result<std::vector<std::vector<Executed>>>(std::span<const std::vector<CodeRun>> runs)>;
 /// Makes each run by itself.
 Execute one_by_one(std::function<Result<Executed>(const CodeRun& run)> execute);
 
@@ -73,6 +76,13 @@ class Checker {
                                  const Prepared* unrewritten = nullptr);
   /// Asks whether a candidate computes the results in `prepared`, whose meaning is right. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
+  /// Code whose form has the meaning `prepared`.
+  struct CodeQuestion {
+    const Prepared& prepared;
+    Effort effort = Effort::full;
+  };
+  /// Asks check_code() about several candidates at once.
+  Result<std::vector<Verdict>> check_codes(std::span<const CodeQuestion> candidates, const ExecuteAll& execute);
 
   /// Asks the same for calls of about `elements` elements and a little more, aligned and not, in place, between guard
   /// pages: for a candidate with a different code path from that length on, which check_code() never reaches.
@@ -105,8 +115,9 @@ class Checker {
     CodeRun run;
     const Outputs& wanted;
   };
-  [[nodiscard]] Result<Verdict> compare_code(const Verdict& meaning, const Execute& execute,
-                                             std::span<const Question> questions) const;
+  [[nodiscard]] std::vector<Question> questions_of(const CodeQuestion& candidate) const;
+  [[nodiscard]] Result<Verdict> compare_code(const Verdict& meaning, std::span<const Question> questions,
+                                             std::span<const Executed> executed) const;
 
   const expr::Expr& source_;
   expr::Policy policy_;

@@ -40,6 +40,8 @@ struct Call {
   std::uint64_t n = 0;
   bool in_place = false;                    ///< outputs take the place of inputs
   std::uint64_t table_length = UINT64_MAX;  ///< elements of every table, which start where its column does; at most all
+
+  bool operator==(const Call&) const = default;
 };
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.

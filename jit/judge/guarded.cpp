@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <numeric>
 
 namespace trident::judge {
 namespace {
@@ -10,7 +12,7 @@ constexpr std::byte kCanary{0xA5};
 /// Canary bytes on each side of an output, clipped to its mapping: more than any vector or unrolled iteration stores.
 constexpr std::size_t kCanaryBytes = 4096;
 
-/// Memory of runs that share a child.
+/// Memory of turns that share a child.
 constexpr std::size_t kSharedRunBytes = std::size_t{32} << 20;
 
 // One array in guarded memory: flush with the end or the start of its mapping.
@@ -108,14 +110,14 @@ std::size_t log_bytes(const Signature& signature, const GuardedRun& run) {
   return bytes;
 }
 
-std::size_t memory_of(const Signature& signature, const GuardedRun& run) {
-  std::size_t bytes = log_bytes(signature, run);
+std::size_t array_bytes(const Signature& signature, const GuardedRun& run) {
+  std::size_t bytes = 0;
   for (const std::uint32_t each : signature.input_bytes) bytes += static_cast<std::size_t>(run.elements) * each;
   for (const auto& output : signature.outputs) bytes += output_bytes(output, run.elements);
   return bytes;
 }
 
-// All the memory of one run; the spans and pointers of its calls point into it.
+// The arrays of one run, for all kernels that make it: each call lays its canaries over what others have left.
 class Arena {
  public:
   Arena(const Signature& signature, const GuardedRun& run) : signature_(signature), run_(run) {}
@@ -131,28 +133,61 @@ class Arena {
       TRY(Array array, make_array(output.bytes, output.scalar ? 1 : run_.elements));
       outputs_.push_back(array);
     }
-    TRY(log_, os::map_shared(log_bytes(signature_, run_)));
-    lay_out_calls();
-    if (run_.counts) TRY_VOID(lay_out_counters());
     return {};
   }
 
-  [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  [[nodiscard]] const Signature& signature() const { return signature_; }
+  [[nodiscard]] const GuardedRun& run() const { return run_; }
+  [[nodiscard]] std::span<const Array> inputs() const { return inputs_; }
+  [[nodiscard]] std::span<const Array> outputs() const { return outputs_; }
+  /// Lists the memory that the child may not write.
+  [[nodiscard]] std::span<const std::span<std::byte>> read_only() const { return read_only_; }
 
-  // Adds what the child calls and what it may not write.
-  void enter(trident_entry entry, std::vector<Contestant>& contestants, std::vector<std::span<std::byte>>& read_only) {
-    for (ArrayCall& call : calls_) {
-      call.kernel.entry = entry;
-      contestants.push_back({call_on_arrays, &call, reset_arrays});
-    }
-    read_only.insert(read_only.end(), read_only_.begin(), read_only_.end());
+ private:
+  Result<Array> make_array(std::uint32_t bytes, std::uint64_t elements) {
+    const std::size_t size = static_cast<std::size_t>(elements) * bytes;
+    TRY(auto mapping, os::GuardedMapping::make(size));
+    Array array{mapping.bytes(), mapping.bytes().data(), bytes};
+    if (!run_.flush_start) array.data += array.mapping.size() - size;
+    mappings_.push_back(std::move(mapping));
+    return array;
+  }
+
+  const Signature& signature_;
+  const GuardedRun& run_;
+  std::vector<os::GuardedMapping> mappings_;
+  std::vector<std::span<std::byte>> read_only_;
+  std::vector<Array> inputs_, outputs_;
+};
+
+// The calls of one kernel on the arrays of a run, and the logs of their outputs.
+class Calls {
+ public:
+  /// `log`: log_bytes() in shared memory. The arena outlives the calls.
+  Calls(const Arena& arena, trident_entry entry, std::byte* log) : arena_(arena) { lay_out(entry, log); }
+
+  [[nodiscard]] std::size_t count() const { return calls_.size(); }
+
+  Result<void> count_misses() {
+    TRY(counters_, os::map_shared(calls_.size() * sizeof(std::uint64_t)));
+    for (std::size_t c = 0; c < calls_.size(); ++c)
+      selves_.push_back({nullptr, static_cast<std::uint64_t*>(counters_.base()) + c});
+    for (std::size_t c = 0; c < calls_.size(); ++c) calls_[c].kernel.self = &selves_[c];
+    return {};
+  }
+
+  // Adds what the child calls.
+  void enter(std::vector<Contestant>& contestants) {
+    for (ArrayCall& call : calls_) contestants.push_back({call_on_arrays, &call, reset_arrays});
   }
 
   // Returns the outputs of all calls, which must be done.
   [[nodiscard]] std::vector<std::vector<std::vector<std::byte>>> outputs() const {
     std::vector<std::vector<std::vector<std::byte>>> all;
+    all.reserve(calls_.size());
     for (const ArrayCall& call : calls_) {
       auto& outputs = all.emplace_back();
+      outputs.reserve(call.outputs.size());
       for (const OutputPlace& out : call.outputs) outputs.emplace_back(out.log, out.log + out.bytes);
     }
     return all;
@@ -165,73 +200,64 @@ class Arena {
   }
 
  private:
-  Result<void> lay_out_counters() {
-    TRY(counters_, os::map_shared(calls_.size() * sizeof(std::uint64_t)));
-    for (std::size_t c = 0; c < calls_.size(); ++c)
-      selves_.push_back({nullptr, static_cast<std::uint64_t*>(counters_.base()) + c});
-    for (std::size_t c = 0; c < calls_.size(); ++c) calls_[c].kernel.self = &selves_[c];
-    return {};
-  }
-
-  Result<Array> make_array(std::uint32_t bytes, std::uint64_t elements) {
-    const std::size_t size = static_cast<std::size_t>(elements) * bytes;
-    TRY(auto mapping, os::GuardedMapping::make(size));
-    Array array{mapping.bytes(), mapping.bytes().data(), bytes};
-    if (!run_.flush_start) array.data += array.mapping.size() - size;
-    mappings_.push_back(std::move(mapping));
-    return array;
-  }
-
   // Returns the input that output `o` replaces in an in-place call, or the number of
   // inputs if none is left: the k-th output of an element size takes the k-th input
   // of that size. `rotation` changes the pairs: any output may share any input's
   // array.
-  std::size_t partner_of(std::size_t o, std::size_t rotation) const {
+  [[nodiscard]] std::size_t partner_of(std::size_t o, std::size_t rotation) const {
+    const Signature& signature = arena_.signature();
     std::size_t rank = 0;
     for (std::size_t i = 0; i < o; ++i)
-      rank += !signature_.outputs[i].scalar && signature_.outputs[i].bytes == signature_.outputs[o].bytes ? 1 : 0;
+      rank += !signature.outputs[i].scalar && signature.outputs[i].bytes == signature.outputs[o].bytes ? 1 : 0;
     std::vector<std::size_t> fitting;
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (signature_.input_bytes[i] == signature_.outputs[o].bytes && !signature_.is_table(i)) fitting.push_back(i);
-    return rank < fitting.size() ? fitting[(rank + rotation) % fitting.size()] : inputs_.size();
+    for (std::size_t i = 0; i < arena_.inputs().size(); ++i)
+      if (signature.input_bytes[i] == signature.outputs[o].bytes && !signature.is_table(i)) fitting.push_back(i);
+    return rank < fitting.size() ? fitting[(rank + rotation) % fitting.size()] : arena_.inputs().size();
   }
 
-  void lay_out_calls() {
-    const std::size_t ins = inputs_.size();
-    const std::size_t outs = outputs_.size();
-    in_.resize(run_.calls.size() * ins);
-    out_.resize(run_.calls.size() * outs);
+  void lay_out(trident_entry entry, std::byte* log) {
+    const GuardedRun& run = arena_.run();
+    const std::size_t ins = arena_.inputs().size();
+    const std::size_t outs = arena_.outputs().size();
+    in_.resize(run.calls.size() * ins);
+    out_.resize(run.calls.size() * outs);
     places_.resize(out_.size());
-    auto* log = static_cast<std::byte*>(log_.base());
-    for (std::size_t c = 0; c < run_.calls.size(); ++c) {
-      const GuardedCall& call = run_.calls[c];
-      const auto first = static_cast<std::size_t>(call.first);
+    for (std::size_t c = 0; c < run.calls.size(); ++c) {
+      const GuardedCall& call = run.calls[c];
       const void** const in = in_.data() + c * ins;
-      for (std::size_t i = 0; i < ins; ++i)
-        in[i] = inputs_[i].data + (signature_.is_table(i) ? 0 : first * inputs_[i].bytes);
-      for (std::size_t o = 0; o < outs; ++o) {
-        const auto& output = signature_.outputs[o];
-        OutputPlace& place = places_[c * outs + o];
-        place = {&outputs_[o], outputs_[o].data + (output.scalar ? 0 : first * outputs_[o].bytes),
-                 output_bytes(output, call.n), log};
-        out_[c * outs + o] = place.data;
-        log += place.bytes;
-        const std::size_t partner = call.in_place && !output.scalar ? partner_of(o, c / 2) : ins;
-        if (partner == ins) continue;
-        place.copy = static_cast<const std::byte*>(in[partner]);
-        in[partner] = place.data;
-      }
-      calls_.push_back({{nullptr, call.n, in, out_.data() + c * outs, run_.params[call.params].data()},
+      place_inputs(call, in);
+      for (std::size_t o = 0; o < outs; ++o) log = place_output(call, c, o, in, log);
+      calls_.push_back({{entry, call.n, in, out_.data() + c * outs, run.params[call.params].data()},
                         std::span(places_).subspan(c * outs, outs)});
     }
   }
 
-  const Signature& signature_;
-  const GuardedRun& run_;
-  std::vector<os::GuardedMapping> mappings_;
-  std::vector<std::span<std::byte>> read_only_;
-  std::vector<Array> inputs_, outputs_;
-  os::Mapping log_, counters_;
+  void place_inputs(const GuardedCall& call, const void** in) const {
+    for (std::size_t i = 0; i < arena_.inputs().size(); ++i) {
+      const Array& input = arena_.inputs()[i];
+      in[i] = input.data + (arena_.signature().is_table(i) ? 0 : static_cast<std::size_t>(call.first) * input.bytes);
+    }
+  }
+
+  // Returns the end of the output's log.
+  std::byte* place_output(const GuardedCall& call, std::size_t c, std::size_t o, const void** in, std::byte* log) {
+    const auto& output = arena_.signature().outputs[o];
+    const Array& array = arena_.outputs()[o];
+    const std::size_t ins = arena_.inputs().size(), at = c * arena_.outputs().size() + o;
+    OutputPlace& place = places_[at];
+    place = {&array, array.data + (output.scalar ? 0 : static_cast<std::size_t>(call.first) * array.bytes),
+             output_bytes(output, call.n), log};
+    out_[at] = place.data;
+    const std::size_t partner = call.in_place && !output.scalar ? partner_of(o, c / 2) : ins;
+    if (partner != ins) {
+      place.copy = static_cast<const std::byte*>(in[partner]);
+      in[partner] = place.data;
+    }
+    return log + place.bytes;
+  }
+
+  const Arena& arena_;
+  os::Mapping counters_;
   std::vector<CountingSelf> selves_;  ///< by call, or none
   std::vector<const void*> in_;
   std::vector<void*> out_;
@@ -239,50 +265,109 @@ class Arena {
   std::vector<ArrayCall> calls_;
 };
 
-// Returns how many of `runs` share the next child: all with one limit of time, and the first whatever its memory.
-std::size_t sharing(const Signature& signature, std::span<const GuardedRun> runs) {
-  std::size_t count = 0;
-  for (std::size_t bytes = 0; count < runs.size() && runs[count].cpu_ns == runs[0].cpu_ns; ++count) {
-    bytes += memory_of(signature, runs[count]);
-    if (count > 0 && bytes > kSharedRunBytes) break;
-  }
-  return count;
-}
+// One kernel's run, by their numbers.
+struct Turn {
+  std::size_t kernel = 0, run = 0;
+};
 
-// The end of the run that has the child's calls from `first` on. A child that ended badly did so in its last run, or in
-// an earlier one with a call left to do or without a call behind it that began. (A child may write any progress.)
-GuardedEnd end_of_run(const GuardedEnd& child, std::size_t first, std::size_t calls) {
+// The end of the turn that has the child's calls from `first` on. A child that ended badly did so in its last turn, or
+// in an earlier one with a call left to do or without a call behind it that began. (A child may write any progress.)
+GuardedEnd end_of_turn(const GuardedEnd& child, std::size_t first, std::size_t calls) {
   const std::size_t after = first + calls;
   const bool later = after < child.calls && child.calls_done >= after && child.calls_begun > after;
   if (child.sound() || later) return {{}, calls, calls, calls, false};
   return {child.end, calls, child.calls_begun - first, child.calls_done - first, child.wrote_outside};
 }
 
-// Makes `runs` in one child and adds the results of those that ended. A run that was not the child's first may have
-// had too little time: if it was under way when the time was up, it adds nothing.
-Result<void> run_together(trident_entry entry, const Signature& signature, std::span<const GuardedRun> runs,
-                          std::vector<GuardedResults>& results) {
-  std::vector<Arena> arenas;
-  std::vector<Contestant> contestants;
-  std::vector<std::span<std::byte>> read_only;
-  for (const GuardedRun& run : runs) {
-    TRY_VOID(arenas.emplace_back(signature, run).make());
-    arenas.back().enter(entry, contestants, read_only);
+// Makes the runs of several kernels, many in one child.
+class Turns {
+ public:
+  Turns(std::span<const GuardedKernel> kernels, const Signature& signature, std::span<const GuardedRun> runs)
+      : kernels_(kernels), signature_(signature), runs_(runs), results_(kernels.size()) {
+    for (std::size_t k = 0; k < kernels.size(); ++k)
+      for (const std::size_t run : kernels[k].runs) waiting_.push_back({k, run});
   }
-  TRY(const GuardedEnd child, run_guarded(contestants, kept_to_arrays, read_only, runs[0].cpu_ns));
-  std::size_t first = 0;
-  for (const Arena& arena : arenas) {
-    const GuardedEnd end = end_of_run(child, first, arena.calls());
-    if (end.end.kind == os::SandboxEnd::Kind::timed_out && &arena != &arenas.front()) return {};
-    if (!end.sound()) {
-      results.push_back({end, {}, {}});
-      return {};
+
+  Result<std::vector<std::vector<GuardedResults>>> take() {
+    while (!waiting_.empty()) TRY_VOID(take_together(sharing()));
+    return std::move(results_);
+  }
+
+ private:
+  // Returns how many share the next child: all with one limit of time, and the first whatever its memory.
+  [[nodiscard]] std::size_t sharing() const {
+    std::vector<bool> made(runs_.size());
+    const std::uint64_t cpu_ns = runs_[waiting_[0].run].cpu_ns;
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < waiting_.size(); ++count) {
+      const std::size_t r = waiting_[count].run;
+      bytes += log_bytes(signature_, runs_[r]) + (made[r] ? 0 : array_bytes(signature_, runs_[r]));
+      made[r] = true;
+      if (runs_[r].cpu_ns != cpu_ns || (count > 0 && bytes > kSharedRunBytes)) break;
     }
-    results.push_back({end, arena.outputs(), arena.misses()});
-    first += arena.calls();
+    return count;
   }
-  return {};
-}
+
+  Result<void> take_together(std::size_t count) {
+    const auto turns = std::span(waiting_).first(count);
+    std::vector<std::unique_ptr<Arena>> arenas(runs_.size());
+    std::vector<std::unique_ptr<Calls>> calls;
+    std::vector<Contestant> contestants;
+    std::vector<std::span<std::byte>> read_only;
+    std::size_t bytes = 0;
+    for (const Turn& turn : turns) bytes += log_bytes(signature_, runs_[turn.run]);
+    TRY(const os::Mapping log, os::map_shared(bytes));
+    auto* at = static_cast<std::byte*>(log.base());
+    for (const Turn& turn : turns) {
+      std::unique_ptr<Arena>& arena = arenas[turn.run];
+      if (!arena) {
+        arena = std::make_unique<Arena>(signature_, runs_[turn.run]);
+        TRY_VOID(arena->make());
+        read_only.insert(read_only.end(), arena->read_only().begin(), arena->read_only().end());
+      }
+      calls.push_back(std::make_unique<Calls>(*arena, kernels_[turn.kernel].image->entry(), at));
+      if (runs_[turn.run].counts) TRY_VOID(calls.back()->count_misses());
+      calls.back()->enter(contestants);
+      at += log_bytes(signature_, runs_[turn.run]);
+    }
+    TRY(const GuardedEnd child, run_guarded(contestants, kept_to_arrays, read_only, runs_[turns[0].run].cpu_ns));
+    end_turns(child, calls);
+    return {};
+  }
+
+  // Adds the results of those that ended. A turn that was not the child's first may have had too little time: if it was
+  // under way when the time was up, it is taken again. A kernel whose run is not sound makes no other.
+  void end_turns(const GuardedEnd& child, std::span<const std::unique_ptr<Calls>> calls) {
+    std::size_t first = 0, ended = 0;
+    for (; ended < calls.size(); ++ended) {
+      const Calls& made = *calls[ended];
+      const GuardedEnd end = end_of_turn(child, first, made.count());
+      if (end.end.kind == os::SandboxEnd::Kind::timed_out && ended > 0) break;
+      auto& results = results_[waiting_[ended].kernel];
+      if (!end.sound()) {
+        results.push_back({end, {}, {}});
+        drop_turns_after(ended++);
+        break;
+      }
+      results.push_back({end, made.outputs(), made.misses()});
+      first += made.count();
+    }
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(ended));
+  }
+
+  void drop_turns_after(std::size_t turn) {
+    const auto after = waiting_.begin() + static_cast<std::ptrdiff_t>(turn + 1);
+    const std::size_t kernel = waiting_[turn].kernel;
+    waiting_.erase(std::remove_if(after, waiting_.end(), [&](const Turn& t) { return t.kernel == kernel; }),
+                   waiting_.end());
+  }
+
+  std::span<const GuardedKernel> kernels_;
+  const Signature& signature_;
+  std::span<const GuardedRun> runs_;
+  std::vector<Turn> waiting_;
+  std::vector<std::vector<GuardedResults>> results_;
+};
 
 void check_shape(const Signature& signature, const GuardedRun& run) {
   CHECK(run.inputs.size() == signature.input_bytes.size());
@@ -329,13 +414,17 @@ Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature&
 
 Result<std::vector<GuardedResults>> run_guarded(const image::Mapped& kernel, const Signature& signature,
                                                 std::span<const GuardedRun> runs) {
+  GuardedKernel one{&kernel, std::vector<std::size_t>(runs.size())};
+  std::iota(one.runs.begin(), one.runs.end(), std::size_t{0});
+  TRY(auto results, run_guarded(std::span(&one, 1), signature, runs));
+  return std::move(results.front());
+}
+
+Result<std::vector<std::vector<GuardedResults>>> run_guarded(std::span<const GuardedKernel> kernels,
+                                                             const Signature& signature,
+                                                             std::span<const GuardedRun> runs) {
   for (const GuardedRun& run : runs) check_shape(signature, run);
-  std::vector<GuardedResults> results;
-  while (results.size() < runs.size() && (results.empty() || results.back().sound())) {
-    const auto left = runs.subspan(results.size());
-    TRY_VOID(run_together(kernel.entry(), signature, left.first(sharing(signature, left)), results));
-  }
-  return results;
+  return Turns(kernels, signature, runs).take();
 }
 
 std::string describe(const GuardedEnd& end) {

@@ -88,4 +88,16 @@ Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature&
 Result<std::vector<GuardedResults>> run_guarded(const image::Mapped& kernel, const Signature& signature,
                                                 std::span<const GuardedRun> runs);
 
+/// A kernel, and the runs to make of it in turn, by their numbers.
+struct GuardedKernel {
+  const image::Mapped* image = nullptr;
+  std::vector<std::size_t> runs;
+};
+/// Makes runs of several kernels, and returns each kernel's results as above. Kernels share children and arrays, too:
+/// before each call canaries lie in its outputs, so that nobody passes by the results of another. A kernel that ends a
+/// child costs the others no more than another child.
+Result<std::vector<std::vector<GuardedResults>>> run_guarded(std::span<const GuardedKernel> kernels,
+                                                             const Signature& signature,
+                                                             std::span<const GuardedRun> runs);
+
 }  // namespace trident::judge

@@ -44,6 +44,7 @@ KERNEL(crashes_by_order, 0, "jge", "cmpq $7, (%r8)\n jne 9f\n ud2\n 9:", "")
 KERNEL(calls_system, 0, "jge", "mov $39, %eax\n syscall", "")
 KERNEL(exits_later, 0, "jge", "cmp $64, %rsi\n jb 9f\n xor %edi, %edi\n mov $231, %eax\n syscall\n 9:", "")
 KERNEL(writes_behind_later, 0, "jge", "cmp $64, %rsi\n jb 9f\n mov (%rcx), %r9\n movq $1, (%r9,%rsi,8)\n 9:", "")
+KERNEL(writes_nothing, 0, "jge", "ret", "")
 KERNEL(wild_write, 0, "jge", "movq $0, 0x1000", "")
 // A dependent chain of divisions, about a hundred times slower per element.
 KERNEL(slow, 0, "jge", "",
@@ -251,6 +252,48 @@ TEST(GuardedSeries, LargeRunsDoNotShare) {
   large.calls = {{0, 64, 0, false}};
   const std::vector<GuardedRun> runs(2, large);
   EXPECT_EQ(expect_results_of_single_runs(MAPPED(good), runs), 2u);
+}
+
+void expect_same(const GuardedResults& a, const GuardedResults& b) {
+  EXPECT_EQ(describe(a), describe(b));
+  EXPECT_EQ(a.calls_done, b.calls_done);
+  EXPECT_EQ(a.outputs, b.outputs);
+}
+
+// Faults of one are not those of the next. Oracle: each run of each kernel by itself.
+TEST(GuardedKernels, GiveTheResultsOfSingleRuns) {
+  const image::Mapped fine = MAPPED(good), crashes = MAPPED(crashes_later), behind = MAPPED(writes_behind_later),
+                      exits = MAPPED(exits_later);
+  const Series series(4, 1);
+  const std::vector<GuardedKernel> kernels = {{&fine, {0, 1, 2, 3}}, {&crashes, {0, 1, 2}}, {&fine, {3, 1}},
+                                              {&behind, {2, 1, 0}},  {&exits, {1}},         {&fine, {2}}};
+  const std::uint64_t before = os::thread_children();
+  const auto together = run_guarded(kernels, kSignature, series.runs);
+  EXPECT_EQ(os::thread_children() - before, 4u) << "three kernels end their children";
+  ASSERT_TRUE(together.ok());
+  ASSERT_EQ(together->size(), kernels.size());
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    std::vector<GuardedRun> runs;
+    for (const std::size_t run : kernels[k].runs) runs.push_back(series.runs[run]);
+    const auto single = one_by_one(*kernels[k].image, runs);
+    ASSERT_EQ((*together)[k].size(), single.size()) << k;
+    for (std::size_t r = 0; r < single.size(); ++r) expect_same((*together)[k][r], single[r]);
+  }
+}
+
+TEST(GuardedKernels, NobodyPassesByTheResultsOfAnother) {
+  const image::Mapped fine = MAPPED(good), idle = MAPPED(writes_nothing);
+  const Plan plan;
+  const std::vector<GuardedKernel> kernels = {{&fine, {0}}, {&idle, {0}}, {&fine, {0}}};
+  const auto results = run_guarded(kernels, kSignature, std::span(&plan.run, 1));
+  ASSERT_TRUE(results.ok());
+  expect_right_results(plan, (*results)[0].at(0));
+  expect_right_results(plan, (*results)[2].at(0));
+  const GuardedResults& nothing = (*results)[1].at(0);
+  ASSERT_EQ(nothing.outputs.size(), plan.run.calls.size());
+  for (std::size_t c = 0; c < plan.run.calls.size(); ++c)
+    if (!plan.run.calls[c].in_place && plan.run.calls[c].n > 0)
+      EXPECT_NE(nothing.outputs[c], (*results)[0][0].outputs[c]) << c;
 }
 
 TEST(Guarded, CodeThatEndsItsProcessIsNotSound) {

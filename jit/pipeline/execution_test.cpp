@@ -1,4 +1,4 @@
-// Children per checked candidate: each costs milliseconds where memory is virtualised, so their number may not grow
+// Children of checks: each costs milliseconds where memory is virtualised, so their number may not grow
 // unnoticed. Oracle: the sandbox's own count.
 #include "jit/pipeline/execution.h"
 
@@ -67,7 +67,7 @@ TEST_F(Children, OneChecksAllSetsOfACandidate) {
   EXPECT_EQ(os::thread_children() - before, 2u) << "one for each end of the arrays";
 }
 
-TEST_F(Children, OfASearchAreOneForEachCandidate) {
+TEST_F(Children, OfASearchAreShared) {
   const Options options{.target = {.isa = codegen::Isa::avx2},
                         .budget = {.cpu_ns = 20 * kDefaultBudgetNs},  // however slow the machine is
                         .search = {.disabled = {"non_temporal"}},
@@ -78,8 +78,8 @@ TEST_F(Children, OfASearchAreOneForEachCandidate) {
     if (progress.stage == Stage::equiv) candidates = progress.total;
   });
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
-  EXPECT_GE(candidates, 2u);
-  EXPECT_EQ(os::thread_children() - before, candidates);
+  EXPECT_GE(candidates, 20u);
+  EXPECT_LE(os::thread_children() - before, 1 + candidates / 8) << "the baseline has its own";
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ constexpr std::size_t kSourceVariants = 5;
 /// then is worth a look.
 constexpr std::uint64_t kLateShare = 4;
 
+/// Candidates whose code is checked at once: a child for each would take most of the time.
+constexpr std::size_t kCheckedTogether = 32;
+
 /// The interim kernel is the best of so many variants, found in a part of the time of a tournament.
 constexpr std::size_t kInterimVariants = 3;
 constexpr std::uint64_t kInterimShare = 4;
@@ -151,6 +154,10 @@ class Optimisation {
   Result<void> try_to_emit(std::size_t form, const codegen::Variant& variant);
   Result<void> check_baseline();
   Result<void> check_code(Candidate& c, equiv::Effort effort);
+  // Notes what check_code() has answered; streaming code that was checked fully is checked in long calls, too.
+  Result<void> take_verdict(Candidate& c, equiv::Verdict verdict, equiv::Effort effort);
+  // Checks those of the candidates that are not checked yet: one of each form at every point.
+  Result<void> check_codes(std::span<Candidate> candidates);
 
   [[nodiscard]] std::uint64_t tournament_ns() const { return size_of_call().tournament_ns(); }
 
@@ -241,15 +248,12 @@ Result<std::size_t> Optimisation::check_candidates() {
   // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
   const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
   check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
-  for (std::size_t i = 1; i < candidates_.size(); ++i) {
-    Candidate& c = candidates_[i];
-    if (c.checked) continue;
-    bool& known = tried_[c.form].code_checked;
-    const auto checked = check_code(c, known ? equiv::Effort::brief : equiv::Effort::full);
-    known = true;
+  for (std::size_t i = 1; i < candidates_.size(); i += kCheckedTogether) {
+    const std::size_t count = std::min(kCheckedTogether, candidates_.size() - i);
+    const auto checked = check_codes(std::span(candidates_).subspan(i, count));
     if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
     if (!checked.ok()) break;  // the ones checked so far go on to the judge
-    passes_.report(Stage::equiv, i + 1, candidates_.size());
+    passes_.report(Stage::equiv, i + count, candidates_.size());
   }
   return static_cast<std::size_t>(
       std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.holds(); }));
@@ -365,8 +369,7 @@ Result<bool> Optimisation::offer_interim() {
       codegen::variants(source.kernel, options_.target.isa, divider_of(options_.target.isa, options_.search));
   for (std::size_t i = 0; i < std::min(variants.size(), kInterimVariants); ++i)
     if (wanted(variants[i])) TRY_VOID(try_to_emit(0, variants[i]));
-  for (Candidate& c : candidates_)
-    if (!c.checked) TRY_VOID(check_code(c, equiv::Effort::brief));
+  TRY_VOID(check_codes(candidates_));
   TRY(const judge::Verdict verdict, find_winner(tournament_ns() / kInterimShare));
   if (verdict.incumbent_ran() && verdict.gain)
     options_.interim({candidates_[verdict.winner].image, verdict.incumbent_ns, verdict.winner_ns});
@@ -441,17 +444,40 @@ Result<void> Optimisation::check_baseline() {
 }
 
 Result<void> Optimisation::check_code(Candidate& c, equiv::Effort effort) {
-  const Tried& tried = tried_[c.form];
   const equiv::Execute execute = execute_in_sandbox(source_, signature_, c.mapped);
-  TRY(c.verdict, checker_->check_code(*tried.prepared, execute, effort));
+  TRY(equiv::Verdict verdict, checker_->check_code(*tried_[c.form].prepared, execute, effort));
+  return take_verdict(c, std::move(verdict), effort);
+}
+
+Result<void> Optimisation::take_verdict(Candidate& c, equiv::Verdict verdict, equiv::Effort effort) {
+  c.verdict = std::move(verdict);
   c.checked = true;
   if (effort != equiv::Effort::full) return {};
   // The checker's own calls are shorter than those that stream.
   if (c.verdict.same() && c.variant.non_temporal) {
+    const Tried& tried = tried_[c.form];
+    const equiv::Execute execute = execute_in_sandbox(source_, signature_, c.mapped);
     TRY(c.verdict,
         checker_->check_long_calls(*tried.prepared, tried.form.kernel, execute, streaming_elements(signature_)));
   }
   c.checked_fully = true;
+  return {};
+}
+
+Result<void> Optimisation::check_codes(std::span<Candidate> candidates) {
+  std::vector<Candidate*> asked;
+  std::vector<const image::Mapped*> images;
+  std::vector<equiv::Checker::CodeQuestion> questions;
+  for (Candidate& c : candidates) {
+    if (c.checked) continue;
+    Tried& tried = tried_[c.form];
+    questions.push_back({*tried.prepared, tried.code_checked ? equiv::Effort::brief : equiv::Effort::full});
+    tried.code_checked = true;
+    asked.push_back(&c);
+    images.push_back(&c.mapped);
+  }
+  TRY(auto verdicts, checker_->check_codes(questions, execute_in_sandbox(source_, signature_, images)));
+  for (std::size_t i = 0; i < asked.size(); ++i) TRY_VOID(take_verdict(*asked[i], verdicts[i], questions[i].effort));
   return {};
 }
 
