@@ -308,8 +308,8 @@ class Command(CommandCase):
         self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"} |
                          {"--secret", "--digests", "--ram", "--vm", "--cycles", "--json"}, self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
-                                        "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
-                                        "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
+                                        "--html", "--no-numexpr", "--no-ranges", "--no-speculation", "--missing-max",
+                                        "--geomean-max", "--transcendental-max", "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
                                         "--roof-min", "--won-min", "--optimise-median-max", "--optimise-p95-max", "--optimise-max",
                                         "--against", "--disable", "--load-rules"},
                          self.options_of("bench") - {"--runs"})

@@ -13,8 +13,8 @@
 #include "jit/expr/shape.h"
 #include "jit/image/image.h"
 #include "jit/kir/interpreter.h"
+#include "jit/pipeline/observed.h"
 #include "jit/pipeline/pipeline.h"
-#include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/interrupt.h"
 #include "runtime/report/progress_bar.h"
@@ -66,8 +66,8 @@ Compiler copy_compiler(codegen::Isa isa, const std::vector<Compiler>& compilers)
 /// BenchOptions::disabled names, and the interpreter's form.
 struct Ours {
   pipeline::Compiled baseline, best;
-  bool optimised = false;
-  double optimise_s = 0;
+  bool optimised = false, speculates = false;
+  double optimise_s = 0, missing = 0;
   std::optional<image::Mapped> baseline_code, best_code, without_code;
   std::optional<kir::Plan> interpreted;
 };
@@ -77,15 +77,31 @@ Result<image::Mapped> map_image(const image::ImageBytes& bytes) {
   return image::Mapped::map(fd);
 }
 
-Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptions& options) {
+/// Seconds that the passes took.
+double seconds_of(const std::vector<pipeline::PassTime>& times) {
+  std::uint64_t ns = 0;
+  for (const pipeline::PassTime& time : times) ns += time.ns;
+  return 1e-9 * static_cast<double>(ns);
+}
+
+void take_speculation(const std::optional<pipeline::Speculation>& speculation, Ours& ours) {
+  if (!speculation || !speculation->published) return;
+  ours.speculates = true;
+  for (const pipeline::SpeculationTime& time : speculation->times) ours.missing = std::max(ours.missing, time.missing);
+}
+
+/// `seen`: ranges of the inputs that nothing is promised of; none: no speculation.
+Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, std::span<const kir::Assumed> seen,
+                                           const BenchOptions& options) {
   pipeline::Options o;
-  o.target = {.isa = options.isa, .policy = options.policy, .elements = options.n};
+  o.target = {
+      .isa = options.isa, .policy = options.policy, .elements = options.n, .assumed = pipeline::widened(e, seen)};
   o.search = {.seed = options.seed, .rules = options.rules};
   auto ours = std::make_unique<Ours>();
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
-  const std::uint64_t began_ns = os::monotonic_ns();
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));
-  ours->optimise_s = 1e-9 * static_cast<double>(os::monotonic_ns() - began_ns);
+  ours->optimise_s = seconds_of(optimised.times);
+  take_speculation(optimised.speculation, *ours);
   if (optimised.outcome == pipeline::Outcome::not_equivalent)
     return make_error(ErrorCode::kNotEquivalent, "Trident's baseline kernel is wrong: %s", optimised.detail.c_str());
   ours->optimised = optimised.outcome == pipeline::Outcome::published;
@@ -213,13 +229,16 @@ class Bench {
     add_entry("numexpr", false, false);
     if (!c.failure.empty()) return failed(std::move(k), c.failure);
     k.transcendental = is_transcendental(c.expr);
-    auto ours = compile_ours(c.expr, options_);
-    if (!ours) return failed(std::move(k), ours.error().message);
-    k.optimised = (*ours)->optimised, k.optimise_s = (*ours)->optimise_s;
-    k.variant = describe((*ours)->best.variant, options_.isa);
-
     const Workload workload(c.expr, c.sampled, std::max({options_.n, kSmallElements, options_.check_points}),
                             options_.seed);
+    const bool speculate = options_.speculate && !options_.promise_ranges;
+    auto ours =
+        compile_ours(c.expr, speculate ? std::span(workload.seen()) : std::span<const kir::Assumed>(), options_);
+    if (!ours) return failed(std::move(k), ours.error().message);
+    k.optimised = (*ours)->optimised, k.optimise_s = (*ours)->optimise_s;
+    k.speculates = (*ours)->speculates, k.missing = (*ours)->missing;
+    k.variant = describe((*ours)->best.variant, options_.isa);
+
     auto checker = AnswerChecker::make(c.expr, workload);
     if (!checker) return failed(std::move(k), checker.error().message);
     k.loop = profile_ours(**ours, options_.isa);

@@ -40,6 +40,7 @@ struct BenchOptions {
   const pipeline::SearchRules* rules = nullptr;  ///< pipeline::Search::rules
   bool numexpr = true;
   bool promise_ranges = true;  ///< false: inputs are sampled from the declared ranges, but nothing is promised of them
+  bool speculate = true;       ///< without promises: our kernels are for the ranges that the inputs are seen in
   Against against = Against::fast_math;
   /// Candidates (passes.def) that one more contestant of ours is optimised without; none: no such contestant.
   std::vector<std::string> disabled{};
@@ -69,7 +70,9 @@ struct KernelResult {
   double ratio = 0, small_ratio = 0;  ///< ours / best compiler: median over rounds
   double gain = 0;                    ///< ours / ours without what is disabled; 0: there is no such contestant
   bool optimised = false;             ///< false: the judge found nothing better than the baseline
-  double optimise_s = 0;              ///< from the expression to the optimised kernel
+  bool speculates = false;            ///< ours is fast in the ranges that the inputs are seen in
+  double missing = 0;                 ///< then: the greatest time over the general kernel's on data that never fit
+  double optimise_s = 0;              ///< from the expression to the optimised kernel, before speculation
   std::string variant;                ///< "4 vectors of 512 bits"
   std::optional<LoopProfile> loop, best_loop;
   double clock_ghz = 0;
@@ -90,6 +93,8 @@ struct Summary {
   double small_limit_share_median = 0;
   double gain = 0;  ///< geomean
   double optimise_s_median = 0, optimise_s_p95 = 0, optimise_s_max = 0;
+  std::size_t speculate = 0;  ///< kernels that speculate
+  double missing_worst = 0;   ///< their greatest KernelResult::missing
   /// Geomeans against the compilers that are shown and do not count, in their order; 0: none had a right answer.
   std::vector<std::pair<std::string, double>> beside;
 };

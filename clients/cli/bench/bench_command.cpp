@@ -51,6 +51,9 @@ constexpr Bar kBars[] = {
      [](const BenchResult& r) { return std::optional(r.all.small_roof_share_median); }},
     {"--won-min", "Exit 1 if the share of kernels with a ratio below 1 is below this", "share of kernels won", false,
      [](const BenchResult& r) { return std::optional(r.all.wins_share()); }},
+    {"--missing-max", "Exit 1 if a speculative kernel takes more than this of the general one's time on data that miss",
+     "worst time of a speculative kernel on data that never fit, over the general one's", true,
+     [](const BenchResult& r) { return r.all.speculate > 0 ? std::optional(r.all.missing_worst) : std::nullopt; }},
     {"--optimise-median-max", "Exit 1 if the median time to an optimised kernel is above this, in seconds",
      "median seconds to an optimised kernel", true,
      [](const BenchResult& r) { return std::optional(r.all.optimise_s_median); }},
@@ -65,7 +68,7 @@ struct BenchVerb {
   KernelOptions kernel;
   std::vector<std::string> inputs;
   std::string filter, html;
-  bool json = false, quick = false, no_numexpr = false, no_ranges = false;
+  bool json = false, quick = false, no_numexpr = false, no_ranges = false, no_speculation = false;
   std::uint64_t n = 4096, seed = 1, points = 0;
   unsigned rounds = 101, jobs = 2;
   bool text_options = false;  ///< the command line says something about the text of an expression
@@ -174,6 +177,7 @@ Result<BenchOptions> options_of(const BenchVerb& verb) {
   o.seed = verb.seed;
   o.numexpr = !verb.no_numexpr;
   o.promise_ranges = !verb.no_ranges;
+  o.speculate = !verb.no_speculation;
   TRY(o.against, parse_against(verb.against, o.policy));
   TRY_VOID(parse_disabled(verb.disabled, o));
   if (verb.bound_of("--search-gain-max") > 0 && o.disabled.empty())
@@ -242,6 +246,8 @@ void add_bench_command(Verb app, int& status) {
   verb.add_option("--html", state->html, "Write a report with charts to this file").check(file_name_fault);
   verb.add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
   verb.add_flag("--no-ranges", state->no_ranges, "Draw inputs from the declared ranges, but do not promise these");
+  verb.add_flag("--no-speculation", state->no_speculation,
+                "With --no-ranges: no kernels for the ranges that the inputs are seen in");
   verb.add_option("--against", state->against,
                   "Compilers to beat: fast-math (four), strict (clang-19 without it) or auto (by policy)")
       .capture_default_str();

@@ -234,6 +234,8 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
     if (k->small_limit_share > 0) limit_shares.push_back(k->small_limit_share);
     if (k->gain > 0) gains.push_back(k->gain);
     seconds.push_back(k->optimise_s);
+    s.speculate += k->speculates ? 1 : 0;
+    s.missing_worst = std::max(s.missing_worst, k->missing);
     s.wins += k->ratio < 1 ? 1 : 0;
     s.worst = std::max(s.worst, k->ratio);
   }

@@ -325,6 +325,11 @@ TEST(BenchFigures, Summary) {
   EXPECT_EQ(r.algebraic.count, 2u);
   EXPECT_EQ(r.algebraic.wins, 0u);
   EXPECT_TRUE(r.failed());
+  for (const std::size_t i : {1, 3}) r.kernels[i].speculates = true, r.kernels[i].missing = i == 1 ? 1.03 : 9;
+  r.options.promise_ranges = false;
+  summarise_groups(r);
+  EXPECT_EQ(r.all.speculate, 1u) << "the failed one does not count";
+  EXPECT_DOUBLE_EQ(r.all.missing_worst, 1.03);
   r.kernels.pop_back();
   EXPECT_FALSE(r.failed());
 }

@@ -59,6 +59,8 @@ Json kernel_json(const KernelResult& k) {
   if (k.gain > 0) row["gain"] = number(k.gain);
   row["optimised"] = k.optimised;
   row["optimise_s"] = number(k.optimise_s);
+  row["speculates"] = k.speculates;
+  if (k.speculates) row["missing_ratio"] = number(k.missing);
   row["variant"] = k.variant;
   row["clock_ghz"] = number(k.clock_ghz);
   row["roof_share"] = share(k.roof_share);
@@ -85,6 +87,8 @@ Json summary_json(const Summary& s) {
           {"median_optimise_s", number(s.optimise_s_median)},
           {"p95_optimise_s", number(s.optimise_s_p95)},
           {"max_optimise_s", number(s.optimise_s_max)},
+          {"speculate", s.speculate},
+          {"worst_missing_ratio", share(s.missing_worst)},
           {"geomean_ratio_512", number(s.small_geomean)},
           {"geomean_gain", share(s.gain)},
           {"geomean_ratio_to_others", beside},

@@ -41,7 +41,10 @@ void table(const BenchResult& r, std::string& out) {
     const std::string share = k.small_roof_share > 0 ? three_digits(k.small_roof_share * 100) + "%" : "-";
     if (k.failure.empty())
       append(out, "  %-16s %6.3f %8s %9s%s\n", k.entries[k.best].name.c_str(), k.ratio,
-             three_digits(k.ours().error_ulp).c_str(), share.c_str(), k.ratio > kLostRatio ? "  lost" : "");
+             three_digits(k.ours().error_ulp).c_str(), share.c_str(),
+             k.ratio > kLostRatio ? k.speculates ? "  lost, guarded" : "  lost"
+             : k.speculates       ? "  guarded"
+                                  : "");
     else
       append(out, "  FAILED: %s\n", k.failure.c_str());
   }
@@ -62,6 +65,15 @@ void optimise_line(const BenchResult& r, std::string& out) {
   const auto better = std::count_if(r.kernels.begin(), r.kernels.end(), [](const auto& k) { return k.optimised; });
   append(out, "optimised in    median %.2f s  P95 %.2f s  slowest %.2f s; %td of %zu kernels beat the baseline\n",
          r.all.optimise_s_median, r.all.optimise_s_p95, r.all.optimise_s_max, better, r.kernels.size());
+}
+
+/// Says how many kernels are for the ranges that their inputs are seen in, and what these cost other data.
+void speculation_line(const BenchResult& r, std::string& out) {
+  if (r.options.promise_ranges || !r.options.speculate) return;
+  append(out, "no ranges       %zu of %zu kernels speculate on those seen", r.all.speculate, r.all.count);
+  if (r.all.speculate > 0)
+    append(out, "; on data that never fit they take at most %.3f of the general kernel's time", r.all.missing_worst);
+  out += "\n";
 }
 
 /// Against the compilers that do not count.
@@ -111,6 +123,7 @@ std::string bench_text(const BenchResult& r) {
   summary_line("algebraic", r.algebraic, r.options.without, out);
   summary_line("derivatives", r.derivatives, r.options.without, out);
   optimise_line(r, out);
+  speculation_line(r, out);
   beside_lines(r, out);
   if (!r.options.disabled.empty()) {
     append(out, "without %s: optimised with", r.options.without.c_str());

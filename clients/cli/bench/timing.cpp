@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "clients/cli/bench/c_source.h"
+#include "jit/expr/builder.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/interrupt.h"
@@ -26,6 +27,8 @@ constexpr std::uint32_t kChildTimeoutMs = 600'000;
 /// Range of inputs without a range.
 constexpr double kFallbackLo = -2, kFallbackHi = 2;
 constexpr std::uint64_t kCallsMax = 1u << 20;
+constexpr kir::Assumed kNothingSeen = {std::numeric_limits<double>::infinity(),
+                                       -std::numeric_limits<double>::infinity()};
 /// The machine's rates drift slowly, and sampling them warms the processor for whoever comes next.
 constexpr unsigned kRoundsPerRates = 5;
 
@@ -61,6 +64,18 @@ std::uint64_t sample_bits(const expr::Variable& v, double lo, double hi, std::ui
   }
   CHECK(false);
 }
+
+/// Widens `seen` by a value.
+void see(kir::Assumed& seen, double value) {
+  seen.lo = std::min(seen.lo, value), seen.hi = std::max(seen.hi, value);
+}
+
+/// The `self` of a call, whose kernel may count misses (schemas/kernel_image.h).
+struct Self {
+  const void* unused = nullptr;
+  std::uint64_t* misses = nullptr;
+};
+static_assert(offsetof(Self, misses) == TRIDENT_SELF_MISSES_OFFSET);
 
 /// The child's results for the parent, in shared memory: a header, the times, the outputs.
 struct SharedHeader {
@@ -196,7 +211,7 @@ class TimingChild {
     const auto* in = workload_.inputs().data();
     auto* out = workload_.outputs().data();
     if (entries_[c] != nullptr)
-      entries_[c](nullptr, n, in, out, workload_.params().data());
+      entries_[c](&self_, n, in, out, workload_.params().data());
     else
       contestants_[c].interpreted->run(n, in, out, workload_.params().data());
   }
@@ -257,6 +272,8 @@ class TimingChild {
   std::vector<trident_entry> entries_;
   std::vector<std::optional<os::SharedObject>> objects_;
   std::vector<std::uint64_t> calls_;
+  std::uint64_t misses_ = 0;
+  const Self self_{.misses = &misses_};
 };
 
 /// Reads the shared memory of a child that ended in order.
@@ -314,8 +331,10 @@ Workload::Workload(const expr::Expr& expr, const std::vector<expr::Variable>& sa
   for (const auto& v : sampled) {
     const double lo = std::isfinite(v.lo) ? v.lo : std::isfinite(v.hi) ? v.hi - 1 : kFallbackLo;
     const double hi = std::isfinite(v.hi) ? v.hi : std::isfinite(v.lo) ? v.lo + 1 : kFallbackHi;
+    kir::Assumed& seen = seen_.emplace_back(kNothingSeen);
     if (v.is_scalar()) {
       params_.push_back(sample_bits(v, lo, hi, state));
+      see(seen, expr::value_of(v.type, params_.back()));
       continue;
     }
     std::byte* array = base + offsets[next++];
@@ -323,6 +342,7 @@ Workload::Workload(const expr::Expr& expr, const std::vector<expr::Variable>& sa
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::uint64_t bits = sample_bits(v, lo, hi, state);
       std::memcpy(array + i * width, &bits, width);
+      see(seen, expr::value_of(v.type, bits));
     }
     inputs_.push_back(array);
     stream_bytes_ += width;

@@ -16,6 +16,7 @@
 #include "clients/cli/bench/machine_rates.h"
 #include "clients/cli/bench/numexpr_peer.h"
 #include "jit/expr/expr.h"
+#include "jit/kir/guard.h"
 #include "jit/kir/interpreter.h"
 #include "runtime/base/result.h"
 #include "schemas/kernel_image.h"
@@ -46,6 +47,8 @@ class Workload {
   [[nodiscard]] const std::vector<std::uint64_t>& params() const { return params_; }
   [[nodiscard]] const std::vector<std::size_t>& output_bytes() const { return output_bytes_; }
   [[nodiscard]] std::size_t output_bytes_total() const;
+  /// Least and greatest value of each variable's samples, as the client library observes them.
+  [[nodiscard]] const std::vector<kir::Assumed>& seen() const { return seen_; }
   /// Input arrays and output arrays, for the copy of the same shape.
   [[nodiscard]] std::size_t stream_bytes_per_element() const { return stream_bytes_; }
 
@@ -56,6 +59,7 @@ class Workload {
   std::vector<void*> outputs_;
   std::vector<std::uint64_t> params_;
   std::vector<std::size_t> output_bytes_;
+  std::vector<kir::Assumed> seen_;
   std::size_t stream_bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -55,6 +56,15 @@ TEST(Workload, SamplesStayInTheRangeAndArraysAreAligned) {
   EXPECT_NE((reinterpret_cast<std::uintptr_t>(x) ^ reinterpret_cast<std::uintptr_t>(w.outputs()[0])) % 4096, 0u);
   EXPECT_EQ(std::memcmp(x, same.inputs()[0], 4000), 0);
   EXPECT_NE(std::memcmp(x, other.inputs()[0], 4000), 0);
+}
+
+TEST(Workload, TellsTheRangesThatItsSamplesLieIn) {
+  const expr::Expr e = one_input(-1, 3);
+  const Workload w(e, e.variables, 1000, 7);
+  const auto* x = static_cast<const float*>(w.inputs()[0]);
+  ASSERT_EQ(w.seen().size(), 1u);
+  EXPECT_EQ(w.seen()[0].lo, static_cast<double>(*std::min_element(x, x + 1000)));
+  EXPECT_EQ(w.seen()[0].hi, static_cast<double>(*std::max_element(x, x + 1000)));
 }
 
 TEST(Timing, AnswersTimesAndFaults) {
