@@ -74,7 +74,11 @@ Result<Engine> entries_of(const std::string& path) {
 }
 
 Result<Engine> find_engine() {
-  if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') return entries_of(path);
+  if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') {
+    auto named = entries_of(path);
+    if (named) return named;
+    return make_error(named.error().code, "TRIDENT_ENGINE: %s", named.error().message.c_str());
+  }
   const std::string own = own_file();
   std::string looked_at;
   for (const std::string& folder : places(own)) {

@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "clients/c/connection.h"
 #include "clients/c/peer.h"
@@ -48,6 +50,12 @@ struct Waiting {
 };
 
 }  // namespace
+
+bool nobody_builds(const Error& error) {
+  constexpr ErrorCode kOfDaemons[] = {ErrorCode::kDisconnected, ErrorCode::kOsError, ErrorCode::kUnsupported,
+                                      ErrorCode::kLimitExceeded, ErrorCode::kBusy};
+  return std::find(std::begin(kOfDaemons), std::end(kOfDaemons), error.code) != std::end(kOfDaemons);
+}
 
 Result<wire::ProgramReady> build_program(const std::string& path, const wire::SubmitProgram& program,
                                          const std::function<bool(std::uint32_t, std::uint32_t)>& progress) {

@@ -160,10 +160,7 @@ Result<void> built(const Settings& settings, const client::wire::SubmitProgram& 
     return Error{ErrorCode::kUnsupported, "mode interp uses neither daemon nor engine, so programs cannot be built"};
   if (settings.mode == TRIDENT_MODE_EMBEDDED) return by_engine(program, progress, out);
   const Result<void> answered = by_daemon(settings.socket_path, program, progress, out);
-  const bool absent =
-      !answered && (answered.error().code == ErrorCode::kDisconnected ||
-                    answered.error().code == ErrorCode::kUnsupported || answered.error().code == ErrorCode::kOsError);
-  if (settings.mode == TRIDENT_MODE_DAEMON || !absent) return answered;
+  if (settings.mode == TRIDENT_MODE_DAEMON || answered || !client::nobody_builds(answered.error())) return answered;
   const Result<void> here = by_engine(program, progress, out);
   if (here || here.error().code != ErrorCode::kUnsupported) return here;
   return make_error(ErrorCode::kDisconnected, "no daemon: %s; no engine: %s", answered.error().message.c_str(),

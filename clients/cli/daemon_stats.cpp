@@ -18,12 +18,14 @@ Result<std::string> daemon_stats() {
   options.mode = TRIDENT_MODE_DAEMON;
   options.connect_timeout_ms = kTimeoutMs;
   trident_ctx* ctx = nullptr;
-  if (trident_open(&options, &ctx) != TRIDENT_OK) return no_daemon(ErrorCode::kNotFound, trident_last_error());
+  if (trident_open(&options, &ctx) != TRIDENT_OK)
+    return make_error(ErrorCode::kNotFound, "%s", trident_last_error());
   std::string json(64 * 1024, '\0');
   const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), kTimeoutMs);
   const std::string why = status == TRIDENT_OK ? "" : trident_last_error();
   trident_close(ctx);
-  if (status != TRIDENT_OK) return no_daemon(ErrorCode::kDisconnected, why.c_str());
+  if (status == TRIDENT_E_TIMEOUT) return make_error(ErrorCode::kTimeout, "%s", why.c_str());
+  if (status != TRIDENT_OK) return make_error(ErrorCode::kDisconnected, "%s", why.c_str());
   json.resize(std::strlen(json.c_str()));
   return json;
 }

@@ -7,8 +7,8 @@
 
 namespace trident::cli {
 
-/// Returns the daemon's counters as JSON text. Errors: NotFound where none can be reached, Disconnected where it does
-/// not answer.
+/// Returns the daemon's counters as JSON text. Errors, without a cure: NotFound where none can be reached, Timeout
+/// where it does not answer, Disconnected where it says why it does not.
 Result<std::string> daemon_stats();
 
 /// Returns an error about a daemon that cannot be reached, with the cure.

@@ -103,15 +103,24 @@ HealthCheck check_sandbox() {
   return {"sandbox", Status::ok, "children for untried code can be made", ""};
 }
 
-/// The mend for a daemon that gives no welcome.
-const char* mend_of(const Result<os::Fd>& connection) {
-  if (connection.ok())
-    return "it accepts connections but does not answer; restart it: systemctl --user restart tridentd";
-  if (connection.error().code == ErrorCode::kOsError)
+/// Returns the mend for a daemon that no connection leads to.
+const char* mend_of(const Error& unreached) {
+  if (unreached.message.find("not trusted") != std::string::npos)
     return "programs compute in their own process in the meantime; set TRIDENT_SOCKET to a socket that belongs to root "
-           "or to you, in a folder that you can reach, or set TRIDENT_TRUSTED_UID to the daemon's user";
+           "or to you, or set TRIDENT_TRUSTED_UID to the daemon's user";
+  if (unreached.code == ErrorCode::kOsError)
+    return "programs compute in their own process in the meantime; set TRIDENT_SOCKET to a socket that can be reached, "
+           "or mend what the system says of this one";
   return "start it: systemctl --user enable --now tridentd.socket, or run tridentd; TRIDENT_SOCKET names another "
          "socket";
+}
+
+/// Returns the mend for a daemon that takes connections and gives no statistics.
+const char* mend_of_silence(const Error& unanswered) {
+  if (unanswered.code == ErrorCode::kTimeout) return "restart it: systemctl --user restart tridentd";
+  if (const char* const isa = ::secure_getenv("TRIDENT_ISA"); isa != nullptr && *isa != '\0')
+    return "TRIDENT_ISA may leave nothing that the daemon compiles for: unset it and try again";
+  return "mend what it says, then restart it: systemctl --user restart tridentd";
 }
 
 HealthCheck check_confinement() {
@@ -159,18 +168,20 @@ HealthCheck check_daemon(const HealthCheck& environment) {
     return {"daemon", Status::warning, "not asked, because of the environment", ""};
   const auto stats = daemon_stats();
   if (stats) return told_by_daemon(*stats);
-  if (stats.error().code == ErrorCode::kNotFound)
-    return {"daemon", Status::failure, stats.error().message,
-            mend_of(client::connect_to_daemon(client::daemon_socket_path(nullptr)))};
-  return {"daemon", Status::failure, "connected, but it does not answer: " + stats.error().message,
-          "restart it: systemctl --user restart tridentd"};
+  const auto connection = client::connect_to_daemon(client::daemon_socket_path(nullptr));
+  if (!connection) return {"daemon", Status::failure, connection.error().message, mend_of(connection.error())};
+  return {"daemon", Status::failure, "it takes connections, but gives no statistics: " + stats.error().message,
+          mend_of_silence(stats.error())};
 }
 
 HealthCheck check_engine() {
+  const char* const named = ::secure_getenv("TRIDENT_ENGINE");
+  const bool is_named = named != nullptr && *named != '\0';
   if (const auto engine = client::load_engine(); !engine)
     return {"engine", Status::warning, engine.error().message,
-            "needed only where no daemon answers: without the engine, programs then stay with the interpreter. `make "
-            "install` installs it next to libtrident"};
+            std::string("needed only where no daemon answers: without the engine, programs then stay with the "
+                        "interpreter. ") +
+                (is_named ? "Correct or unset TRIDENT_ENGINE" : "`make install` installs it next to libtrident")};
   return {"engine", Status::ok, "libtrident-engine.so can be loaded", ""};
 }
 

@@ -130,6 +130,8 @@ Result<void> limit_isa(const std::string& isa) {
 Result<void> open_session(const RunVerb& verb, Session& session) {
   if (verb.tier != "any" && verb.tier != "baseline" && verb.tier != "optimised")
     return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected any, baseline or optimised", verb.tier.c_str());
+  if (verb.tier != "any" && verb.mode == "interp")
+    return make_error(ErrorCode::kInvalidArgument, "--tier %s: mode interp has no compiled tier", verb.tier.c_str());
   TRY_VOID(limit_isa(verb.kernel.isa));
   const std::vector<std::pair<std::string, trident_mode>> modes = {{"auto", TRIDENT_MODE_AUTO},
                                                                    {"daemon", TRIDENT_MODE_DAEMON},
@@ -183,7 +185,10 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   for (std::uint32_t waited_ms = 0;;) {
     const std::uint32_t part_ms = bar.shown() ? std::min(kLookMs, verb.timeout_ms - waited_ms) : verb.timeout_ms;
     const trident_status status = trident_wait(kernel, tier, part_ms);
-    if (status == TRIDENT_OK) return {};
+    if (status == TRIDENT_OK && info_of(kernel).tier != TRIDENT_TIER_INTERPRETER) return {};
+    if (status == TRIDENT_OK)
+      return make_error(ErrorCode::kUnsupported, "tier %s cannot be reached: %s", verb.tier.c_str(),
+                        trident_kernel_note(kernel));
     waited_ms += part_ms;
     if (status != TRIDENT_E_TIMEOUT) return client_error(status);
     if (waited_ms >= verb.timeout_ms) {

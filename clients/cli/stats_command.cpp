@@ -29,7 +29,7 @@ std::string as_text(const Json& stats, const std::string& parts = "") {
 
 int print(bool json) {
   const auto stats = daemon_stats();
-  if (!stats) return report(stats.error());
+  if (!stats) return report(no_daemon(stats.error().code, stats.error().message.c_str()));
   const Json parsed = Json::parse(*stats);
   if (!parsed.is_object())
     return report(make_error(ErrorCode::kRejectedMessage,

@@ -108,8 +108,7 @@ void trident_engine_compile(const trident_engine_job* job, uint32_t tier, triden
   const trident::StandardFloats floats;
   try {
     const Result<void> done = compile(*job, tier, *result);
-    const char* const what = tier == TRIDENT_TIER_BASELINE ? "not compiled: " : "not optimised: ";
-    if (!done) set_message(*result, what + done.error().message);
+    if (!done) set_message(*result, done.error().message);
   } catch (const std::bad_alloc&) {
     set_message(*result, "out of memory");
   } catch (...) {

@@ -54,7 +54,7 @@ std::vector<std::string> standard_files() {
 
 /// Says what a value of the setting must be; one overload per type of settings.def.
 const char* wanted(const text&) {
-  return "a text such as \"a\"";
+  return "a text such as \"a\", with no zero byte in it";
 }
 const char* wanted(number) {
   return "a whole number, not negative";
@@ -81,8 +81,9 @@ std::string unknown_setting(const std::string& name) {
 /// One overload per type of settings.def.
 bool assign(const toml::node& node, text& to) {
   const auto value = node.value_exact<std::string>();
-  if (value) to = *value;
-  return value.has_value();
+  if (!value || value->find('\0') != std::string::npos) return false;  // the system would read a part of it
+  to = *value;
+  return true;
 }
 bool assign(const toml::node& node, number& to) {
   const auto value = node.value_exact<std::int64_t>();

@@ -130,7 +130,9 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
   EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: setting 'workers' must be a whole number, not negative");
   EXPECT_EQ(message("workers = -1\n"), "f.toml:1: setting 'workers' must be a whole number, not negative");
   EXPECT_EQ(message("log_json = 1\n"), "f.toml:1: setting 'log_json' must be true or false");
-  EXPECT_EQ(message("log_level = 1\n"), "f.toml:1: setting 'log_level' must be a text such as \"a\"");
+  EXPECT_EQ(message("log_level = 1\n"), "f.toml:1: setting 'log_level' must be a text such as \"a\", with no zero byte in it");
+  EXPECT_FALSE(apply_file({}, "socket = \"a\\u0000b\"\n", "f.toml").ok());
+  EXPECT_FALSE(apply_file({}, "rules = [\"a\\u0000b\"]\n", "f.toml").ok());
   EXPECT_EQ(message("zzzzzzzzz = 1\n"), "f.toml:1: unknown setting 'zzzzzzzzz': tridentd --help lists all settings");
   EXPECT_EQ(message("workers = 1\nwhat is this").substr(0, 9), "f.toml:2:");
   EXPECT_EQ(message("log_json = true\nworkers = 0\n"), "f.toml:2: workers is outside 1..256");

@@ -35,7 +35,13 @@ Result<void> check_usable_directory(const std::string& directory) {
     missing.push_back(each);
     if (each.find('/') == std::string::npos) break;
   }
-  const auto usable = make_usable_directory(path);
+  auto usable = make_usable_directory(path);
+  // Permissions do not tell where files can be made (/proc): one is tried.
+  std::string draft = path + "/.trident-XXXXXX";
+  if (usable.ok() && ::mkdtemp(draft.data()) == nullptr)
+    usable = make_error(ErrorCode::kOsError, "%s: nothing can be made in it: %s", path.c_str(), std::strerror(errno));
+  else if (usable.ok())
+    ::rmdir(draft.c_str());
   for (const std::string& made : missing) ::rmdir(made.c_str());  // fails where somebody has used it meanwhile
   return usable;
 }

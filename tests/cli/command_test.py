@@ -668,6 +668,23 @@ class Command(CommandCase):
                                 ("TRIDENT_REQUIRE_DAEMON", "0"), ("TRIDENT_TRUSTED_UID", "12")):
             self.trident("run", "x", env={**self.environment, variable: right})
 
+    def test_a_tier_that_cannot_be_had_is_an_error(self):
+        self.assertIn("mode interp has no compiled tier", self.trident("run", "x", "--tier", "baseline", "--mode", "interp", status=2).stderr)
+        done = self.trident("run", "x+1", "--tier", "baseline", status=2, env={**self.environment, "TRIDENT_ISA": "none"})
+        self.assertIn("tier baseline cannot be reached: no instruction set", done.stderr)
+
+    def test_bars_that_nothing_can_miss_are_refused(self):
+        for bar in ("0", "-1", "nan"):
+            self.assertIn("--geomean-max: Value", self.trident("bench", "x", "--geomean-max", bar, status=2).stderr)
+        self.assertIn("--seconds: Value nan", self.trident("fuzz-equiv", "a", "b", "--seconds", "nan", status=2).stderr)
+
+    def test_doctor_names_what_can_be_mended(self):
+        for variable, value, says in (("TRIDENT_ENGINE", "/etc/passwd", "Correct or unset TRIDENT_ENGINE"),
+                                      ("TRIDENT_SOCKET", "/", "not a socket; not trusted to send code\n.*set TRIDENT_SOCKET to a"),
+                                      ("TRIDENT_SOCKET", "/tmp/" + "x" * 120, "set TRIDENT_SOCKET to a socket that can be reached")):
+            done = self.trident("doctor", status=1, env={**self.environment, variable: value})
+            self.assertRegex(done.stdout, says)
+
     def test_without_a_daemon_the_cure_is_named(self):
         for words in (("stats",), ("run", "x", "--mode", "daemon")):
             done = self.trident(*words, status=1)

@@ -191,6 +191,8 @@ class Build(CommandCase):
         self.assertEqual("embedded", here["built_by"])
         self.assertEqual(here["after"], found["after"])
         self.assertIn("nobody.sock", self.trident("build", path, "--input", "9", "--mode", "daemon", status=1).stderr)
+        for nothing in ("/", path, path + "/x", "/tmp/" + "x" * 120):  # no socket, or none that can be trusted or reached
+            self.assertEqual(here, json.loads(self.trident("build", path, "--input", "100", "--json", "--socket", nothing).stdout))
 
     def test_programs_too_long_for_a_message(self):
         """Said at once, with the limit and the mend; auto builds by itself, within the time that it was given."""

@@ -64,6 +64,8 @@ constexpr Bar kBars[] = {
      [](const BenchResult& r) { return std::optional(r.all.optimise_s_max); }},
 };
 
+constexpr double kLeastBar = 1e-6, kGreatestBar = 1e6;
+
 struct BenchVerb {
   KernelOptions kernel;
   std::vector<std::string> inputs;
@@ -74,7 +76,7 @@ struct BenchVerb {
   bool text_options = false;  ///< the command line says something about the text of an expression
   std::string against = "auto";
   std::vector<std::string> disabled, rule_files;
-  std::array<double, std::size(kBars)> bounds{};  ///< per bar; 0: not asked for
+  std::array<double, std::size(kBars)> bounds{};  ///< per bar; 0: not asked for, since a bar is above 0
   [[nodiscard]] double bound_of(std::string_view option) const {
     for (std::size_t i = 0; i < std::size(kBars); ++i)
       if (option == kBars[i].option) return bounds[i];
@@ -192,7 +194,12 @@ bool bars_hold(const BenchVerb& verb, const BenchResult& r) {
   for (std::size_t i = 0; i < std::size(kBars); ++i) {
     const Bar& bar = kBars[i];
     const std::optional<double> value = bar.value(r);
-    if (verb.bounds[i] <= 0 || !value) continue;
+    if (verb.bounds[i] == 0) continue;
+    if (!value) {
+      std::fprintf(stderr, "bar: %s: there are no such kernels: MISSED\n", bar.figure);
+      hold = false;
+      continue;
+    }
     const bool ok = bar.at_most ? *value <= verb.bounds[i] : *value >= verb.bounds[i];
     std::fprintf(stderr, "bar: %s %.3f, %s %.3f: %s\n", bar.figure, *value, bar.at_most ? "at most" : "at least",
                  verb.bounds[i], ok ? "held" : "MISSED");
@@ -256,7 +263,7 @@ void add_bench_command(Verb app, int& status) {
       .take_all();
   add_load_rules(verb, state->rule_files);
   for (std::size_t i = 0; i < std::size(kBars); ++i)
-    verb.add_option(kBars[i].option, state->bounds[i], kBars[i].meaning);
+    verb.add_option(kBars[i].option, state->bounds[i], kBars[i].meaning).check(range(kLeastBar, kGreatestBar));
   verb.callback([state, verb, &status] {
     for (const char* name : {"--syntax", "--range", "--scalar"})
       state->text_options = state->text_options || verb.count(name) > 0;

@@ -206,13 +206,10 @@ Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& 
   if (verb.mode != "embedded" && released) {
     const std::string socket = client::daemon_socket_path(verb.socket.empty() ? nullptr : verb.socket.c_str());
     auto answered = by_daemon(socket, request, bar);
-    const bool absent = !answered.ok() && (answered.error().code == ErrorCode::kDisconnected ||
-                                           answered.error().code == ErrorCode::kUnsupported ||
-                                           answered.error().code == ErrorCode::kLimitExceeded);
     if (verb.mode == "daemon" && !answered.ok() && answered.error().code == ErrorCode::kLimitExceeded)
       return make_error(ErrorCode::kLimitExceeded, "%s: %s; --mode embedded takes programs of up to %u words",
                         verb.program.file.c_str(), answered.error().message.c_str(), limits::kBuildWordsMax);
-    if (verb.mode == "daemon" || !absent) return answered;
+    if (verb.mode == "daemon" || answered.ok() || !client::nobody_builds(answered.error())) return answered;
   }
   daemon = false;
   return build::build(request, [&](double done) {

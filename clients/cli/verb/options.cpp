@@ -1,7 +1,9 @@
 #include "clients/cli/verb/options.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -13,10 +15,20 @@ template <class Number>
 Check range(Number least, Number most) {
   return Check(CLI::Range(least, most));
 }
+/// CLI11 asks whether a number lies outside, which NaN does not.
+template <>
+Check range(double least, double most) {
+  const CLI::Validator numbers = CLI::Range(least, most);
+  CLI::Validator validator = numbers;
+  validator.operation([numbers](std::string& text) {
+    const bool is_nan = std::isnan(std::strtod(text.c_str(), nullptr));
+    return is_nan ? "Value " + text + " is not a number" : numbers(text);
+  });
+  return Check(validator);
+}
 template Check range(int, int);
 template Check range(unsigned, unsigned);
 template Check range(std::uint64_t, std::uint64_t);
-template Check range(double, double);
 
 Check one_of(std::vector<std::string> words) {
   return Check(CLI::IsMember(std::move(words)));
