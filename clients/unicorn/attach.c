@@ -43,6 +43,8 @@ static trident_status check_regions(const trident_unicorn_options* options) {
         region->kind == TRIDENT_UNICORN_KEEP || (region->kind == TRIDENT_UNICORN_POINTER && region->host != NULL);
     if (region->size == 0 || !is_known)
       return trident_unicorn_fail(TRIDENT_E_INVALID, "a named region needs a size, a kind, and POINTER a host pointer");
+    if (region->size - 1 > UINT64_MAX - region->base)
+      return trident_unicorn_fail(TRIDENT_E_INVALID, "a named region wraps around the end of the address space");
   }
   return TRIDENT_OK;
 }

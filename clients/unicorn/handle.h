@@ -36,7 +36,7 @@ struct piece {
   uint64_t begin, last;
   uint32_t perms;
   uint8_t* host;       /* NULL: native code leaves it alone */
-  struct block* block; /* NULL: the program's own memory */
+  struct block* block; /* memory of ours that Unicorn maps there, left alone or not; NULL: none, or nothing can tell */
 };
 
 struct memory {
@@ -50,7 +50,7 @@ struct memory {
   uint64_t generation; /* grows whenever pieces change */
   uint64_t adopted_bytes;
   struct address_set code_pages; /* by number: those that Unicorn has translated code of */
-  int is_stale;                  /* a change was announced */
+  int is_stale;                  /* a change was announced, or the list could not be had */
 };
 
 struct sampling {

@@ -5,6 +5,9 @@
  * before each entry the list is compared with the last one, and a word of each piece that the loop uses is read through
  * Unicorn, so that a region which was unmapped and made again at the same place is not taken for the adopted one.
  *
+ * Memory of ours lives as long as Unicorn may map it, whatever the region is called meanwhile. Where all of a region is
+ * named as KEEP nothing can tell, since reading might read a device: then it lives until the region goes.
+ *
  * Native stores do not drop translated code, as the guest's own do. So no window for stores covers a page with code:
  * an executable page is declared as such, and in memory that is both writable and executable, as most scripts map all
  * of theirs, the pages where Unicorn has translated code are. Unicorn tells of each translation (an edge hook). */
@@ -145,6 +148,90 @@ static uc_err replace(uc_engine* uc, const struct piece* piece, void* host) {
                       : uc_mem_map(uc, piece->begin, bytes_of(piece), piece->perms);
 }
 
+/* Returns whether Unicorn's bytes at `address` are those at `host`. Ours are changed to see it; a program's own memory
+ * may be somebody else's, too, and is only compared. */
+static int shows(uc_engine* uc, uint64_t address, uint8_t* host, int is_ours) {
+  uint64_t held, seen = 0, shown;
+  memcpy(&held, host, sizeof held);
+  shown = is_ours ? held ^ 0xA5C3965A3C69F01Eu : held;
+  if (is_ours) memcpy(host, &shown, sizeof shown);
+  const uc_err error = uc_mem_read(uc, address, &seen, sizeof seen);
+  if (is_ours) memcpy(host, &held, sizeof held);
+  return error == UC_ERR_OK && seen == shown;
+}
+
+static int covers(uint64_t base, uint64_t size, const struct piece* piece) {
+  return piece->begin >= base && piece->last - base < size;
+}
+
+static int overlaps(const trident_unicorn_region* region, uint64_t begin, uint64_t last) {
+  return begin <= region->base + (region->size - 1) && region->base <= last;
+}
+
+/* Finds a region of that kind, of any kind if it is 0, that the piece has a byte of. */
+static const trident_unicorn_region* named(const struct memory* m, const struct piece* piece, uint32_t kind) {
+  for (uint32_t i = 0; i < m->named_count; ++i)
+    if ((kind == 0 || m->named[i].kind == kind) && overlaps(&m->named[i], piece->begin, piece->last))
+      return &m->named[i];
+  return NULL;
+}
+
+static const trident_unicorn_region* kept_page(const struct memory* m, uint64_t page) {
+  const struct piece piece = {page, page + (PAGE_BYTES - 1), 0, NULL, NULL};
+  return named(m, &piece, TRIDENT_UNICORN_KEEP);
+}
+
+/* Finds a page of the piece that may be read. Where all are named as KEEP there is none. Where one is, the piece is no
+ * device: Unicorn lists these on their own. */
+static int readable_page(const struct memory* m, const struct piece* piece, uint64_t* page) {
+  const trident_unicorn_region* kept = NULL;
+  *page = piece->begin;
+  while ((kept = kept_page(m, *page)) != NULL) {
+    const uint64_t kept_last = kept->base + (kept->size - 1);
+    if (kept_last / PAGE_BYTES >= piece->last / PAGE_BYTES) return 0;
+    *page = (kept_last / PAGE_BYTES + 1) * PAGE_BYTES;
+  }
+  return 1;
+}
+
+static uint8_t* block_host(const struct block* block, uint64_t address) {
+  return block->host + (address - block->base);
+}
+
+/* Returns whether Unicorn still has the piece's memory there, as far as can be told. */
+static int is_backed(trident_unicorn* h, const struct piece* piece) {
+  uint64_t page = 0;
+  if ((piece->host == NULL && piece->block == NULL) || !readable_page(&h->memory, piece, &page)) return 1;
+  uint8_t* const host = piece->block != NULL ? block_host(piece->block, page) : piece->host + (page - piece->begin);
+  return shows(h->uc, page, host, piece->block != NULL);
+}
+
+static struct block* block_of(trident_unicorn* h, const struct piece* piece, uint64_t page) {
+  for (struct block* block = h->memory.blocks; block != NULL; block = block->next)
+    if (covers(block->base, block->size, piece) && shows(h->uc, page, block_host(block, page), 1)) return block;
+  return NULL;
+}
+
+/* Returns where native code may touch the piece. Unicorn itself treats pages that may be written, but not read, in two
+ * ways: a load after a store there succeeds, one before it faults. So they are the guest's alone. */
+static uint8_t* host_of(const struct memory* m, const struct piece* piece) {
+  const trident_unicorn_region* const region = named(m, piece, TRIDENT_UNICORN_POINTER);
+  if (named(m, piece, TRIDENT_UNICORN_KEEP) != NULL) return NULL;
+  if ((piece->perms & (UC_PROT_READ | UC_PROT_WRITE)) == UC_PROT_WRITE) return NULL;
+  if (piece->block != NULL) return block_host(piece->block, piece->begin);
+  return region != NULL && covers(region->base, region->size, piece)
+             ? (uint8_t*)region->host + (piece->begin - region->base)
+             : NULL;
+}
+
+/* Finds where a piece that is new in the list lies. */
+static void place(trident_unicorn* h, struct piece* piece) {
+  uint64_t page = 0;
+  if (!readable_page(&h->memory, piece, &page)) return;
+  piece->block = block_of(h, piece, page);
+  piece->host = host_of(&h->memory, piece);
+}
+
 static trident_status adopt(trident_unicorn* h, struct piece* piece) {
   if (bytes_of(piece) > h->adopt_bytes_max) return TRIDENT_OK;
   struct block* const block = new_block(piece->begin, bytes_of(piece));
@@ -162,66 +249,43 @@ static trident_status adopt(trident_unicorn* h, struct piece* piece) {
   block->next = h->memory.blocks;
   h->memory.blocks = block;
   h->memory.adopted_bytes += block->size;
-  piece->host = block->host;
   piece->block = block;
+  piece->host = host_of(&h->memory, piece);
   return TRIDENT_OK;
 }
 
-/* Returns whether Unicorn's bytes at the piece's begin are those at its host. Ours are changed to see it; a program's
- * own memory may be somebody else's, too, and is only compared. */
-static int is_backed(uc_engine* uc, const struct piece* piece) {
-  uint64_t held, seen = 0, shown;
-  if (piece->host == NULL) return 1;
-  memcpy(&held, piece->host, sizeof held);
-  shown = piece->block != NULL ? held ^ 0xA5C3965A3C69F01Eu : held;
-  if (piece->block != NULL) memcpy(piece->host, &shown, sizeof shown);
-  const uc_err error = uc_mem_read(uc, piece->begin, &seen, sizeof seen);
-  if (piece->block != NULL) memcpy(piece->host, &held, sizeof held);
-  return error == UC_ERR_OK && seen == shown;
-}
-
-static int covers(uint64_t base, uint64_t size, const struct piece* piece) {
-  return piece->begin >= base && piece->last - base < size;
-}
-
-static const trident_unicorn_region* named(const struct memory* m, const struct piece* piece) {
-  for (uint32_t i = 0; i < m->named_count; ++i) {
-    const trident_unicorn_region* const region = &m->named[i];
-    if (piece->begin <= region->base + (region->size - 1) && region->base <= piece->last) return region;
+/* One failure keeps no other piece from its place: a block of which no piece is known would be freed. */
+static trident_status place_new(trident_unicorn* h, struct piece* pieces, const uint8_t* is_kept, uint32_t count) {
+  trident_status status = TRIDENT_OK;
+  for (uint32_t i = 0; i < count; ++i)
+    if (!is_kept[i]) place(h, &pieces[i]);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (is_kept[i] || pieces[i].block != NULL || named(&h->memory, &pieces[i], 0) != NULL) continue;
+    const trident_status adopted = adopt(h, &pieces[i]);
+    if (status == TRIDENT_OK) status = adopted;
   }
-  return NULL;
-}
-
-/* Finds where a piece that is new in the list lies. */
-static trident_status place(trident_unicorn* h, struct piece* piece) {
-  const trident_unicorn_region* const region = named(&h->memory, piece);
-  if (region != NULL) {
-    if (region->kind == TRIDENT_UNICORN_POINTER && covers(region->base, region->size, piece))
-      piece->host = (uint8_t*)region->host + (piece->begin - region->base);
-    return TRIDENT_OK;
-  }
-  for (struct block* block = h->memory.blocks; block != NULL; block = block->next) {
-    if (!covers(block->base, block->size, piece)) continue;
-    piece->host = block->host + (piece->begin - block->base);
-    piece->block = block;
-    if (is_backed(h->uc, piece)) return TRIDENT_OK;
-    piece->host = NULL;
-    piece->block = NULL;
-  }
-  return adopt(h, piece);
+  return status;
 }
 
 static const struct piece* old_piece(trident_unicorn* h, const uc_mem_region* region) {
   const struct piece* const piece = trident_unicorn_piece_of(h, region->begin);
   const int is_same =
       piece != NULL && piece->begin == region->begin && piece->last == region->end && piece->perms == region->perms;
-  return is_same && is_backed(h->uc, piece) ? piece : NULL;
+  return is_same && is_backed(h, piece) ? piece : NULL;
+}
+
+/* Counts the piece for all blocks that Unicorn may map there. */
+static void count_piece(struct memory* m, const struct piece* piece) {
+  uint64_t page = 0;
+  if (piece->block != NULL) ++piece->block->pieces;
+  if (piece->block != NULL || readable_page(m, piece, &page)) return;
+  for (struct block* block = m->blocks; block != NULL; block = block->next)
+    block->pieces += (uint32_t)covers(block->base, block->size, piece);
 }
 
 static void free_unused_blocks(struct memory* m) {
   for (struct block* block = m->blocks; block != NULL; block = block->next) block->pieces = 0;
-  for (uint32_t i = 0; i < m->count; ++i)
-    if (m->pieces[i].block != NULL) ++m->pieces[i].block->pieces;
+  for (uint32_t i = 0; i < m->count; ++i) count_piece(m, &m->pieces[i]);
   for (struct block** link = &m->blocks; *link != NULL;) {
     struct block* const block = *link;
     if (block->pieces != 0) {
@@ -244,7 +308,6 @@ static void keep_list(struct memory* m, uc_mem_region* listed, uint32_t count) {
 static trident_status rebuild(trident_unicorn* h, const uc_mem_region* listed, struct piece* pieces, uint8_t* is_kept,
                               uint32_t count) {
   struct memory* const m = &h->memory;
-  trident_status status = TRIDENT_OK;
   for (uint32_t i = 0; i < count; ++i) {
     const struct piece* const old = old_piece(h, &listed[i]);
     pieces[i] = (struct piece){listed[i].begin, listed[i].end, listed[i].perms, NULL, NULL};
@@ -256,8 +319,7 @@ static trident_status rebuild(trident_unicorn* h, const uc_mem_region* listed, s
     if (j == count || pieces[j].begin != m->pieces[i].begin || !is_kept[j])
       trident_loops_unmap(h->loops, m->pieces[i].begin, bytes_of(&m->pieces[i]));
   }
-  for (uint32_t i = 0; i < count && status == TRIDENT_OK; ++i)
-    if (!is_kept[i]) status = place(h, &pieces[i]);
+  const trident_status status = place_new(h, pieces, is_kept, count);
   free(m->pieces);
   m->pieces = pieces;
   m->count = count;
@@ -267,28 +329,40 @@ static trident_status rebuild(trident_unicorn* h, const uc_mem_region* listed, s
   return status;
 }
 
+static trident_status no_list(trident_unicorn* h, const char* sentence) {
+  h->memory.is_stale = 1; /* nothing is entered until it can be had */
+  return trident_unicorn_fail(TRIDENT_E_MEMORY, sentence);
+}
+
 trident_status trident_unicorn_memory_refresh(trident_unicorn* h) {
   uc_mem_region* listed = NULL;
   uint32_t count = 0;
+  ++h->memory.generation;
   if (uc_mem_regions(h->uc, &listed, &count) != UC_ERR_OK)
-    return trident_unicorn_fail(TRIDENT_E_MEMORY, "Unicorn has no memory left to list its regions");
+    return no_list(h, "Unicorn has no memory left to list its regions");
   struct piece* const pieces = calloc(count + 1, sizeof *pieces);
   uint8_t* const is_kept = calloc(count + 1, 1);
-  const int has_memory = pieces != NULL && is_kept != NULL;
-  const trident_status status = has_memory
-                                    ? rebuild(h, listed, pieces, is_kept, count)
-                                    : trident_unicorn_fail(TRIDENT_E_MEMORY, "no memory for the list of regions");
-  if (!has_memory) free(pieces);
+  if (pieces == NULL || is_kept == NULL) {
+    free(pieces);
+    free(is_kept);
+    uc_free(listed);
+    return no_list(h, "no memory for the list of regions");
+  }
+  const trident_status status = rebuild(h, listed, pieces, is_kept, count);
   free(is_kept);
-  ++h->memory.generation;
   h->memory.is_stale = 0;
   keep_list(&h->memory, listed, count);
   return status;
 }
 
+/* A range that wraps around ends with the address space. */
+static uint64_t last_of(uint64_t base, uint64_t size) {
+  return size - 1 > UINT64_MAX - base ? UINT64_MAX : base + (size - 1);
+}
+
 /* Makes what is left of a named region when [base, base + size) goes: up to two parts. */
 static uint32_t cut(const trident_unicorn_region* region, uint64_t base, uint64_t size, trident_unicorn_region* left) {
-  const uint64_t last = base + (size - 1), region_last = region->base + (region->size - 1);
+  const uint64_t last = last_of(base, size), region_last = region->base + (region->size - 1);
   uint32_t count = 0;
   if (last < region->base || base > region_last) {
     left[0] = *region;
@@ -315,7 +389,7 @@ void trident_unicorn_unmap(trident_unicorn* h, uint64_t base, uint64_t size) {
   ++m->generation; /* shadow runs must not look there any more */
   trident_loops_unmap(h->loops, base, size);
   for (uint32_t i = 0; i < m->count; ++i)
-    if (m->pieces[i].begin <= base + (size - 1) && base <= m->pieces[i].last) m->pieces[i].perms = ~0u;
+    if (m->pieces[i].begin <= last_of(base, size) && base <= m->pieces[i].last) m->pieces[i].perms = ~0u;
   trident_unicorn_region* const named = calloc(2 * m->named_count + 1, sizeof *named);
   if (named == NULL) return;
   uint32_t count = 0;
@@ -365,20 +439,20 @@ static void list_probes(trident_unicorn* h, struct head* head) {
 static int probes_hold(trident_unicorn* h, struct head* head) {
   if (!probes_are_listed(h, head)) list_probes(h, head);
   for (uint32_t i = 0; i < head->probe_count; ++i)
-    if (!is_backed(h->uc, &h->memory.pieces[head->probes[i]])) return 0;
+    if (!is_backed(h, &h->memory.pieces[head->probes[i]])) return 0;
   return 1;
 }
 
 int trident_unicorn_regions_hold(trident_unicorn* h) {
   const int is_watched = (h->flags & TRIDENT_UNICORN_ANNOUNCED) == 0;
   if (!h->memory.is_stale && (!is_watched || list_holds(h))) return 1;
-  trident_unicorn_memory_refresh(h);
+  (void)trident_unicorn_memory_refresh(h); /* a region that cannot be adopted is the guest's alone */
   return 0;
 }
 
 int trident_unicorn_windows_hold(trident_unicorn* h, struct head* head) {
   if ((h->flags & TRIDENT_UNICORN_ANNOUNCED) != 0 || probes_hold(h, head)) return 1;
-  trident_unicorn_memory_refresh(h);
+  (void)trident_unicorn_memory_refresh(h); /* likewise */
   return 0;
 }
 
@@ -395,20 +469,21 @@ trident_status trident_unicorn_memory_open(trident_unicorn* h, const trident_uni
 
 /* Gives adopted memory back. What Unicorn cannot take stays where it is, for good. */
 static void give_back(trident_unicorn* h, struct piece* piece) {
-  if (piece->block == NULL || !is_backed(h->uc, piece)) return;
+  if (piece->block == NULL || !is_backed(h, piece)) return;
+  uint8_t* const host = block_host(piece->block, piece->begin);
   if (replace(h->uc, piece, NULL) == UC_ERR_OK) {
-    uc_mem_write(h->uc, piece->begin, piece->host, bytes_of(piece));
+    uc_mem_write(h->uc, piece->begin, host, bytes_of(piece));
     piece->block = NULL;
   } else {
-    uc_mem_map_ptr(h->uc, piece->begin, bytes_of(piece), piece->perms, piece->host);
+    uc_mem_map_ptr(h->uc, piece->begin, bytes_of(piece), piece->perms, host);
   }
 }
 
 void trident_unicorn_memory_close(trident_unicorn* h) {
   struct memory* const m = &h->memory;
-  trident_unicorn_memory_refresh(h);
-  for (uint32_t i = 0; i < m->count; ++i) give_back(h, &m->pieces[i]);
-  free_unused_blocks(m);
+  (void)trident_unicorn_memory_refresh(h); /* there is nobody to tell: all that is known is given back */
+  for (uint32_t i = 0; i < m->count && !m->is_stale; ++i) give_back(h, &m->pieces[i]);
+  if (!m->is_stale) free_unused_blocks(m);
   if (m->listed != NULL) uc_free(m->listed);
   free(m->pieces);
   free(m->named);

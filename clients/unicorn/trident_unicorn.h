@@ -112,7 +112,8 @@ typedef struct trident_unicorn_loop_facts {
 TRIDENT_API trident_status trident_unicorn_attach(uc_engine* uc, trident_ctx* ctx,
                                                   const trident_unicorn_options* options, trident_unicorn** handle);
 /* Ends, at any time: removes all hooks, and gives adopted memory back to Unicorn, which owns all of its regions again.
- * Should that fail for want of memory, the adopted memory stays, and is never freed. */
+ * Should that fail for want of memory, the adopted memory stays, and is never freed; so does adopted memory of which a
+ * whole region was named as TRIDENT_UNICORN_KEEP since, as it may be a device by now. */
 TRIDENT_API void trident_unicorn_detach(trident_unicorn* handle);
 /* Returns a sentence about the last failure of this thread. */
 TRIDENT_API const char* trident_unicorn_error(void);
