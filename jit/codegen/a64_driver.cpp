@@ -1,4 +1,4 @@
-// The driver of speculative kernels on AArch64 (speculative.h). Its state is in registers that calls keep:
+// The drivers on AArch64. That of speculative kernels (speculative.h) has its state in registers that calls keep:
 //
 //   x19 elements left   x20 of the chunk   x21 the next block   x22 params   x23 elements of this call   x24 misses
 #include <asmjit/arm/a64assembler.h>
@@ -28,7 +28,7 @@ class A64Driver : public Driver<a64::Assembler> {
     }
     a_.bind(again);
     a_.mov(a64::x1, kOfChunk);
-    call(fast_);
+    call(first_);
     a_.mov(kThis, a64::x0);
     advance();
     a_.cbz(kOfChunk, done);
@@ -36,7 +36,7 @@ class A64Driver : public Driver<a64::Assembler> {
     choose_block();
     a_.bind(block);
     a_.mov(a64::x1, kThis);
-    call(general_);
+    call(second_);
     advance();
     a_.cbnz(kOfChunk, again);
     a_.bind(done);
@@ -80,7 +80,7 @@ class A64Driver : public Driver<a64::Assembler> {
     const asmjit::Label long_enough = a_.newLabel();
     compare(a64::x1, division_.shortest);
     a_.b_hs(long_enough);
-    a_.b(general_);
+    a_.b(second_);
     a_.bind(long_enough);
   }
 
@@ -171,7 +171,86 @@ class A64Driver : public Driver<a64::Assembler> {
   static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
 };
 
+// Keeps the call's n, inputs and outputs in x19, x20 and x21.
+class A64PassDriver : public TwoKernels<a64::Assembler> {
+ public:
+  A64PassDriver(const PassShape& shape, UnwindWriter& unwind)
+      : TwoKernels(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, unwind), shape_(shape), frame_(shape) {}
+
+  void emit() {
+    enter();
+    for (std::uint32_t i = 0; i < shape_.params; ++i) {
+      a_.ldr(a64::x9, a64::ptr(a64::x4, static_cast<std::int32_t>(8 * i)));
+      a_.str(a64::x9, place(frame_.params + 8 * i));
+    }
+    for (std::uint32_t i = 0; i < shape_.results; ++i) {
+      a_.add(a64::x9, a64::sp, frame_.results + 8 * i);
+      a_.str(a64::x9, place(frame_.places + 8 * i));
+    }
+    a_.mov(a64::x19, a64::x1);
+    a_.mov(a64::x20, a64::x2);
+    a_.mov(a64::x21, a64::x3);
+    a_.add(a64::x3, a64::sp, frame_.places);
+    a_.add(a64::x4, a64::sp, frame_.params);
+    a_.bl(first_);
+    a_.mov(a64::x1, a64::x19);
+    a_.mov(a64::x2, a64::x20);
+    a_.mov(a64::x3, a64::x21);
+    a_.add(a64::x4, a64::sp, frame_.params);
+    a_.bl(second_);
+    leave();
+  }
+
+ private:
+  static constexpr std::uint8_t kSaved[] = {19, 20, 21, 30};
+  static constexpr std::uint32_t kSavedBytes = 8 * std::size(kSaved);
+  static_assert(kSavedBytes % 16 == 0);
+  static constexpr std::uint8_t kStack = kUnwindA64.stack_register;
+
+  void enter() {
+    a_.embedUInt32(kBtiC);
+    if (!shape_.always) {  // no elements, no work: the tables may be null
+      const asmjit::Label some = a_.newLabel();
+      a_.cbnz(a64::x1, some);
+      a_.ret(a64::x30);
+      a_.bind(some);
+    }
+    a_.sub(a64::sp, a64::sp, kSavedBytes);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes);
+    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
+      a_.str(a64::x(kSaved[i]), place(static_cast<std::uint32_t>(8 * i)));
+      unwind_.saved(offset(), kSaved[i], kSavedBytes - static_cast<std::uint32_t>(8 * i));
+    }
+    a_.sub(a64::sp, a64::sp, frame_.bytes);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes + frame_.bytes);
+  }
+
+  void leave() {
+    a_.add(a64::sp, a64::sp, frame_.bytes);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes);
+    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
+      a_.ldr(a64::x(kSaved[i]), place(static_cast<std::uint32_t>(8 * i)));
+      unwind_.restored(offset(), kSaved[i]);
+    }
+    a_.add(a64::sp, a64::sp, kSavedBytes);
+    unwind_.def_cfa(offset(), kStack, 0);
+    a_.ret(a64::x30);
+  }
+
+  static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
+
+  PassShape shape_;
+  PassFrame frame_;
+};
+
 }  // namespace
+
+Joined drive_passes_a64(const MachineCode& first, const MachineCode& second, const PassShape& shape,
+                        UnwindWriter& unwind) {
+  A64PassDriver driver(shape, unwind);
+  driver.emit();
+  return driver.join(first, second);
+}
 
 Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
                  const Division& division, UnwindWriter& unwind) {

@@ -1,6 +1,7 @@
 #include "jit/codegen/codegen.h"
 
 #include "jit/codegen/a64_loop.h"
+#include "jit/codegen/passes.h"
 #include "jit/codegen/x86_loop.h"
 #include "runtime/base/check.h"
 
@@ -15,13 +16,24 @@ std::string_view name_of(Isa isa) {
   CHECK(false);
 }
 
-Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+namespace {
+
+Result<MachineCode> emit_pass(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
   switch (isa) {
     case Isa::avx2:
     case Isa::avx512: return emit_x86(kernel, isa, variant);
     case Isa::neon: return emit_a64(kernel, variant);
   }
   CHECK(false);
+}
+
+}  // namespace
+
+Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  TRY(MachineCode code, emit_pass(kernel, isa, variant));
+  if (kernel.before.empty()) return code;
+  TRY(const MachineCode before, emit(kernel.before.front(), isa, variant));
+  return join_passes(before, code, kernel, isa);
 }
 
 }  // namespace trident::codegen

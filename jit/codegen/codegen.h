@@ -38,8 +38,8 @@ struct MachineCode {
                                     ///< assumes that eh_frame stands at eh_frame_distance bytes from the code's start
   std::uint32_t eh_frame_distance = 0;
   std::uint32_t spills = 0;  ///< values that went through the stack in the main loop
-  // The main loop, for the port roof: the least cycles of an iteration are the largest of vector_work / 2 pipes, loads
-  // / 2, stores / 1 and divider_work.
+  // The main loop (of several passes, that of the last), for the port roof: the least cycles of an iteration are the
+  // largest of vector_work / 2 pipes, loads / 2, stores / 1 and divider_work.
   std::uint32_t loop_insts = 0;
   std::uint32_t loop_elements = 0;  ///< per iteration
   std::uint32_t vector_work = 0;    ///< vector instructions, those that keep a pipe busy for longer counted as several

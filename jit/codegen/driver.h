@@ -1,10 +1,13 @@
-// The drivers of speculative kernels (speculative.h), one for each host: x86_driver.cpp, a64_driver.cpp.
+// Drivers: code that calls two kernels, which lie behind it. Those of speculative kernels (speculative.h) call a fast
+// and a general one, those of passes (passes.h) one pass after another. One of each for each host: x86_driver.cpp,
+// a64_driver.cpp.
 #pragma once
 
 #include <asmjit/core.h>
 
 #include <span>
 
+#include "jit/codegen/passes.h"
 #include "jit/codegen/speculative.h"
 #include "jit/codegen/unwind.h"
 
@@ -14,9 +17,59 @@ namespace trident::codegen {
 struct Joined {
   std::vector<std::byte> bytes;
   std::uint32_t driver_size = 0;
-  std::uint32_t fast_offset = 0, general_offset = 0;  ///< multiples of 64
+  std::uint32_t first_offset = 0, second_offset = 0;  ///< multiples of 64
   bool failed = false;
 };
+
+/// Makes code of a driver and its kernels. The numbers that describe a loop are those of `looked_at`, one of the
+/// kernels. Errors: LimitExceeded (code too large).
+Result<MachineCode> whole_code(const MachineCode& first, const MachineCode& second, const MachineCode& looked_at,
+                               Joined joined, const UnwindWriter& unwind);
+
+/// The part that drivers of all hosts share: an assembler, and both kernels behind the driver's code.
+template <class Assembler>
+class TwoKernels {
+ public:
+  /// `padding` lies between the kernels.
+  TwoKernels(asmjit::Arch arch, asmjit::AlignMode padding, UnwindWriter& unwind) : unwind_(unwind), padding_(padding) {
+    code_.init(asmjit::Environment(arch));
+    code_.attach(&a_);
+    first_ = a_.newLabel();
+    second_ = a_.newLabel();
+  }
+
+  /// Puts the kernels behind the driver, which is emitted.
+  Joined join(const MachineCode& first, const MachineCode& second) {
+    Joined joined{.bytes = {}, .driver_size = offset()};
+    joined.first_offset = embed(first_, first);
+    joined.second_offset = embed(second_, second);
+    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
+    joined.bytes.assign(bytes, bytes + a_.offset());
+    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
+    return joined;
+  }
+
+ protected:
+  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
+
+  UnwindWriter& unwind_;
+  asmjit::CodeHolder code_;
+  Assembler a_;
+  asmjit::Label first_, second_;
+
+ private:
+  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
+    a_.align(padding_, 64);
+    a_.bind(label);
+    const std::uint32_t at = offset();
+    a_.embed(part.bytes.data(), part.bytes.size());
+    return at;
+  }
+
+  asmjit::AlignMode padding_;
+};
+
+// --- speculative kernels ---
 
 /// Where the pieces stand in the frame of a driver, from the stack pointer on.
 struct DriverFrame {
@@ -30,56 +83,24 @@ struct DriverFrame {
   std::uint32_t bytes = 0;
 };
 
-/// The part that drivers of all hosts share: an assembler, both kernels behind the driver's code, and a frame.
+/// Calls the fast kernel, which is the first, and the general one.
 template <class Assembler>
-class Driver {
+class Driver : public TwoKernels<Assembler> {
  public:
-  /// `padding` lies between the kernels.
   Driver(asmjit::Arch arch, asmjit::AlignMode padding, const ArrayBytes& arrays, const Division& division,
          UnwindWriter& unwind)
-      : arrays_(arrays), division_(division), frame_(arrays), unwind_(unwind), padding_(padding) {
-    code_.init(asmjit::Environment(arch));
-    code_.attach(&a_);
-    fast_ = a_.newLabel();
-    general_ = a_.newLabel();
+      : TwoKernels<Assembler>(arch, padding, unwind), arrays_(arrays), division_(division), frame_(arrays) {
     frame_bytes_ = (frame_.bytes + 15) / 16 * 16;
-  }
-
-  /// Puts the kernels behind the driver, which is emitted.
-  Joined join(const MachineCode& fast, const MachineCode& general) {
-    Joined joined{.bytes = {}, .driver_size = offset()};
-    joined.fast_offset = embed(fast_, fast);
-    joined.general_offset = embed(general_, general);
-    const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
-    joined.bytes.assign(bytes, bytes + a_.offset());
-    joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
-    return joined;
   }
 
  protected:
   /// Returns whether a call that is long enough may end with a chunk that is not.
   [[nodiscard]] bool ends_shortly() const { return division_.chunk != 0 && division_.shortest != 0; }
-  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(a_.offset()); }
 
   const ArrayBytes& arrays_;
   Division division_;
   DriverFrame frame_;
-  UnwindWriter& unwind_;
   std::uint32_t frame_bytes_ = 0;
-  asmjit::CodeHolder code_;
-  Assembler a_;
-  asmjit::Label fast_, general_;
-
- private:
-  std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
-    a_.align(padding_, 64);
-    a_.bind(label);
-    const std::uint32_t at = offset();
-    a_.embed(part.bytes.data(), part.bytes.size());
-    return at;
-  }
-
-  asmjit::AlignMode padding_;
 };
 
 /// Calls f(place in the frame, bytes of an element) for each array that is no table.
@@ -95,5 +116,24 @@ Joined drive_x86(const MachineCode& fast, const MachineCode& general, const Arra
                  const Division& division, UnwindWriter& unwind);
 Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
                  const Division& division, UnwindWriter& unwind);
+
+// --- passes ---
+
+/// Where the pieces stand in the frame of a driver of passes, from the stack pointer on.
+struct PassFrame {
+  explicit PassFrame(const PassShape& shape)
+      : results(8 * shape.params),
+        places(results + 8 * shape.results),
+        bytes((places + 8 * shape.results + 15) / 16 * 16) {}
+  std::uint32_t params = 0;   ///< those of the call, for the second pass
+  std::uint32_t results = 0;  ///< of the first pass, behind them
+  std::uint32_t places = 0;   ///< pointers to the results: the outputs of the first pass
+  std::uint32_t bytes = 0;
+};
+
+Joined drive_passes_x86(const MachineCode& first, const MachineCode& second, const PassShape& shape,
+                        UnwindWriter& unwind);
+Joined drive_passes_a64(const MachineCode& first, const MachineCode& second, const PassShape& shape,
+                        UnwindWriter& unwind);
 
 }  // namespace trident::codegen

@@ -32,8 +32,8 @@ struct ArrayBytes {
 };
 ArrayBytes array_bytes(const kir::Kernel& kernel);
 
-/// Returns whether `kernel` may run over an array part by part: no reductions, and nothing asks for n or an element's
-/// number.
+/// Returns whether `kernel` may run over an array part by part: one pass, no reductions, and nothing asks for n or an
+/// element's number.
 bool runs_in_parts(const kir::Kernel& kernel);
 
 /// How a driver divides a call.

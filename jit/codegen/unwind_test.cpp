@@ -216,6 +216,19 @@ TEST(Unwind, OutOfSpeculativeKernels) {
     }
 }
 
+// The last pass faults where it writes: the walk passes the driver's frame.
+TEST(Unwind, OutOfTheLastOfSeveralPasses) {
+  kir::Kernel kernel = sum_of(7);
+  kir::Kernel before = kernel;
+  kir::Builder builder(before);
+  before.outputs = {{"n", builder.count(ir::Type::f32), kir::OutputKind::scalar}};
+  kernel.before.push_back(before);
+  for (const Isa isa : testing::runnable_isas()) {
+    expect_walk_out(kernel, isa, {.vectors = 1}, true);
+    expect_walk_out(kernel, isa, {.vectors = 4}, true, false);
+  }
+}
+
 /// Emits a function that makes a frame of `bytes`, saves and overwrites rbx or r12, and faults.
 void emit_faulting(X86Writer& writer, UnwindWriter& unwind, std::uint8_t saved, std::uint32_t bytes) {
   namespace x86 = asmjit::x86;

@@ -1,4 +1,4 @@
-// The driver of speculative kernels on x86-64 (speculative.h). Its state is in registers that calls keep:
+// The drivers on x86-64. That of speculative kernels (speculative.h) has its state in registers that calls keep:
 //
 //   r12 elements left   r13 of the chunk   r14 the next block   r15 params   rbp elements of this call   rbx misses
 #include <asmjit/x86.h>
@@ -31,7 +31,7 @@ class X86Driver : public Driver<x86::Assembler> {
     }
     a_.bind(again);
     a_.mov(x86::rsi, x86::r13);
-    call(fast_);
+    call(first_);
     a_.mov(x86::rbp, x86::rax);
     advance();
     a_.jz(done);
@@ -39,7 +39,7 @@ class X86Driver : public Driver<x86::Assembler> {
     choose_block();
     a_.bind(block);
     a_.mov(x86::rsi, x86::rbp);
-    call(general_);
+    call(second_);
     advance();
     a_.jnz(again);
     a_.bind(done);
@@ -61,7 +61,7 @@ class X86Driver : public Driver<x86::Assembler> {
     a_.bind(some);
     if (division_.shortest != 0) {
       a_.cmp(x86::rsi, division_.shortest);
-      a_.jb(general_);
+      a_.jb(second_);
     }
     std::uint32_t below = 8;
     for (const std::uint8_t reg : kSaved) {
@@ -163,7 +163,88 @@ class X86Driver : public Driver<x86::Assembler> {
   x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
 };
 
+// Keeps the call's n, inputs and outputs in rbx, r12 and r13.
+class X86PassDriver : public TwoKernels<x86::Assembler> {
+ public:
+  X86PassDriver(const PassShape& shape, UnwindWriter& unwind)
+      : TwoKernels(asmjit::Arch::kX64, asmjit::AlignMode::kCode, unwind), shape_(shape), frame_(shape) {}
+
+  void emit() {
+    enter();
+    for (std::uint32_t i = 0; i < shape_.params; ++i) {
+      a_.mov(x86::rax, x86::qword_ptr(x86::r8, static_cast<std::int32_t>(8 * i)));
+      a_.mov(place(frame_.params + 8 * i), x86::rax);
+    }
+    for (std::uint32_t i = 0; i < shape_.results; ++i) {
+      a_.lea(x86::rax, place(frame_.results + 8 * i));
+      a_.mov(place(frame_.places + 8 * i), x86::rax);
+    }
+    a_.mov(x86::rbx, x86::rsi);
+    a_.mov(x86::r12, x86::rdx);
+    a_.mov(x86::r13, x86::rcx);
+    a_.lea(x86::rcx, place(frame_.places));
+    a_.lea(x86::r8, place(frame_.params));
+    a_.call(first_);
+    a_.mov(x86::rsi, x86::rbx);
+    a_.mov(x86::rdx, x86::r12);
+    a_.mov(x86::rcx, x86::r13);
+    a_.lea(x86::r8, place(frame_.params));
+    a_.call(second_);
+    leave();
+  }
+
+ private:
+  static constexpr std::uint8_t kSaved[] = {3, 12, 13};  // with the return address they keep the stack aligned
+  static constexpr std::uint32_t kSavedBytes = 8 + 8 * static_cast<std::uint32_t>(std::size(kSaved));
+  static_assert(kSavedBytes % 16 == 0);
+
+  void enter() {
+    a_.emit(x86::Inst::kIdEndbr64);
+    if (!shape_.always) {  // no elements, no work: the tables may be null
+      const asmjit::Label some = a_.newLabel();
+      a_.test(x86::rsi, x86::rsi);
+      a_.jnz(some);
+      a_.ret();
+      a_.bind(some);
+    }
+    std::uint32_t below = 8;
+    for (const std::uint8_t reg : kSaved) {
+      a_.push(x86::gpq(reg));
+      below += 8;
+      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
+      unwind_.saved(offset(), x86_gpr::dwarf(reg), below);
+    }
+    a_.sub(x86::rsp, frame_.bytes);
+    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below + frame_.bytes);
+  }
+
+  void leave() {
+    std::uint32_t below = kSavedBytes;
+    a_.add(x86::rsp, frame_.bytes);
+    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
+    for (std::size_t i = std::size(kSaved); i-- > 0;) {
+      a_.pop(x86::gpq(kSaved[i]));
+      below -= 8;
+      unwind_.restored(offset(), x86_gpr::dwarf(kSaved[i]));
+      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
+    }
+    a_.ret();
+  }
+
+  x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
+
+  PassShape shape_;
+  PassFrame frame_;
+};
+
 }  // namespace
+
+Joined drive_passes_x86(const MachineCode& first, const MachineCode& second, const PassShape& shape,
+                        UnwindWriter& unwind) {
+  X86PassDriver driver(shape, unwind);
+  driver.emit();
+  return driver.join(first, second);
+}
 
 Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
                  const Division& division, UnwindWriter& unwind) {

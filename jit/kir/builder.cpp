@@ -70,8 +70,8 @@ Value Builder::input(std::uint32_t index) {
 }
 
 Value Builder::param(std::uint32_t index) {
-  CHECK(index < kernel_.params.size());
-  return append(Op::Param, kernel_.params[index].type, {}, {}, {}, index);
+  CHECK(index < kernel_.param_count());
+  return append(Op::Param, kernel_.param_type(index), {}, {}, {}, index);
 }
 
 Value Builder::count(Type type) {

@@ -18,7 +18,7 @@ class Builder {
   explicit Builder(Kernel& kernel);
 
   Value input(std::uint32_t index);  ///< index into kernel.inputs
-  Value param(std::uint32_t index);  ///< index into kernel.params
+  Value param(std::uint32_t index);  ///< number of a parameter, or of a result of the pass before
   Value count(Type type);
   Value index(Type type);                                ///< the element's number
   Value gather(std::uint32_t table_input, Value index);  ///< index into kernel.inputs

@@ -112,8 +112,8 @@ class InstChecker {
       if (kernel_.inputs[imm].type != inst_.type) return "type differs from the input's";
       if (kernel_.inputs[imm].is_table() != reads) return "tables are read by gather and strided, and nothing else is";
     } else if (inst_.op == Op::Param) {
-      if (imm >= kernel_.params.size()) return "no such parameter";
-      if (kernel_.params[imm].type != inst_.type) return "type differs from the parameter's";
+      if (imm >= kernel_.param_count()) return "no such parameter";
+      if (kernel_.param_type(imm) != inst_.type) return "type differs from the parameter's";
     } else if (inst_.op == Op::Lookup) {
       if (imm >= kernel_.tables.size()) return "no such table";
       if (kernel_.tables[imm].type != inst_.type) return "type differs from the table's";
@@ -184,9 +184,7 @@ Result<void> check_exit(const Kernel& kernel) {
   return {};
 }
 
-}  // namespace
-
-Result<void> check(const Kernel& kernel) {
+Result<void> check_pass(const Kernel& kernel) {
   if (kernel.insts.size() > limits::kKirInstsMax)
     return make_error(ErrorCode::kLimitExceeded, "more than %u kir instructions", limits::kKirInstsMax);
   TRY_VOID(check_interface(kernel));
@@ -196,6 +194,40 @@ Result<void> check(const Kernel& kernel) {
   }
   for (const Output& output : kernel.outputs) TRY_VOID(check_output(kernel, output));
   return check_exit(kernel);
+}
+
+bool same_declarations(const std::vector<Input>& a, const std::vector<Input>& b) {
+  return std::ranges::equal(a, b,
+                            [](const Input& x, const Input& y) { return x.type == y.type && x.length == y.length; });
+}
+
+/// Checks what a pass and the one before it, which is well-formed, have to do with each other.
+Result<void> check_before(const Kernel& kernel, const Kernel& before) {
+  if (!same_declarations(kernel.inputs, before.inputs) || !same_declarations(kernel.params, before.params))
+    return make_error(ErrorCode::kTypeError, "the pass before has other inputs or parameters");
+  const auto is_scalar = [](const Output& output) { return output.kind == OutputKind::scalar; };
+  if (!std::ranges::all_of(before.outputs, is_scalar))
+    return make_error(ErrorCode::kTypeError, "the pass before has an array output");
+  if (kernel.exit.valid() || before.exit.valid())
+    return make_error(ErrorCode::kTypeError, "a kernel with an exit has one pass");
+  return {};
+}
+
+/// Checks from the first pass on: the types of parameters are those of results before.
+Result<void> check_passes(const Kernel& kernel, std::uint32_t passes_max) {
+  if (passes_max == 0) return make_error(ErrorCode::kLimitExceeded, "more than %u passes", kPassesMax);
+  if (kernel.before.size() > 1) return make_error(ErrorCode::kInvalidArgument, "one pass comes before another");
+  for (const Kernel& before : kernel.before) {
+    TRY_VOID(check_passes(before, passes_max - 1));
+    TRY_VOID(check_before(kernel, before));
+  }
+  return check_pass(kernel);
+}
+
+}  // namespace
+
+Result<void> check(const Kernel& kernel) {
+  return check_passes(kernel, kPassesMax);
 }
 
 }  // namespace trident::kir

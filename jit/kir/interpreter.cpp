@@ -188,21 +188,47 @@ class Run {
   void* const* out_;
 };
 
+std::uint64_t run_pass(const PlanState& plan, std::uint64_t n, const void* const* in, void* const* out,
+                       const std::uint64_t* params) {
+  if (plan.scratch_bytes <= kStackScratchBytes) {
+    ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];
+    return Run(plan, scratch->bytes, n, in, out).run(params);
+  }
+  const std::lock_guard lock(plan.large_scratch_lock);
+  return Run(plan, plan.large_scratch.data()->bytes, n, in, out).run(params);
+}
+
+/// Runs the passes from the first on. Each gets the parameters of the call and behind them the results of the one
+/// before.
+std::uint64_t run_passes(const PlanState& last, std::uint64_t n, const void* const* in, void* const* out,
+                         const std::uint64_t* params) {
+  if (last.before == nullptr) return run_pass(last, n, in, out, params);
+  const PlanState* passes[kPassesMax];
+  std::size_t count = 0;
+  for (const PlanState* pass = last.before.get(); pass != nullptr; pass = pass->before.get()) passes[count++] = pass;
+  std::uint64_t all[limits::kInputsMax + limits::kOutputsMax] = {}, results[limits::kOutputsMax] = {};
+  std::copy_n(params, last.param_count, all);
+  void* places[limits::kOutputsMax];
+  for (std::size_t i = 0; i < limits::kOutputsMax; ++i) places[i] = &results[i];
+  while (count-- > 0) {
+    run_pass(*passes[count], n, in, places, all);
+    std::copy(std::begin(results), std::end(results), all + last.param_count);
+  }
+  return run_pass(last, n, in, out, all);
+}
+
 }  // namespace
 
 bool Plan::takes_turns() const {
-  return !state_->large_scratch.empty();
+  for (const PlanState* pass = state_.get(); pass != nullptr; pass = pass->before.get())
+    if (!pass->large_scratch.empty()) return true;
+  return false;
 }
 
 std::uint64_t Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
   if (n == 0 && state_->scalar_stores.empty()) return 0;
   const StandardFloats floats;
-  if (state_->scratch_bytes <= kStackScratchBytes) {
-    ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];
-    return Run(*state_, scratch->bytes, n, in, out).run(params);
-  }
-  const std::lock_guard lock(state_->large_scratch_lock);
-  return Run(*state_, state_->large_scratch.data()->bytes, n, in, out).run(params);
+  return run_passes(*state_, n, in, out, params);
 }
 
 std::uint64_t interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,

@@ -13,6 +13,9 @@
 // The *interpreter* (interpreter.h) is the meaning of kir; every host backend gives the same bits. Math functions are
 // not ops: they are sequences of ops that jit/kir/math appends through the Builder.
 //
+// A kernel may have a pass that comes *before* it: a kernel over the same elements, whose scalar outputs are parameters
+// of this one, behind those of the call. So a value may depend on all elements and on one: x - mean(x).
+//
 // Reductions have one order, the same on every host: reduction.h defines it. Each joins values by an op, the earlier
 // value as its second operand: so minof and maxof leave NaN out, and of two zeros the earlier one stays. A sum starts
 // from 0, a product from 1.
@@ -107,6 +110,9 @@ struct Output {
   OutputKind kind = OutputKind::array;
 };
 
+/// Passes over the elements that one kernel may be.
+inline constexpr std::uint32_t kPassesMax = 8;
+
 /// The done elements of a kernel that stops end fewer than this many before the first element whose exit mask is set.
 inline constexpr std::uint32_t kExitSpan = 128;
 
@@ -124,9 +130,20 @@ struct Kernel {
   std::vector<Output> outputs;
   std::vector<Table> tables;
   Value exit{};  ///< a mask of the body or the invariants; invalid: none. With it, no reductions and array outputs only
+  /// The pass before: none or one, with the inputs and params of this kernel and scalar outputs only. Its output number
+  /// i is parameter number params.size() + i here.
+  std::vector<Kernel> before;
 
   [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
+  /// Returns the number of parameters, the results of the pass before among them.
+  [[nodiscard]] std::size_t param_count() const {
+    return params.size() + (before.empty() ? 0 : before.front().outputs.size());
+  }
+  [[nodiscard]] Type param_type(std::size_t i) const {
+    if (i < params.size()) return params[i].type;
+    return before.front().type_of(before.front().outputs[i - params.size()].value);
+  }
   /// Returns whether an output is written even by a call of no elements.
   [[nodiscard]] bool has_scalar_output() const {
     for (const Output& output : outputs)
@@ -166,7 +183,7 @@ Result<void> check(const Kernel& kernel);
 std::string print(const Kernel& kernel);
 /// Parses and checks. Errors: SyntaxError with the line and a caret, or those of check().
 Result<Kernel> parse(std::string_view text);
-/// Graphviz: instructions as nodes in clusters by section.
+/// Graphviz: instructions as nodes in clusters by section; of the last pass.
 std::string print_dot(const Kernel& kernel);
 
 }  // namespace trident::kir

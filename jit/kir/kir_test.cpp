@@ -255,6 +255,55 @@ TEST(Check, ExitsAreMasksOfKernelsThatReduceNothing) {
   EXPECT_NE(fault("%2 = const f32 1\noutput scalar y %2\nexit %1\n").find("scalar"), std::string::npos);
 }
 
+constexpr const char* kFirstPass = "input x f32\nparam s f64\n%0 = input f32 0\n%1 = sum f32 %0\noutput scalar m %1\n";
+
+TEST(Text, PassesSurviveTheRoundTrip) {
+  const std::string text = std::string(kFirstPass) +
+                           "then\n"
+                           "%0 = param f32 1\n"
+                           "%1 = param f64 0\n"
+                           "%2 = convert f64 %0\n"
+                           "%3 = add f64 %1, %2\n"
+                           "output scalar t %3\n"
+                           "then\n"
+                           "%0 = input f32 0\n"
+                           "%1 = convert f64 %0\n"
+                           "%2 = param f64 1\n"
+                           "%3 = sub f64 %1, %2\n"
+                           "output y %3\n";
+  const auto kernel = parse(text);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  ASSERT_EQ(kernel->before.size(), 1u);
+  EXPECT_EQ(kernel->before.front().before.size(), 1u);
+  EXPECT_EQ(kernel->params.size(), 1u);
+  EXPECT_EQ(kernel->param_count(), 2u);
+  EXPECT_EQ(kernel->param_type(1), Type::f64);
+  EXPECT_EQ(print(*kernel), text);
+}
+
+TEST(Check, PassesFitEachOther) {
+  const auto fault = [](const std::string& text) {
+    const auto kernel = parse(text);
+    return kernel.ok() ? std::string() : kernel.error().message;
+  };
+  const std::string last = "then\n%0 = input f32 0\noutput y %0\n";
+  EXPECT_EQ(fault(kFirstPass + last), "");
+  EXPECT_NE(fault(kFirstPass + std::string("then\n%0 = param f64 1\noutput y %0\n")).find("type differs"),
+            std::string::npos);
+  EXPECT_NE(fault(kFirstPass + std::string("then\n%0 = param f32 2\noutput y %0\n")).find("no such parameter"),
+            std::string::npos);
+  EXPECT_NE(fault("input x f32\n%0 = input f32 0\noutput y %0\n" + last).find("array output"), std::string::npos);
+  EXPECT_NE(fault(kFirstPass + std::string("then\ninput z f32\n%0 = input f32 1\noutput y %0\n")).find("other inputs"),
+            std::string::npos);
+  EXPECT_NE(fault(kFirstPass + std::string("then\n%0 = input f32 0\n%1 = lt b32 %0, %0\noutput y %0\nexit %1\n"))
+                .find("has one pass"),
+            std::string::npos);
+  std::string passes = kFirstPass;
+  for (std::uint32_t i = 1; i < kPassesMax; ++i) passes += "then\n%0 = param f32 1\noutput scalar m %0\n";
+  EXPECT_EQ(fault(passes), "");
+  EXPECT_NE(fault(passes + last).find("too many passes"), std::string::npos);
+}
+
 TEST(Check, RefusesWrongSectionsAndForwardOperands) {
   Kernel k = polynomial();
   k.insts[0].section = Section::invariant;

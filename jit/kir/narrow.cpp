@@ -26,6 +26,7 @@ class Narrowing : private ValueFacts {
   Narrowing(const Kernel& from, const std::vector<Known>& known) : from_(from), known_(known) {
     to_.inputs = from.inputs;
     to_.params = from.params;
+    to_.before = from.before;
   }
 
   Kernel run() {
@@ -228,6 +229,7 @@ Kernel without_idle(const Kernel& kernel) {
   Kernel kept;
   kept.inputs = kernel.inputs;
   kept.params = kernel.params;
+  kept.before = kernel.before;
   std::vector<Value> place(kernel.insts.size());
   std::vector<std::size_t> table_place(kernel.tables.size(), kernel.tables.size());
   for (std::size_t i = 0; i < kernel.insts.size(); ++i) {

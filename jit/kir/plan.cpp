@@ -379,7 +379,10 @@ SimdLevel best_level() {
 
 Plan Plan::prepare(const Kernel& kernel, SimdLevel level) {
   CHECK(is_available(level));
-  return Plan(Planner(kernel, *os::variant_at(kVariants, level)).run());
+  std::shared_ptr<PlanState> state = Planner(kernel, *os::variant_at(kVariants, level)).run();
+  state->param_count = kernel.params.size();
+  if (!kernel.before.empty()) state->before = prepare(kernel.before.front(), level).state_;
+  return Plan(std::move(state));
 }
 
 }  // namespace trident::kir

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -80,6 +81,8 @@ struct alignas(64) ScratchLine {
 };
 
 struct PlanState {
+  std::shared_ptr<const PlanState> before;  ///< the pass before, or null
+  std::size_t param_count = 0;              ///< those of the call
   std::vector<Step> invariant_steps, body_steps, epilogue_steps;
   std::size_t steps_to_exit = 0;  ///< body steps that make the mask of the exit; no output is written by them
   std::optional<Store> exit;      ///< the place of that mask, and its bytes

@@ -15,6 +15,7 @@
 //   output y %4                      one element per i
 //   output scalar total %8           one element
 //   exit %9                          a mask
+//   then                             what stands before is the pass before; inputs and params are declared there
 //
 // Sections are not written: they follow from the instructions. Names may hold anything but white space and '#'.
 #include <algorithm>
@@ -111,6 +112,7 @@ class Parser {
     if (word_ == "table") return table();
     if (word_ == "output") return output();
     if (word_ == "exit") return exit();
+    if (word_ == "then") return then();
     return instruction();
   }
 
@@ -130,18 +132,7 @@ class Parser {
     return {};
   }
 
-  Result<void> table() {
-    Table table;
-    next_word();
-    TRY_VOID(type(table.type));
-    while (!word_.empty()) {
-      std::uint64_t bits = 0;
-      TRY_VOID(constant(table.type, bits));
-      table.entries.push_back(bits);
-    }
-    kernel_.tables.push_back(std::move(table));
-    return {};
-  }
+  Result<void> table();
 
   Result<void> output() {
     Output output;
@@ -162,6 +153,7 @@ class Parser {
   }
 
   Result<void> exit();
+  Result<void> then();
 
   Result<void> instruction() {
     Inst inst;
@@ -282,8 +274,22 @@ class Parser {
   std::string_view word_;
   std::size_t pos_ = 0;
   std::size_t start_ = 0;  ///< of word_
+  std::uint32_t passes_ = 1;
   Kernel kernel_;
 };
+
+Result<void> Parser::table() {
+  Table table;
+  next_word();
+  TRY_VOID(type(table.type));
+  while (!word_.empty()) {
+    std::uint64_t bits = 0;
+    TRY_VOID(constant(table.type, bits));
+    table.entries.push_back(bits);
+  }
+  kernel_.tables.push_back(std::move(table));
+  return {};
+}
 
 Result<void> Parser::exit() {
   if (kernel_.exit.valid()) return fault("a kernel has one exit");
@@ -291,9 +297,7 @@ Result<void> Parser::exit() {
   return value(kernel_.exit);
 }
 
-}  // namespace
-
-std::string print(const Kernel& kernel) {
+std::string print_declarations(const Kernel& kernel) {
   std::string out;
   for (const Input& x : kernel.inputs) {
     out.append("input ").append(x.name).append(" ").append(name_of(x.type));
@@ -301,6 +305,25 @@ std::string print(const Kernel& kernel) {
     out += '\n';
   }
   for (const Input& x : kernel.params) out.append("param ").append(x.name).append(" ").append(name_of(x.type)) += '\n';
+  return out;
+}
+
+/// Makes the kernel so far the pass before.
+Result<void> Parser::then() {
+  if (++passes_ > kPassesMax) return fault("too many passes");
+  next_word();
+  Kernel before = std::move(kernel_);
+  kernel_ = {};
+  kernel_.inputs = before.inputs;
+  kernel_.params = before.params;
+  kernel_.before.push_back(std::move(before));
+  return {};
+}
+
+}  // namespace
+
+std::string print(const Kernel& kernel) {
+  std::string out = kernel.before.empty() ? print_declarations(kernel) : print(kernel.before.front()) + "then\n";
   for (const Table& table : kernel.tables) {
     out.append("table ").append(name_of(table.type));
     for (const std::uint64_t bits : table.entries) out.append(" ").append(constant_text(table.type, bits));
@@ -331,7 +354,7 @@ std::string print_dot(const Kernel& kernel) {
       std::string label = value_text(Value(i)) + " = " + inst_text(inst);
       if (inst.op == Op::Input || info(inst.op).signature == Signature::Read)
         label += " (" + kernel.inputs[inst.imm].name + ")";
-      if (inst.op == Op::Param) label += " (" + kernel.params[inst.imm].name + ")";
+      if (inst.op == Op::Param && inst.imm < kernel.params.size()) label += " (" + kernel.params[inst.imm].name + ")";
       out.append("    v").append(std::to_string(i)).append(" [label=").append(ir::dot_quoted(label)).append("];\n");
     }
     out.append("  }\n");

@@ -26,7 +26,7 @@ extern "C" const char* const fuzz_dictionary[] = {
 #define X(id, Name, text, arity, signature, types, meaning) text " ",
 #include "jit/kir/ops.def"
 #undef X
-    "%0", "%1", "%2",     "%4294967295",        "exit %", " = ", "f32", "f64", "i32", "i64", "b32", "b64",
+    "%0", "%1", "%2",     "%4294967295",        "exit %", "then\n", " = ", "f32", "f64", "i32", "i64", "b32", "b64",
     ", ", "\n", "kernel", "0x7ff8000000000000", nullptr};
 
 namespace {
@@ -75,11 +75,14 @@ std::uint64_t param_of(const kir::Kernel& kernel, std::uint64_t i) {
 class Model {
  public:
   explicit Model(const kir::Kernel& kernel)
-      : kernel_(kernel), values_(kernel.insts.size()), reduced_(kernel.insts.size()) {}
+      : kernel_(kernel), values_(kernel.insts.size()), reduced_(kernel.insts.size()) {
+    for (const kir::Kernel& before : kernel.before) run_before(before);
+  }
 
   /// The bits of every output, or nothing where a precondition does not hold.
   std::optional<std::vector<std::vector<std::uint64_t>>> run() {
     std::vector<std::vector<std::uint64_t>> out(kernel_.outputs.size());
+    if (results_.size() != kernel_.param_count() - kernel_.params.size()) return std::nullopt;
     if (!section(Section::invariant, 0)) return std::nullopt;
     for (std::size_t e = 0; e < kElements; ++e) {
       if (!section(Section::body, e)) return std::nullopt;
@@ -109,6 +112,13 @@ class Model {
   [[nodiscard]] std::size_t done() const { return done_; }
 
  private:
+  /// Takes the results of the pass before; none where it has no one meaning.
+  void run_before(const kir::Kernel& before) {
+    const auto out = Model(before).run();
+    if (!out) return;
+    for (const std::vector<std::uint64_t>& lanes : *out) results_.push_back(lanes[0]);
+  }
+
   static std::uint64_t start_of(const Inst& x) {
     if (x.op == Op::Sum) return 0;
     if (x.op == Op::Prod) return x.type == Type::f32 ? 0x3F80'0000u : x.type == Type::f64 ? 0x3FF0'0000'0000'0000u : 1u;
@@ -157,6 +167,7 @@ class Model {
                                        std::uint64_t c) const {
     if (x.op == Op::Constant) return x.imm;
     if (x.op == Op::Input) return lane_of(x.type, 100 * x.imm + element);
+    if (x.op == Op::Param && x.imm >= kernel_.params.size()) return results_[x.imm - kernel_.params.size()];
     if (x.op == Op::Param) return param_of(kernel_, x.imm);
     if (x.op == Op::Count) return kir::eval_lane(Op::Convert, x.type, Type::i64, kElements, 0, 0);
     if (x.op == Op::Lookup) return kernel_.tables[x.imm].entries[a];
@@ -177,6 +188,7 @@ class Model {
   const kir::Kernel& kernel_;
   std::vector<std::uint64_t> values_;
   std::vector<std::vector<std::uint64_t>> reduced_;  ///< elements of reductions
+  std::vector<std::uint64_t> results_;               ///< of the pass before
   std::size_t done_ = kElements;
 };
 
@@ -211,7 +223,10 @@ void compare(const kir::Kernel& kernel, os::SimdLevel level, const std::vector<s
 }
 
 void run(const kir::Kernel& kernel) {
-  if (kernel.insts.size() > kInstsMax) return;
+  for (const kir::Kernel* pass = &kernel;; pass = &pass->before.front()) {
+    if (pass->insts.size() > kInstsMax) return;
+    if (pass->before.empty()) break;
+  }
   Model model(kernel);
   const auto wanted = model.run();
   if (!wanted) return;
