@@ -75,6 +75,7 @@ static trident_status open_handle(trident_unicorn* h, trident_ctx* ctx, const tr
 trident_status trident_unicorn_attach(uc_engine* uc, trident_ctx* ctx, const trident_unicorn_options* given,
                                       trident_unicorn** handle) {
   trident_unicorn_options options = {.struct_size = sizeof options};
+  if (handle != NULL) *handle = NULL;
   if (uc == NULL || ctx == NULL || handle == NULL)
     return trident_unicorn_fail(TRIDENT_E_INVALID, "uc, ctx and handle are needed");
   if (given != NULL) memcpy(&options, given, COPY_MIN(given->struct_size, sizeof options));
@@ -104,14 +105,19 @@ void trident_unicorn_detach(trident_unicorn* h) {
 }
 
 void trident_unicorn_exclude(trident_unicorn* h, uint64_t begin, uint64_t end) {
-  trident_loops_exclude(h->loops, begin, end);
+  if (h != NULL) trident_loops_exclude(h->loops, begin, end);
 }
 
 void trident_unicorn_pause(trident_unicorn* h, int on) {
-  h->is_paused = on;
+  if (h != NULL) h->is_paused = on;
+}
+
+static trident_status no_handle(void) {
+  return trident_unicorn_fail(TRIDENT_E_INVALID, "a handle and what is asked about are needed");
 }
 
 trident_status trident_unicorn_map(trident_unicorn* h, const trident_unicorn_region* region) {
+  if (h == NULL || region == NULL) return no_handle();
   struct memory* const m = &h->memory;
   h->memory.is_stale = 1;
   if (region->kind == 0) return TRIDENT_OK;
@@ -126,11 +132,11 @@ trident_status trident_unicorn_map(trident_unicorn* h, const trident_unicorn_reg
 }
 
 void trident_unicorn_written(trident_unicorn* h, uint64_t base, uint64_t size) {
-  trident_loops_written(h->loops, base, size);
+  if (h != NULL) trident_loops_written(h->loops, base, size);
 }
 
 trident_status trident_unicorn_loop(trident_unicorn* h, uint64_t head) {
-  return trident_unicorn_add_head(h, head, 1);
+  return h != NULL ? trident_unicorn_add_head(h, head, 1) : no_handle();
 }
 
 static void add_head_to_stats(const struct head* head, trident_unicorn_stats* stats) {
@@ -144,19 +150,26 @@ static void add_head_to_stats(const struct head* head, trident_unicorn_stats* st
   if (w->timed != 0) stats->native_ns += (uint64_t)(w->timed_ns / (double)w->timed * (double)head->entries);
 }
 
+static void add_handle_to_stats(const trident_unicorn* h, trident_unicorn_stats* stats) {
+  stats->loops = h->head_count;
+  stats->heads = h->head_count;
+  stats->submitted = h->submitted;
+  stats->installed = h->installed;
+  stats->refused = h->refused;
+  stats->unhooked = h->unhooked;
+  stats->sampled_blocks = h->sampling.watched + (h->sampling.is_on ? h->sampling.count : 0);
+  stats->adopted_bytes = h->memory.adopted_bytes;
+  for (uint32_t i = 0; i < h->head_count; ++i) add_head_to_stats(h->heads[i], stats);
+}
+
 void trident_unicorn_get_stats(const trident_unicorn* h, trident_unicorn_stats* stats) {
-  trident_unicorn_stats now = {.struct_size = stats->struct_size, .loops = h->head_count, .heads = h->head_count};
-  now.submitted = h->submitted;
-  now.installed = h->installed;
-  now.refused = h->refused;
-  now.unhooked = h->unhooked;
-  now.sampled_blocks = h->sampling.watched + (h->sampling.is_on ? h->sampling.count : 0);
-  now.adopted_bytes = h->memory.adopted_bytes;
-  for (uint32_t i = 0; i < h->head_count; ++i) add_head_to_stats(h->heads[i], &now);
+  trident_unicorn_stats now = {.struct_size = stats->struct_size};
+  if (h != NULL) add_handle_to_stats(h, &now);
   memcpy(stats, &now, COPY_MIN(stats->struct_size, sizeof now));
 }
 
 trident_status trident_unicorn_get_loop(const trident_unicorn* h, uint32_t number, trident_unicorn_loop_facts* facts) {
+  if (h == NULL) return no_handle();
   if (number >= h->head_count) return trident_unicorn_fail(TRIDENT_E_INVALID, "there is no loop of this number");
   const struct head* const head = h->heads[number];
   const struct worth* const w = &head->worth;

@@ -383,8 +383,8 @@ static uint32_t cut(const trident_unicorn_region* region, uint64_t base, uint64_
 }
 
 void trident_unicorn_unmap(trident_unicorn* h, uint64_t base, uint64_t size) {
+  if (h == NULL || size == 0) return;
   struct memory* const m = &h->memory;
-  if (size == 0) return;
   m->is_stale = 1;
   ++m->generation; /* shadow runs must not look there any more */
   trident_loops_unmap(h->loops, base, size);

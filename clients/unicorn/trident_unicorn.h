@@ -1,9 +1,13 @@
 /* Hot loops of a guest that runs in Unicorn (AArch64), as native code.
  *
- *   trident_ctx* ctx;          trident_open(NULL, &ctx);
- *   trident_unicorn* offload;  trident_unicorn_attach(uc, ctx, NULL, &offload);
+ *   trident_ctx* ctx = NULL;   trident_unicorn* offload = NULL;
+ *   if (trident_open(NULL, &ctx) != TRIDENT_OK)                               // trident_last_error() says why
+ *     ...
+ *   else if (trident_unicorn_attach(uc, ctx, NULL, &offload) != TRIDENT_OK)   // trident_unicorn_error() says why
+ *     ...
  *   uc_emu_start(uc, ...);                                        // as before
- *   trident_unicorn_detach(offload);                              // before uc_close()
+ *   trident_unicorn_detach(offload);                              // before uc_close(); NULL: nothing happens
+ *   trident_close(ctx);
  *
  * The guest computes what it computes without this, to the bit: registers, flags, memory, and the instruction that a
  * fault stops at (Unicorn itself, without hooks, tells the first instruction of the fault's block). What differs: loops
@@ -106,9 +110,9 @@ typedef struct trident_unicorn_loop_facts {
   const char* note;           /* why it is not installed, or NULL; lives as long as the handle */
 } trident_unicorn_loop_facts;
 
-/* Begins. `ctx` must outlive the handle, and the handle must be detached before uc_close(). Errors:
- * TRIDENT_E_UNSUPPORTED (no AArch64 guest in little-endian order), TRIDENT_E_MEMORY, TRIDENT_E_INVALID;
- * trident_unicorn_error() says more. */
+/* Begins. On an error *handle is NULL, of which all functions make nothing. `ctx` must outlive the handle, and the
+ * handle must be detached before uc_close(). Errors: TRIDENT_E_UNSUPPORTED (no AArch64 guest in little-endian order),
+ * TRIDENT_E_MEMORY, TRIDENT_E_INVALID; trident_unicorn_error() says more. */
 TRIDENT_API trident_status trident_unicorn_attach(uc_engine* uc, trident_ctx* ctx,
                                                   const trident_unicorn_options* options, trident_unicorn** handle);
 /* Ends, at any time: removes all hooks, and gives adopted memory back to Unicorn, which owns all of its regions again.

@@ -615,10 +615,11 @@ TEST_F(Offload, CodeThatComesLateIsInstalledThen) {
 
 TEST(Attach, ArgumentsAreChecked) {
   uc_engine* uc = nullptr;
-  trident_unicorn* handle = nullptr;
+  trident_unicorn* handle = reinterpret_cast<trident_unicorn*>(&uc);
   auto* const context = reinterpret_cast<trident_ctx*>(&uc);
   ASSERT_EQ(uc_open(UC_ARCH_ARM, UC_MODE_ARM, &uc), UC_ERR_OK);
   EXPECT_EQ(trident_unicorn_attach(uc, context, nullptr, &handle), TRIDENT_E_UNSUPPORTED);
+  EXPECT_EQ(handle, nullptr);
   EXPECT_STREQ(trident_unicorn_error(), "the guest must be AArch64 in little-endian order");
   uc_close(uc);
   ASSERT_EQ(uc_open(UC_ARCH_ARM64, UC_MODE_ARM, &uc), UC_ERR_OK);
@@ -630,6 +631,26 @@ TEST(Attach, ArgumentsAreChecked) {
   options.region_count = 1;
   EXPECT_EQ(trident_unicorn_attach(uc, context, &options, &handle), TRIDENT_E_INVALID);
   uc_close(uc);
+}
+
+// A program that did not look at the status of attaching runs on without native code.
+TEST(Attach, WithoutAHandleNothingHappens) {
+  const trident_unicorn_region region = {0x1000, 0x1000, nullptr, TRIDENT_UNICORN_KEEP, 0};
+  trident_unicorn_stats stats{};
+  stats.struct_size = sizeof stats;
+  stats.loops = 7;
+  trident_unicorn_loop_facts facts{};
+  facts.struct_size = sizeof facts;
+  trident_unicorn_exclude(nullptr, 0x1000, 0x2000);
+  trident_unicorn_pause(nullptr, 1);
+  trident_unicorn_unmap(nullptr, 0x1000, 0x1000);
+  trident_unicorn_written(nullptr, 0x1000, 0x1000);
+  EXPECT_EQ(trident_unicorn_map(nullptr, &region), TRIDENT_E_INVALID);
+  EXPECT_EQ(trident_unicorn_loop(nullptr, 0x1000), TRIDENT_E_INVALID);
+  EXPECT_EQ(trident_unicorn_get_loop(nullptr, 0, &facts), TRIDENT_E_INVALID);
+  trident_unicorn_get_stats(nullptr, &stats);
+  EXPECT_EQ(stats.loops, 0u);
+  trident_unicorn_detach(nullptr);
 }
 
 }  // namespace
