@@ -673,6 +673,12 @@ class Command(CommandCase):
         done = self.trident("run", "x+1", "--tier", "baseline", status=2, env={**self.environment, "TRIDENT_ISA": "none"})
         self.assertIn("tier baseline cannot be reached: no instruction set", done.stderr)
 
+    def test_a_report_that_cannot_be_written_is_told_before_the_work(self):
+        for words in (("bench", "x", "--html"), ("demo", "--report")):
+            done = self.trident(*words, self.at("nowhere/x.html"), status=1, timeout=20)
+            self.assertIn("nowhere", done.stderr)
+            self.assertNotIn("ratio", done.stdout)
+
     def test_bars_that_nothing_can_miss_are_refused(self):
         for bar in ("0", "-1", "nan"):
             self.assertIn("--geomean-max: Value", self.trident("bench", "x", "--geomean-max", bar, status=2).stderr)

@@ -11,6 +11,7 @@
 #include "clients/cli/bench/bench.h"
 #include "clients/cli/bench/commands.h"
 #include "clients/cli/verb/kernel_options.h"
+#include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/user_rules.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/corpus/setting_names.h"
@@ -214,6 +215,7 @@ Result<int> bench(const BenchVerb& verb) {
   TRY(BenchOptions options, options_of(verb));
   TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
   options.rules = rules ? &*rules : nullptr;
+  TRY_VOID(can_be_written(verb.html));
   TRY(const BenchResult result, run_bench(kernels, options));
   std::fputs((verb.json ? bench_json(result) : bench_text(result)).c_str(), stdout);
   std::fflush(stdout);

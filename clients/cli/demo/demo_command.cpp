@@ -7,6 +7,7 @@
 #include "clients/cli/demo/commands.h"
 #include "clients/cli/demo/demo.h"
 #include "clients/cli/demo/demo_text.h"
+#include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/corpus/setting_names.h"
 
@@ -123,6 +124,7 @@ Result<std::string> find_corpus() {
 }
 
 Result<int> demo(DemoVerb verb) {
+  TRY_VOID(can_be_written(verb.report));
   if (verb.corpus.empty()) {
     TRY(verb.corpus, find_corpus());
   }

@@ -177,7 +177,8 @@ std::string speculation_text(const pipeline::Speculation& s) {
   return s.guard.empty() ? out : out + "; kernel with its guard\n" + s.guard;
 }
 
-Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa, std::string& cost) {
+Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
+                                   const std::vector<expr::Variable>& assumed, codegen::Isa isa, std::string& cost) {
   pipeline::Options options;
   TRY(const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
   options.target = {.isa = isa, .policy = policy, .elements = verb.n};
@@ -186,10 +187,8 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
   TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
   options.search.rules = rules ? &*rules : nullptr;
-  if (!verb.assumed.empty()) {
-    TRY(const std::vector<expr::Variable> assumed, assumed_variables(verb.assumed, e));
+  if (!verb.assumed.empty())
     for (const expr::Variable& v : assumed) options.target.assumed.push_back({v.lo, v.hi});
-  }
   std::optional<report::ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
         bar->update(p.done, p.total, report::stage_text(name_of(p.stage), p.best_ratio));
@@ -238,6 +237,9 @@ Result<void> explain(const ExplainVerb& verb) {
   TRY(const SourceText source, source_of(verb.input));
   TRY(const expr::Expr parsed, parse_expression(source, verb.kernel));
   TRY(const expr::Expr e, expr::eliminate_derivatives(parsed));
+  // What is wrong with an option is said before anything is printed.
+  TRY(const std::vector<expr::Variable> assumed, assumed_variables(verb.assumed, parsed));
+  TRY([[maybe_unused]] const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
   if (verb.wants('i')) std::fputs(expression_text(e).c_str(), stdout);
   if (verb.wants('d')) std::fputs((expr::print_dot(e) + "\n").c_str(), stdout);
   if (!verb.wants('s') && !verb.wants('k') && !verb.wants('m') && !verb.wants('c') && verb.svg.empty()) return {};
@@ -246,7 +248,7 @@ Result<void> explain(const ExplainVerb& verb) {
   if (!verb.wants('k') && !verb.wants('m') && !verb.wants('c')) return {};
   TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
   std::string cost;
-  TRY(const pipeline::Compiled compiled, compile(verb, parsed, isa, cost));
+  TRY(const pipeline::Compiled compiled, compile(verb, parsed, assumed, isa, cost));
   if (verb.wants('k')) std::fputs(("; kernel IR\n" + kir::print(compiled.kernel) + "\n").c_str(), stdout);
   if (verb.wants('m')) std::fputs(code_text(compiled.code, compiled.variant, isa).c_str(), stdout);
   unsigned bytes_per_element = 0;

@@ -174,15 +174,18 @@ void add_calibrate_command(Verb app, int& status) {
   calibrate::CalibrateKernelsOptions& kernels = state->kernels;
   verb.add_option("--kernels", kernels.kernels, "Time kernels until the cache has N of this machine")
       .check(range(std::uint64_t{1}, std::uint64_t{learn::kTimedKernelsMax}));
-  verb.add_option("--corpus", kernels.corpora, "With --kernels: begin with the kernels of this file; repeatable");
+  verb.add_option("--corpus", kernels.corpora, "With --kernels: begin with the kernels of this file; repeatable")
+      .excludes({"--ops"});
   verb.add_option("--seed", kernels.seed, "With --kernels: seed of all random choices")
       .check(range(std::uint64_t{0}, std::uint64_t{1} << 30))
-      .capture_default_str();
+      .capture_default_str()
+      .excludes({"--ops"});
   verb.add_option("--pack", state->pack,
                   "Write about N --kernels of the cache to this file, compressed; measure nothing");
   verb.add_option("--threads", kernels.threads, "With --kernels: threads that make kernels; a single thread times them")
       .check(range(1u, 256u))
-      .capture_default_str();
+      .capture_default_str()
+      .excludes({"--ops"});
   verb.add_option("--isa", state->isa, "Instruction set: avx2, avx512 or auto (the best of this processor)")
       .capture_default_str();
   verb.add_option("-o,--output", state->output,

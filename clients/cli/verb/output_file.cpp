@@ -45,6 +45,14 @@ Result<void> can_take_place(const std::string& path) {
   return can_be_drafted(path);
 }
 
+Result<void> can_be_written(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_type kind = fs::status(path, ignored).type();
+  if (path.empty() || path == "-") return {};
+  if (kind == fs::file_type::not_found || kind == fs::file_type::regular) return can_be_drafted(path);
+  return kind == fs::file_type::directory ? check_kind(path, kind) : Result<void>();
+}
+
 Result<void> can_take_place_in_new_folder(const std::string& path) {
   std::error_code ignored;
   const fs::path folder = fs::path(path).parent_path();
