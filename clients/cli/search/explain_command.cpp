@@ -237,7 +237,7 @@ Result<void> explain(const ExplainVerb& verb) {
   TRY(const SourceText source, source_of(verb.input));
   TRY(const expr::Expr parsed, parse_expression(source, verb.kernel));
   TRY(const expr::Expr e, expr::eliminate_derivatives(parsed));
-  // What is wrong with an option is said before anything is printed.
+  // Faults of options are told before anything is printed.
   TRY(const std::vector<expr::Variable> assumed, assumed_variables(verb.assumed, parsed));
   TRY([[maybe_unused]] const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
   if (verb.wants('i')) std::fputs(expression_text(e).c_str(), stdout);
