@@ -89,7 +89,8 @@ Result<expr::Expr> read_expr(const wire::Submit& in) {
   const std::uint32_t variables = in.variables() != nullptr ? in.variables()->size() : 0;
   if (in.nodes()->size() > limits::kExprNodesMax || variables > limits::kInputsMax ||
       in.outputs()->size() > limits::kOutputsMax)
-    return make_error(ErrorCode::kLimitExceeded, "%u nodes (at most %u), %u variables (%u), %u outputs (%u)",
+    return make_error(ErrorCode::kLimitExceeded,
+                      "%u operations, inputs and constants (at most %u), %u variables (%u), %u outputs (%u)",
                       in.nodes()->size(), limits::kExprNodesMax, variables, limits::kInputsMax, in.outputs()->size(),
                       limits::kOutputsMax);
   expr::Expr expr;

@@ -39,7 +39,8 @@ class Checker {
   Result<void> run() {
     TRY_VOID(variables());
     if (expr_.nodes.size() > limits::kExprNodesMax) {
-      return make_error(ErrorCode::kLimitExceeded, "more than %u operations in one expression", limits::kExprNodesMax);
+      return make_error(ErrorCode::kLimitExceeded, "more than %u operations, inputs and constants in one expression",
+                        limits::kExprNodesMax);
     }
     const auto matters = [](const Node& n) {
       return static_cast<std::uint32_t>(n.op) < kOpCount && (makes_total(n.op) || n.op == Op::Strided);

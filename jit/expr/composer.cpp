@@ -204,7 +204,7 @@ Value Composer::add(const Node& node, std::size_t offset) {
                         "arrays: send the reduction as a kernel of its own and pass its result as a parameter");
     }
     if (builder_.size() > limits::kExprNodesMax) {
-      return fail(offset, ErrorCode::kLimitExceeded, "more than %u operations in one expression",
+      return fail(offset, ErrorCode::kLimitExceeded, "more than %u operations, inputs and constants in one expression",
                   limits::kExprNodesMax);
     }
   }

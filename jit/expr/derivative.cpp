@@ -85,7 +85,8 @@ class Differentiator : private Tangents {
 
  private:
   static Error too_large() {
-    return make_error(ErrorCode::kLimitExceeded, "the derivatives have more than %u operations", kNodesMax);
+    return make_error(ErrorCode::kLimitExceeded, "the derivatives have more than %u operations, inputs and constants",
+                      kNodesMax);
   }
 
   // Finds, per node up to `e`, whether e reaches it and it reaches one of xs through values that have derivatives.

@@ -216,7 +216,17 @@ TEST(Infix, LimitsOfDepthAndSize) {
   EXPECT_NE(error_of(std::string(100000, '-') + "x").find("nested deeper"), std::string::npos);
   std::string sum = "x";
   for (int i = 0; i < 5000; ++i) sum += "+" + std::to_string(i) + "*x";
-  EXPECT_NE(error_of(sum).find("more than 4096 operations"), std::string::npos);
+  EXPECT_NE(error_of(sum).find("more than 4096 operations, inputs and constants"), std::string::npos);
+}
+
+TEST(Infix, OperationsInputsAndConstantsCount) {
+  std::string sum = "x*2.5";  // each further term has a product, a sum and a constant
+  for (int i = 3; i < 1367; ++i) sum += "+x*" + std::to_string(i) + ".5";
+  const auto largest = parse(sum);
+  ASSERT_TRUE(largest.ok());
+  EXPECT_EQ(largest->nodes.size(), 4095u);  // x, 1365 constants, 1365 products, 1364 sums
+  EXPECT_TRUE(parse(sum + "+x").ok());
+  EXPECT_NE(error_of(sum + "+x*0.5").find("more than 4096 operations, inputs and constants"), std::string::npos);
 }
 
 TEST(Infix, ManyStatementsTakeLinearTime) {

@@ -122,8 +122,13 @@ class Size(unittest.TestCase):
             trident.jit(space["f"])(*[x] * 65)
         with self.assertRaisesRegex(trident.TridentError, "64 variables"):
             trident.Kernel(names.replace(",", "+"))
-        with self.assertRaisesRegex(trident.TridentError, "4096 operations"):
-            trident.Kernel("+".join(f"x*{i}.5" for i in range(3000)))
+        counted = "4096 operations, inputs and constants"
+        with self.assertRaisesRegex(trident.TridentError, counted):
+            trident.Kernel("+".join(f"x*{i + 3}.5" for i in range(1366)))  # 2731 operations, an input and 1366 constants
+        trident.Kernel("+".join(f"x*{i + 3}.5" for i in range(1365)))
+        with self.assertRaisesRegex(trident.TridentError, counted):
+            trident.Kernel("+".join(["x"] * 4097))
+        self.assertEqual(4096 * 2, trident.Kernel("+".join(["x"] * 4096))(2.0))
 
 
 def limited(kernel):
