@@ -1,8 +1,10 @@
 """Wrong arguments of every public call: a ValueError or TypeError at once, which names the argument, what was given and
 what is allowed. The oracle is the list of what the documents allow."""
+import datetime
 import decimal
 import fractions
 import os
+import pathlib
 import sys
 import unittest
 
@@ -26,7 +28,7 @@ def calls(options):
     yield "Kernel", lambda: trident.Kernel("x + 1", **options)
 
 
-class Others(unittest.TestCase):
+class Values(unittest.TestCase):
     def test_functions_that_return_later(self):
         async def later(x):
             return x
@@ -49,6 +51,128 @@ class Others(unittest.TestCase):
     def test_words_of_a_program(self):
         with self.assertRaisesRegex(ValueError, r"word 1 is 18446744073709551616, which is not in \[0, 2\^64\)"):
             trident.Context(mode="embedded").build("halt", public_input=[1, 2**64])
+
+
+INTEGERS = {"i32": np.iinfo(np.int32), "i64": np.iinfo(np.int64)}
+TYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u4")
+NO_NUMBERS = (1j, None, "1", b"1", object(), {}, int, datetime.date(2020, 1, 1), [1j], [None], ["1"], [b"1"], np.array(1j), np.array(None),
+              np.complex64(1), np.str_("1"), np.bytes_(b"1"), np.timedelta64(1, "s"), np.datetime64(1, "s"), np.zeros(1, "V8"),
+              np.zeros(1, "f8,f8"))
+
+
+def given(kind, expression="v + 0"):
+    """Each way to give a kernel a value."""
+    array = trident.Kernel(expression, types={"v": kind})
+    scalar = trident.Kernel("0*x + " + expression, types={"v": kind, "x": kind}, scalars=["v"])
+    yield "array", lambda v: array(v)
+    yield "by name", lambda v: array(v=v)
+    yield "scalar", lambda v: scalar(np.zeros(1, array.array_dtypes[0]), v=v)[0]
+
+
+def forms(whole):
+    """An integer as a number of Python, and of each type of NumPy that holds it."""
+    yield whole
+    for dtype in map(np.dtype, TYPES):
+        if np.iinfo(dtype).min <= whole <= np.iinfo(dtype).max:
+            yield from (np.array(whole, dtype), np.array(whole, dtype)[()])
+
+
+class Conversions(unittest.TestCase):
+    def test_integers_outside_their_type(self):
+        for kind, bounds in INTEGERS.items():
+            for whole in (bounds.max + 1, bounds.min - 1, 2 * bounds.max + 1, 2 * bounds.max + 2, 2**33 + 1, 2**64 - 1, 2**64, -2**70):
+                if bounds.min <= whole <= bounds.max:
+                    continue
+                for name, call in given(kind):
+                    for form in forms(whole):
+                        with self.subTest(name, form=form, kind=kind), self.assertRaisesRegex(ValueError, f"{whole} is not an {kind}"):
+                            call(form)
+
+    def test_one_element_outside(self):
+        kernel = trident.Kernel("i + 1", types={"i": "i32"})
+        for whole in (2**31, 2**32, -2**31 - 1, 2**62, 2**63):
+            for dtype in map(np.dtype, ("i8", "u4", "u8", ">i8")):
+                if np.iinfo(dtype).min <= whole <= np.iinfo(dtype).max:
+                    array = np.zeros((3, 4), dtype)
+                    array[1, 2] = whole
+                    lists = [array.tolist()] if whole < 2**63 else []  # NumPy takes greater ones beside others for floats
+                    for form in (array, array.T, array[:, ::2], *lists):
+                        with self.subTest(dtype=dtype, whole=whole), self.assertRaisesRegex(ValueError, f"{whole} is not an i32"):
+                            kernel(form)
+        with self.assertRaisesRegex(ValueError, f"{2**63} is not an i64"):
+            trident.Kernel("i + 1", types={"i": "i64"})(np.array([0, 2**63], "u8"))
+
+    def test_integers_inside(self):
+        for kind, bounds in INTEGERS.items():
+            for whole in (0, 1, -1, 127, bounds.max, bounds.min, bounds.max - 1):
+                for name, call in given(kind):
+                    for form in forms(whole):
+                        with self.subTest(name, form=form, kind=kind):
+                            self.assertEqual(whole, int(call(form)))
+            kernel = trident.Kernel("i + 0", types={"i": kind})
+            for dtype in TYPES:
+                np.testing.assert_array_equal([[1, 2], [3, 100]], kernel(np.array([[1, 2], [3, 100]], dtype)))
+                self.assertEqual((0,), kernel(np.zeros(0, dtype)).shape)
+            self.assertEqual([1, 0], kernel([True, False]).tolist())
+
+    def test_what_is_no_number(self):
+        for kind in ("f32", "f64", "i32", "i64"):
+            fractions_of = (1.5, 1.0, NAN, [1.5], np.float32(1), fractions.Fraction(3, 2), decimal.Decimal(1), np.arange(3.0))
+            for name, call in given(kind):
+                for value in NO_NUMBERS + (fractions_of if kind in INTEGERS else ()):
+                    with self.subTest(name, kind=kind, value=value), self.assertRaisesRegex(TypeError, "'v' is .*the kernel takes"):
+                        call(value)
+
+    def test_numbers_for_floats(self):
+        for kind in ("f32", "f64"):
+            for name, call in given(kind):
+                for value in (True, 3, -2**53, 2.5, fractions.Fraction(5, 2), decimal.Decimal("0.125"), np.float16(1.5), np.float32(2.5),
+                              np.longdouble(0.5), np.int64(2**40), np.uint64(2**63), np.bool_(True), np.array(7), 2**70):
+                    with self.subTest(name, kind=kind, value=value):
+                        self.assertEqual(float(value), float(call(value)))
+                for value in (10**400, -10**400, decimal.Decimal("snan")):
+                    with self.subTest(name, kind=kind), self.assertRaisesRegex(ValueError, "'v' is .*does not hold"):
+                        call(value)
+                self.assertTrue(np.isnan(call(decimal.Decimal("nan"))))
+
+    def test_out(self):
+        for out in (3, [1.0], np.float64(1), "x"):
+            with self.subTest(out=out), self.assertRaisesRegex(ValueError, "out for .* must be a writable"):
+                trident.Kernel("x + 1")(np.ones(1), out=out)
+
+
+class Names(unittest.TestCase):
+    """Names that the text has are those that a reader finds in it."""
+
+    def test_that_the_text_does_not_have(self):
+        for text, name in (("exp(y)", "x"), ("max(y, 1)", "m"), ("max(y, 1)", "max"), ("t = y*2; t + 1", "t"), ("y  # x", "x"),
+                           ("(x0 = y)", "x0"), ("f64(y)", "f64"), ("v1 + v2", "v"), ("pi*y", "p"), ("(- y PI)", "P"),
+                           ("(FPCore (y) (exp y))", "x"), ("sum(y)", "s"), ("+".join(f"v{i}" for i in range(63)), "v")):
+            for options in ({"types": {name: "f32"}}, {"ranges": {name: (0, 1)}}, {"scalars": [name]}, {"tables": [name]}):
+                with self.subTest(text, **options), self.assertRaisesRegex(ValueError, f"name '{name}', which the text does not have"):
+                    trident.Kernel(text, **options)
+
+    def test_beside_names_that_it_has(self):
+        with self.assertRaisesRegex(ValueError, "name 'h', which"):
+            trident.Kernel("i << shift", types={"i": "i32", "shift": "i32", "h": "i32"})
+        with self.assertRaisesRegex(ValueError, "name 'u', which"):
+            trident.Kernel("sum(x) * a", scalars=["a"], ranges={"u": (0, 1)})
+
+    def test_that_it_has(self):
+        for text, options, arrays, scalars in (
+                ("exp(x)", {"types": {"x": "f32"}}, ("x",), ()), ("i << shift", {"types": {"i": "i32", "shift": "i32"}}, ("i", "shift"), ()),
+                ("sum(x) * a", {"scalars": ["a"]}, ("x",), ("a",)), ("pi * x", {"ranges": {"pi": (0, 1)}}, ("pi", "x"), ()),
+                ("x + inf", {"scalars": ["inf"]}, ("x",), ("inf",)), ("gather(t, index)", {"tables": ["t"]}, ("t",), ()),
+                ("t[index] + x", {"types": {"t": "f32"}, "tables": ["t"]}, ("t", "x"), ()),
+                ("max(max, 1)", {"types": {"max": "f64"}}, ("max",), ()), ("x", {"ranges": {"x": (0, 1)}, "syntax": "sexpr"}, ("x",), ()),
+                ("(FPCore (x y) x)", {"ranges": {"x": (-INF, INF)}}, ("x", "y"), ())):
+            with self.subTest(text):
+                kernel = trident.Kernel(text, **options)
+                self.assertEqual((arrays, scalars), (kernel.arrays, kernel.scalars))
+
+    def test_wrong_texts_keep_their_error(self):
+        with self.assertRaisesRegex(trident.TridentError, "expected an operator"):
+            trident.Kernel("x y", types={"x": "f32"})
 
 
 class Promises(unittest.TestCase):
@@ -105,7 +229,11 @@ class Others(unittest.TestCase):
                 ({"types": [1]}, TypeError, "types must be a dictionary"),
                 ({"types": {"x": "f99"}}, ValueError, "the type of 'x' must be one of f32, f64, i32, i64, here 'f99'"),
                 ({"types": {"x": 3}}, TypeError, "the type of 'x' must be one of"),
+                ({"types": {"x": []}}, TypeError, "the type of 'x' must be one of"),
+                ({"types": {3: "f32"}}, TypeError, "types must be a dictionary such as .*, here a name is 3"),
                 ({"type": None}, TypeError, "type must be one of"),
+                ({"type": []}, TypeError, "type must be one of"),
+                ({"syntax": {}}, TypeError, "syntax must be one of"),
                 ({"scalars": "ab"}, TypeError, "scalars must be a list of names such as .*, here 'ab'"),
                 ({"scalars": [3]}, TypeError, "scalars must be a list of names"),
                 ({"tables": 3}, TypeError, "tables must be a list of names"),
@@ -127,6 +255,8 @@ class Others(unittest.TestCase):
 
     def test_contexts(self):
         for options, error in (({"mode": "foo"}, ValueError), ({"mode": ["auto"]}, TypeError), ({"socket_path": 3}, TypeError),
+                               ({"socket_path": "a\0b"}, ValueError), ({"socket_path": b"\0"}, ValueError),
+                               ({"socket_path": pathlib.Path("a\0b")}, ValueError),
                                ({"connect_timeout_ms": -1}, ValueError)):
             with self.subTest(**options), self.assertRaisesRegex(error, f"{next(iter(options))} must be .*, here"):
                 trident.Context(**options)

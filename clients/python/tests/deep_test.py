@@ -3,6 +3,7 @@ the trees of random texts."""
 import ast
 import os
 import sys
+import time
 import unittest
 import warnings
 
@@ -35,7 +36,7 @@ def random_text(random, depth):
 
 class Deep(unittest.TestCase):
     def test_texts_deeper_than_pythons_parser_goes(self):
-        """Which refuses them with a RecursionError or a MemoryError."""
+        """Python refuses them with a RecursionError or a MemoryError."""
         x, i = np.arange(1.0, 4), np.arange(3)
         for text, wanted in (("(" * 5000 + "x" + ")" * 5000, x), ("+".join(["x"] * 9000), x * 9000), ("-" * 9001 + "x", -x),
                              ("+".join(["x"] * 151), x * 151), ("~" * 3001 + "i", ~i), ("*".join(["1"] * 9000) + "*x", x),
@@ -51,6 +52,19 @@ class Deep(unittest.TestCase):
                            ("+".join(["w"] * 9000), "numexpr.*divide it")):
             with self.subTest(text[:9]), self.assertRaisesRegex(ValueError, says):
                 trident.evaluate(text)
+
+    def test_long_texts_take_linear_time(self):
+        """Four times the text, which would take sixteen times as long if the time grew with its square."""
+        a = np.arange(3.0)
+
+        def seconds(text):
+            start = time.process_time()
+            trident.evaluate(text, {"a": a}, {})
+            return time.process_time() - start
+
+        for make in (lambda n: "-" * n + "a", lambda n: "-" * n + "1", lambda n: "1+" * n + "1", lambda n: "(" * n + "a" + ")" * n):
+            short, long = (min(seconds(" " * i + make(n)) for i in range(2)) for n in (8000, 32000))
+            self.assertLess(long, 10 * short + 0.1, make(3))
 
     def test_the_parser_of_deep_texts(self):
         """It makes Python's tree of whatever it takes, which is all of a random text but for strings and the like."""

@@ -417,6 +417,23 @@ class NumexprsRules(unittest.TestCase):
             trident.evaluate("max(none > 0)")
         np.testing.assert_array_equal(True, trident.evaluate("max(1 > 0)"))
 
+    def test_sums_and_products_of_nothing(self):
+        for shape in ((0,), (0, 3), (3, 0)):
+            for dtype in ("f4", "f8", "i4", "i8", "?"):
+                none, one = np.zeros(shape, dtype), np.ones(1, dtype)
+                for name, oracle in (("sum", np.sum), ("prod", np.prod)):
+                    wanted = trident.evaluate(f"{name}(one)").dtype
+                    for axis in (None, *range(len(shape))):
+                        got = trident.evaluate(f"{name}(none, axis={axis})")
+                        self.assertEqual(wanted, got.dtype)
+                        np.testing.assert_array_equal(oracle(none, axis=axis), got)
+        out, none = np.zeros(()), np.zeros((0, 3))
+        self.assertIs(out, trident.evaluate("prod(none * 2 + 1)", out=out))
+        self.assertEqual(1.0, out)
+        for text in ("min(none)", "max(none)", "min(none, axis=0)"):
+            with self.assertRaisesRegex(ValueError, "zero-size"):
+                trident.evaluate(text)
+
     def test_long_texts(self):
         """As deep as Python reads them; the oracle is NumPy where numexpr gives up."""
         x = np.arange(3.0)

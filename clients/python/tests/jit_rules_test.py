@@ -191,7 +191,7 @@ class AgainstNumpy(unittest.TestCase):
         try:
             got = trident.jit(function)(*args)
         except trident.TraceError:
-            plain = trident.jit(function, fallback=True)  # which is right for what is refused, too
+            plain = trident.jit(function, fallback=True)  # right for what is refused, too
             if error is not None:
                 self.assertRaises(ValueError, plain, *args)
                 return False

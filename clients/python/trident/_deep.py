@@ -58,7 +58,7 @@ class _Parser:
         raise Unread(f"at character {self.place}: {self.text[max(0, self.place - 20):self.place + 20]!r}")
 
     def first(self, kind, token):
-        """Where an operand begins. Returns it if it is whole, else None."""
+        """Reads the beginning of an operand. Returns it if it is whole, else None."""
         if kind == "number":
             return ast.Constant(self.number(token))
         if kind == "name":
@@ -90,7 +90,7 @@ class _Parser:
         return ast.Name(token, _LOAD)
 
     def then(self, kind, token, operand):
-        """Behind an operand. Returns what is a whole operand now, or None where another one must follow."""
+        """Reads on behind an operand. Returns what is a whole operand now, or None where another one must follow."""
         if kind == "sign" and token in _BINARY:
             return self.binary(*_BINARY[token], operand)
         if kind == "sign" and token in _COMPARE:
@@ -112,7 +112,7 @@ class _Parser:
         return self.stack[-1][1] if self.stack[-1][0] == _OPEN and isinstance(self.stack[-1][1], ast.Call) else None
 
     def close(self, kind, token, operand):
-        """At a comma, a closing parenthesis or the end."""
+        """Ends a part of the text at a comma, a closing parenthesis or the end."""
         if kind == "end" and len(self.stack) == 1:
             return operand
         _, opened = self.stack.pop()

@@ -359,7 +359,7 @@ class _Program:
         return result if out is None else out  # with copy_if_overlap it may be a copy that was written back
 
     def _run_many(self, arrays, dtypes, params, out, order):
-        """As _run_blocks, for more operands than nditer takes: block by block in C order."""
+        """Does as _run_blocks for more operands than nditer takes: block by block in C order."""
         shape = np.broadcast_shapes(*[a.shape for a in arrays], *([] if out is None else [out.shape]))
         if out is not None and out.shape != shape:
             raise ValueError(f"out has shape {out.shape}, the operands make {shape}")
@@ -380,7 +380,7 @@ class _Program:
 
     def _run_reduction(self, arrays, dtypes, params, out, casting):
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
-        if 0 in shape and self.reduction.op != "sum":
+        if 0 in shape and self.reduction.op in ("min", "max"):
             raise ValueError(f"zero-size array to reduction operation {self.reduction.op} which has no identity")
         operands = []
         fortran = all(a.flags.f_contiguous and a.shape == shape for a in arrays)

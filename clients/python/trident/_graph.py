@@ -43,7 +43,7 @@ def numexpr_common(kinds):
 
 
 def numpy_common(kinds):
-    """By NumPy's rule: float32 with 32- or 64-bit integers gives float64."""
+    """The kind that operands meet in, by NumPy's rule: float32 with 32- or 64-bit integers gives float64."""
     kind = numexpr_common(kinds)
     return F64 if kind == F32 and any(k in INTS for k in kinds) else kind
 

@@ -10,10 +10,12 @@ import numpy as np
 from . import _cache
 from . import _native as native
 from . import _program
-from ._native import lib
+from ._native import TridentError, lib
+from ._operand import converted
 from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
 
 _TIER_MAX = 2
+_TABLE = 2  # enum trident_variable_kind
 _FLOAT_RANGE = (float("-inf"), float("inf"))
 
 
@@ -97,7 +99,7 @@ def check_context(context):
         raise TypeError(f"context must be a trident.Context, here {shown(context)}")
 
 
-_default = {}  # None -> the context
+_default = {}  # None -> the context of everything, "interp" -> that of _reader()
 
 
 def default_context():
@@ -105,6 +107,12 @@ def default_context():
     TRIDENT_SOCKET)."""
     context = _default.get(None)
     return _cache.keep_first(_default, None, Context()) if context is None else context
+
+
+def _reader():
+    """The context in which texts are only read: nothing is compiled and no daemon hears of them."""
+    context = _default.get("interp")
+    return _cache.keep_first(_default, "interp", Context("interp")) if context is None else context
 
 
 class Kernel:
@@ -127,12 +135,19 @@ class Kernel:
     broadcast against each other, tables are not. Where no array says how many elements there are, `out` does. It returns
     an array, or a number for a reduction, or a tuple when there are several outputs.
 
+    Arguments are converted to the kernel's types where they fit. An integer type takes integers of any type, int64 and
+    uint32 arrays too, whose values it holds; one value outside is a ValueError. A float type takes integers and floats and
+    rounds them as NumPy casts them. Anything else is a TypeError: a float for an integer, complex numbers, None, text.
+
     Kernels of one context with equal text and options share one compiled kernel, as copies do. A pickled Kernel is its
     text and options; it is compiled anew, in the default context, where it is unpickled.
     """
 
     def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=None, elements=0,
-                 syntax="auto", context=None, _hint=0):
+                 syntax="auto", context=None, _hint=0, _made=False):
+        native.text_bytes(text)
+        one_of(native.TYPES, type, "type")
+        one_of(native.SYNTAXES, syntax, "syntax")
         is_default = policy != "bounded" and isinstance(k, (int, float)) and k == K_DEFAULT
         promise = Promise(policy, None if is_default else k, ranges)
         self.text = text
@@ -140,24 +155,54 @@ class Kernel:
                          "tables": names(tables, "tables", "t"), "ranges": promise.ranges, "policy": policy,
                          "k": promise.k,
                          "elements": integer(elements, "elements"), "syntax": syntax}
-        for name in (*self._options["types"], *self._options["ranges"], *self._options["scalars"], *self._options["tables"]):
-            if name.isidentifier() and name not in text:
-                raise ValueError(f"types, scalars, tables or ranges name '{name}', which the text does not have")
         check_context(context)
         self._context = context if context is not None else default_context()
         owner, declared = self._context._open(), self._declared()
         key = (text, type, policy, promise.k if policy == "bounded" else None, syntax, elements, declared)
         kernels = self._context._kernels
-        self._handle = kernels.get(key) or _cache.keep_first(kernels, key, self._submit(owner, declared, elements or _hint))
+        self._handle = kernels.get(key)
+        if self._handle is None:
+            if not _made:  # from a graph, whose inputs are all there
+                self._check_names(declared)
+            self._handle = _cache.keep_first(kernels, key, self._submit(owner, declared, elements or _hint))
         self._read_signature()
 
     def _declared(self):
         """(name, type, kind, lo, hi) of each variable that the options name."""
         o = self._options
-        kind_of = {**dict.fromkeys(o["scalars"], 1), **dict.fromkeys(o["tables"], 2)}
+        kind_of = {**dict.fromkeys(o["scalars"], 1), **dict.fromkeys(o["tables"], _TABLE)}
         names = dict.fromkeys([*o["types"], *o["ranges"], *o["scalars"], *o["tables"]])
         return tuple((name, o["types"].get(name, o["type"]), kind_of.get(name, 0),
                       *o["ranges"].get(name, _FLOAT_RANGE)) for name in names)
+
+    def _check_names(self, declared):
+        """Refuses declared names that the text does not have: the library would make variables of them."""
+        listed = self._listed(()) if declared else ()
+        for name, *_ in declared:
+            if name not in (listed or ()) and not self._has(name, declared):
+                raise ValueError(f"types, scalars, tables or ranges name '{name}', which the text does not have")
+
+    def _has(self, name, declared):
+        """Returns whether the text has a name: without its declaration the library refuses the text, or lists the name all
+        the same, or takes it for a constant (pi). A variable that is used as a number is refused as a table."""
+        listed = self._listed([v for v in declared if v[0] != name])
+        if listed is None or name in listed:
+            return True
+        try:
+            self._submit(_reader()._open(), [(n, t, _TABLE if n == name else k, *r) for n, t, k, *r in declared], 0)
+        except TridentError as error:
+            return error.status != native.E_LIMIT  # the length of the table may be one variable too many
+        return False
+
+    def _listed(self, declared):
+        """Returns the names of the variables that the text has if these are declared; None where the library refuses it."""
+        try:
+            handle = self._submit(_reader()._open(), declared, 0)
+        except TridentError:
+            return None
+        info = _info_of(handle)
+        return {*_named(handle, lib.trident_array_name, info.array_count),
+                *_named(handle, lib.trident_scalar_name, info.scalar_count)}
 
     def _submit(self, owner, declared, elements):
         o = self._options
@@ -186,14 +231,13 @@ class Kernel:
 
     def _read_signature(self):
         info = self._info()
-        named = lambda name, count: tuple(name(self._handle, i).decode() for i in range(count))  # noqa: E731
         typed = lambda kind, count: tuple(  # noqa: E731
             np.dtype(_DTYPES[native.TYPE_NAMES[kind(self._handle, i)]]) for i in range(count))
-        self.arrays = named(lib.trident_array_name, info.array_count)
-        parameters = named(lib.trident_scalar_name, info.scalar_count)
+        self.arrays = _named(self._handle, lib.trident_array_name, info.array_count)
+        parameters = _named(self._handle, lib.trident_scalar_name, info.scalar_count)
         self.tables = tuple(n for n in self.arrays if n + ".length" in parameters)
         self.scalars = parameters[:len(parameters) - len(self.tables)]  # lengths of tables stand last
-        self.outputs = named(lib.trident_output_name, info.output_count)
+        self.outputs = _named(self._handle, lib.trident_output_name, info.output_count)
         self.array_dtypes = typed(lib.trident_array_type, info.array_count)
         self.scalar_dtypes = typed(lib.trident_scalar_type, info.scalar_count)
         self.output_dtypes = typed(lib.trident_output_type, info.output_count)
@@ -214,7 +258,7 @@ class Kernel:
         missing = [n for n in self.arrays + self.scalars if n not in values]
         if missing:
             raise TypeError(f"missing: {', '.join(missing)}")
-        operands = [_as_dtype(values[n], d, n) for n, d in zip(self.arrays, self.array_dtypes)]
+        operands = [converted(values[n], d, n) for n, d in zip(self.arrays, self.array_dtypes)]
         shape = np.broadcast_shapes(*[o.shape for n, o in zip(self.arrays, operands) if n not in self.tables])
         if len(self.arrays) == len(self.tables):
             shape = self._shape_of(out)
@@ -236,7 +280,7 @@ class Kernel:
 
     def _shape_of(self, out):
         for array, scalar in zip(out if isinstance(out, (tuple, list)) else [out], self.output_is_scalar):
-            if array is not None and not scalar:
+            if isinstance(array, np.ndarray) and not scalar:
                 return array.shape
         if self.tables:
             raise TypeError("no array says how many elements there are: give out")
@@ -254,7 +298,7 @@ class Kernel:
             wanted = () if scalar else shape
             if array is None:
                 array = np.empty(wanted, dtype)
-            elif array.shape != wanted or array.dtype != dtype or not array.flags.c_contiguous \
+            elif not isinstance(array, np.ndarray) or array.shape != wanted or array.dtype != dtype or not array.flags.c_contiguous \
                     or not array.flags.writeable:
                 raise ValueError(f"out for '{name}' must be a writable C-contiguous {dtype} array of shape {wanted}")
             results.append(array)
@@ -265,7 +309,7 @@ class Kernel:
         params = self._params_type()
         for i, (value, dtype) in enumerate(zip(values, self.scalar_dtypes)):
             name = self.scalars[i] if i < len(self.scalars) else "the length of a table"
-            bits = _as_dtype(value, dtype, name)
+            bits = converted(value, dtype, name)
             if bits.ndim:
                 raise ValueError(f"'{name}' is a scalar, here an array")
             params[i] = int.from_bytes(bits.tobytes(), "little")
@@ -286,13 +330,11 @@ class Kernel:
         return self._info().tier
 
     def _info(self):
-        info = native.KernelInfo(ctypes.sizeof(native.KernelInfo))
-        native.check(lib.trident_info(self._handle, ctypes.byref(info)))
-        return info
+        return _info_of(self._handle)
 
     @property
     def note(self):
-        """Why the kernel runs no better code, in one sentence; None while nothing stands in its way."""
+        """The reason why the kernel runs no better code, in one sentence; None while nothing stands in its way."""
         note = self._info().note
         return None if note is None else note.decode("utf-8", "replace")
 
@@ -315,29 +357,37 @@ def _unpickled(kind, text, options):
     return kind(text, **options)
 
 
+def _info_of(handle):
+    info = native.KernelInfo(ctypes.sizeof(native.KernelInfo))
+    native.check(lib.trident_info(handle, ctypes.byref(info)))
+    return info
+
+
+def _named(handle, name, count):
+    return tuple(name(handle, i).decode() for i in range(count))
+
+
 _DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
 
 
 def _path_bytes(path):
     if path is not None and not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"socket_path must be a path, here {shown(path)}")
-    return None if path is None else os.fsencode(path)
+    if path is None:
+        return None
+    if b"\0" in (encoded := os.fsencode(path)):
+        raise ValueError(f"socket_path must be a path without a NUL, here {shown(path)}")
+    return encoded
 
 
 def _checked_types(types):
     if types is not None and not isinstance(types, Mapping):
         raise TypeError(f"types must be a dictionary such as {{'n': 'i64'}}, here {shown(types)}")
+    for name, type in (types or {}).items():
+        if not isinstance(name, str):
+            raise TypeError(f"types must be a dictionary such as {{'n': 'i64'}}, here a name is {shown(name)}")
+        one_of(native.TYPES, type, f"the type of '{name}'")
     return dict(types or {})
-
-
-def _as_dtype(value, dtype, name):
-    array = np.asarray(value)
-    weak = array.ndim == 0 and not isinstance(value, (np.generic, np.ndarray))  # a Python number
-    if array.dtype != dtype and not weak and not np.can_cast(array.dtype, dtype, "same_kind"):
-        raise TypeError(f"'{name}' is {array.dtype}, the kernel takes {dtype}")
-    if weak and array.dtype.kind == "f" and dtype.kind != "f":
-        raise TypeError(f"'{name}' is a float, the kernel takes {dtype}")
-    return array.astype(dtype.newbyteorder("="), copy=False)
 
 
 def _apart(operands, results):
@@ -355,5 +405,5 @@ def _apart(operands, results):
 
 
 def address(array):
-    """Where the elements of a NumPy array start."""
+    """Returns the address of the first element of a NumPy array."""
     return array.__array_interface__["data"][0]

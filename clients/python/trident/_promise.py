@@ -104,10 +104,10 @@ class Promise:
     def kernel(self, text, names, types, scalars, size, context=None):
         """The kernel of a graph's text; `names`: of its inputs by number, `types` and `scalars`: by x0, x1, .., `size`:
         elements of a typical call, which does not tell one kernel from another."""
-        from ._kernel import Kernel  # which checks its own promises here
+        from ._kernel import Kernel  # at the top it would import itself: it checks promises with this module
         ranges = {f"x{i}": self.ranges[name] for i, name in enumerate(names) if name in self.ranges and f"x{i}" in types}
         return Kernel(text, syntax="infix", types=types, scalars=scalars, policy=self.policy,
-                      k=self.k, ranges=ranges, context=context, _hint=min(size, 1 << 24))
+                      k=self.k, ranges=ranges, context=context, _hint=min(size, 1 << 24), _made=True)
 
 
 EXACT = Promise("exact", None, None)

@@ -63,11 +63,12 @@ def parse(text):
     if not text.isascii():
         _check_disguise(text)
     tree = _parsed(text.strip())
-    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
+    nodes = _nodes(tree)
+    called = {id(n.func) for n in nodes if type(n) is ast.Call}
+    names = {n.id for n in nodes if type(n) is ast.Name and id(n) not in called}
     for name in names & _RESERVED:
         raise TypeError(f"unsupported expression: '{name}' is a function, here a variable")
-    _check_growth(tree)
+    _check_growth(nodes)
     return tree, sorted(names)
 
 
@@ -97,11 +98,26 @@ def _check_disguise(text):
             raise SyntaxError(f"Python reads {character!r} (U+{ord(character):04X}) as {plain!r}: write that")
 
 
-def _check_growth(tree):
+def _nodes(tree):
+    """Every node under `tree`, each before those inside it. Of the kinds that long texts consist of, those that say nothing
+    (which operator, that a name is read) are left out: ast.walk would take most of its time for them."""
+    found = [tree]
+    for node in found:
+        kind = type(node)
+        if kind is ast.BinOp:
+            found += (node.left, node.right)
+        elif kind is ast.UnaryOp:
+            found.append(node.operand)
+        elif kind is not ast.Constant and kind is not ast.Name:
+            found += ast.iter_child_nodes(node)
+    return found
+
+
+def _check_growth(nodes):
     """Constants are computed as Python does, so what would fill the memory is refused before: an upper bound of the bits
     of everything that is made of literals only, from the leaves up; floats (None here) do not grow."""
     bits = {}
-    for n in reversed(list(ast.walk(tree))):
+    for n in reversed(nodes):
         parts = _Walker.operands(n)
         if isinstance(n, ast.Constant):
             bits[id(n)] = n.value.bit_length() if isinstance(n.value, int) else \

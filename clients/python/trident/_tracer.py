@@ -182,7 +182,7 @@ class Tracer(NDArrayOperatorsMixin):
     def __pow__(self, other):
         if type(other) is not Tracer and self._node.kind == g.BOOL:  # NumPy 1 takes 2.0 for 2, and int8 for that
             self._trace.refuse("a power of booleans cannot be recorded; convert them: x.astype(np.int64)")
-        if type(other) in (float, np.float64) and other == 0.5 and self._node.kind in g.FLOATS:  # where NumPy calls sqrt
+        if type(other) in (float, np.float64) and other == 0.5 and self._node.kind in g.FLOATS:  # NumPy calls sqrt for these
             return np.sqrt(self)
         return super().__pow__(other)
 
@@ -259,7 +259,7 @@ def _refusal(what, instead):
 
 _BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"
 _CONVERSION = "a conversion to a Python number (math.sin(x), float(x))"
-_OF_NUMBERS = {  # where an argument is a Python number
+_OF_NUMBERS = {  # for an argument that is a Python number
     _BRANCH: "a Python branch on a number that is an argument ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison) "
              "cannot be recorded: the function is compiled for all values of its arguments. Use np.where(k > 0, a, b), and "
              "k == 0 for 'not k'",
