@@ -260,6 +260,29 @@ TEST(RunningError, UnitsAreThoseOfTheHeader) {
   EXPECT_EQ(16 * u * 7 + least, reduction_error(Type::f32, 1024, 7));
 }
 
+// Oracle: the exponent of libm.
+TEST(RunningError, UlpsAreThoseOfTheExponent) {
+  std::uint64_t seed = 1;
+  const auto wanted = [](Type type, long double magnitude) {
+    const int bits = type == Type::f32 ? 24 : 53, least = type == Type::f32 ? -126 : -1022;
+    const bool none = magnitude == 0 || !std::isfinite(magnitude);
+    return std::ldexp(1.0L, (none ? least : std::max(std::ilogb(magnitude), least)) - bits + 1);
+  };
+  const auto expect_for = [&](long double magnitude) {
+    for (const Type type : {Type::f32, Type::f64})
+      for (const long double signed_one : {magnitude, -magnitude})
+        ASSERT_EQ(ulp_at(type, signed_one), wanted(type, signed_one)) << signed_one;
+  };
+  for (int exponent = -16'440; exponent < 16'384; exponent += exponent < -1'100 || exponent > 1'100 ? 37 : 1) {
+    const long double power = std::ldexp(1.0L, exponent);
+    for (const long double near : {power, std::nextafter(power, 0.0L), std::nextafter(power, 2 * power)})
+      expect_for(near);
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    expect_for(power * (1 + std::ldexp(static_cast<long double>(seed >> 1), -63)));
+  }
+  for (const long double odd : {0.0L, std::numeric_limits<long double>::infinity(), std::nanl("")}) expect_for(odd);
+}
+
 TEST(RunningError, ZerosOfDerivativesAndPolesMoveByTheRange) {
   const auto of = [](RealOp op, long double v, long double d) {
     return carried(op, 0, {v, d}, {}, {}, apply_plain<long double>(op, 0, v, 0, 0));

@@ -15,6 +15,7 @@
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/refine.h"
+#include "jit/pipeline/sift.h"
 #include "jit/pipeline/speculate.h"
 #include "jit/pipeline/timed_call.h"
 #include "jit/pipeline/tried.h"
@@ -39,6 +40,8 @@ constexpr std::uint64_t kLateShare = 4;
 
 /// Candidates whose code is checked at once: a child for each would take most of the time.
 constexpr std::size_t kCheckedTogether = 32;
+/// The first look at the times of many candidates takes a part of the time of a tournament.
+constexpr std::uint64_t kSiftShare = 4;
 
 /// The interim kernel is the best of so many variants, found in a part of the time of a tournament.
 constexpr std::size_t kInterimVariants = 3;
@@ -248,6 +251,8 @@ Result<std::size_t> Optimisation::check_candidates() {
   // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
   const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
   check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
+  const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
+  TRY_VOID(sift(candidates_, signature_, call.workload(), tournament_ns() / kSiftShare));
   for (std::size_t i = 1; i < candidates_.size(); i += kCheckedTogether) {
     const std::size_t count = std::min(kCheckedTogether, candidates_.size() - i);
     const auto checked = check_codes(std::span(candidates_).subspan(i, count));
@@ -469,7 +474,7 @@ Result<void> Optimisation::check_codes(std::span<Candidate> candidates) {
   std::vector<const image::Mapped*> images;
   std::vector<equiv::Checker::CodeQuestion> questions;
   for (Candidate& c : candidates) {
-    if (c.checked) continue;
+    if (c.checked || c.sifted_out) continue;
     Tried& tried = tried_[c.form];
     questions.push_back({*tried.prepared, tried.code_checked ? equiv::Effort::brief : equiv::Effort::full});
     tried.code_checked = true;

@@ -287,7 +287,13 @@ TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
         << optimised->detail;
     EXPECT_GT(optimised->baseline_ns, 0);
     EXPECT_GE(optimised->candidates.size(), 2u);
-    for (const auto& c : optimised->candidates) EXPECT_TRUE(c.same || c.form != "source") << c.verdict;
+    std::size_t held = 0;
+    for (const auto& c : optimised->candidates) {
+      if (c.form != "source") continue;
+      held += c.same ? 1 : 0;
+      EXPECT_TRUE(c.same || c.verdict == "not checked: others were faster at a first look") << c.verdict;
+    }
+    EXPECT_GE(held, 3u) << "the baseline and the fastest two";
     EXPECT_EQ(stages, (std::set{Stage::lower, Stage::emit, Stage::equiv, Stage::judge}));
     if (optimised->outcome != Outcome::published) continue;
     EXPECT_LT(optimised->winner_ns, optimised->baseline_ns);

@@ -9,6 +9,7 @@ namespace {
 constexpr const char* kUnchecked = "not checked in time";
 
 std::string words_of(const Candidate& c) {
+  if (c.sifted_out) return "not checked: others were faster at a first look";
   return c.checked ? equiv::print(c.verdict) : kUnchecked;
 }
 
@@ -64,7 +65,8 @@ std::string print_ratios(std::span<const Tried> tried, std::span<const Candidate
 
 std::size_t count_unchecked(std::span<const Tried> tried, std::span<const Candidate> candidates) {
   const auto forms = std::count_if(tried.begin(), tried.end(), [](const Tried& t) { return !t.prepared; });
-  const auto codes = std::count_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return !c.checked; });
+  const auto codes = std::count_if(candidates.begin(), candidates.end(),
+                                   [](const Candidate& c) { return !c.checked && !c.sifted_out; });
   return static_cast<std::size_t>(forms + codes);
 }
 

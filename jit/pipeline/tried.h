@@ -31,7 +31,8 @@ struct Candidate {
   equiv::Verdict verdict{};
   bool checked = false;
   bool checked_fully = false;
-  double ratio = 0;  ///< measured time over the baseline's; 0: not timed
+  bool sifted_out = false;  ///< many others were faster at a first look: it is not checked (sift.h)
+  double ratio = 0;         ///< measured time over the baseline's; 0: not timed
 
   /// True if it does what its form means.
   [[nodiscard]] bool holds() const { return checked && verdict.same(); }

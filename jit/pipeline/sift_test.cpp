@@ -1,0 +1,96 @@
+// Candidates of known speeds: kernels whose work differs by large factors, and code that crashes.
+#include "jit/pipeline/sift.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "jit/pipeline/forms.h"
+#include "jit/pipeline/timed_call.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::pipeline {
+namespace {
+
+using expr::Type;
+
+expr::Expr parsed(const char* text) {
+  auto e = expr::parse_infix(text, {.type = Type::f64, .variables = {{"x", Type::f64, expr::VariableKind::array}}});
+  CHECK(e.ok());
+  return std::move(e).value();
+}
+
+Candidate candidate_of(std::size_t form, const codegen::MachineCode& code, const kir::Kernel& kernel) {
+  image::ImageBytes image =
+      image::build(code, image::counts_of(kernel), codegen::Isa::avx2, TRIDENT_TIER_OPTIMISED, {});
+  const auto fd = image::seal(image);
+  CHECK(fd.ok());
+  auto mapped = image::Mapped::map(*fd);
+  CHECK(mapped.ok());
+  return {form, kBaselineVariant, code, std::move(image), std::move(mapped).value()};
+}
+
+class Sift : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  }
+
+  void add(std::size_t form, const char* text, std::size_t count) {
+    const auto kernel = expr::lower(parsed(text), unrewritten({}));
+    CHECK(kernel.ok());
+    const auto code = codegen::emit(*kernel, codegen::Isa::avx2, kBaselineVariant);
+    CHECK(code.ok());
+    for (std::size_t i = 0; i < count; ++i) candidates_.push_back(candidate_of(form, *code, *kernel));
+  }
+  void add_crashing(std::size_t form) {
+    const auto kernel = expr::lower(parsed(kFast), unrewritten({}));
+    auto code = codegen::emit(*kernel, codegen::Isa::avx2, kBaselineVariant);
+    CHECK(code.ok());
+    code->bytes[4] = std::byte{0x0F}, code->bytes[5] = std::byte{0x0B};  // ud2, behind endbr64
+    candidates_.push_back(candidate_of(form, *code, *kernel));
+  }
+
+  void sift_all() {
+    const expr::Expr source = parsed(kFast);
+    const equiv::Samples points = equiv::make_samples(source, {.points = 256}).front();
+    const TimedCall call(source, points, 4096);
+    const auto kernel = expr::lower(source, unrewritten({}));
+    ASSERT_TRUE(kernel.ok());
+    const auto sifted = sift(candidates_, judge::signature_of(*kernel), call.workload(), 2'000'000'000);
+    ASSERT_TRUE(sifted.ok()) << sifted.error().message;
+  }
+  [[nodiscard]] std::size_t staying(std::size_t form) const {
+    return static_cast<std::size_t>(std::count_if(candidates_.begin(), candidates_.end(),
+                                                  [&](const Candidate& c) { return c.form == form && !c.sifted_out; }));
+  }
+
+  static constexpr const char* kFast = "x + 1";
+  static constexpr const char* kSlow = "sin(exp(x)) * cos(log(x * x + 1))";
+  static constexpr const char* kSlower = "sin(exp(x)) * cos(log(x * x + 1)) + tan(x) * atan(x) * cbrt(x) + erf(x)";
+  std::vector<Candidate> candidates_;
+};
+
+TEST_F(Sift, FewStay) {
+  add(0, kSlow, 16);
+  sift_all();
+  EXPECT_EQ(staying(0), 16u);
+}
+
+TEST_F(Sift, TheFastestStayAndSomeOfEachFormAndTheBaseline) {
+  add(0, kSlower, 1);
+  add(1, kSlow, 20);
+  add(2, kFast, 8);
+  add(3, kSlower, 20);
+  add_crashing(3);
+  sift_all();
+  EXPECT_EQ(staying(0), 1u) << "the baseline";
+  EXPECT_EQ(staying(1), 4u) << "twelve are the fastest";
+  EXPECT_EQ(staying(2), 8u);
+  EXPECT_EQ(staying(3), 3u) << "two of the form, and the one that crashes";
+  EXPECT_FALSE(candidates_.back().sifted_out);
+  for (const Candidate& c : candidates_) EXPECT_FALSE(c.checked);
+}
+
+}  // namespace
+}  // namespace trident::pipeline
