@@ -18,6 +18,7 @@
 #include "runtime/base/nearest.h"
 #include "runtime/manual/command_help.h"
 #include "runtime/os/atomic_file.h"
+#include "runtime/os/cpu.h"
 #include "runtime/os/self.h"
 
 namespace trident::config {
@@ -316,6 +317,12 @@ std::string cache_path(const Settings& settings) {
   if (const std::string base = from_environment("XDG_CACHE_HOME"); !base.empty()) return base + "/trident" + kFile;
   if (const std::string home = from_environment("HOME"); !home.empty()) return home + "/.cache/trident" + kFile;
   return {};
+}
+
+std::uint32_t optimise_workers(const Settings& settings) {
+  constexpr unsigned kByItselfMax = 4;  // each may take a hundred megabytes
+  return settings.workers != 0 ? static_cast<std::uint32_t>(settings.workers)
+                               : std::min(os::usable_cpus(), kByItselfMax);
 }
 
 std::string state_path(const Settings& settings) {

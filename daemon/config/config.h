@@ -60,6 +60,8 @@ std::string socket_path(const Settings& settings);
 std::string cache_path(const Settings& settings);
 /// Returns the cure for a file that cannot be read: the right to read it, the file itself, or another one with `flag`.
 std::string cure_of_reading(const std::string& path, const std::string& flag);
+/// Returns the number of optimise workers. They run at low priority, so that they take the time of idle processors.
+std::uint32_t optimise_workers(const Settings& settings);
 /// The state folder, where learning is kept; empty for none.
 std::string state_path(const Settings& settings);
 

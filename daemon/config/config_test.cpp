@@ -2,6 +2,7 @@
 #include "daemon/config/config.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,7 +119,19 @@ TEST(Config, SettingsThatWaitForARestartAreNamed) {
 
 TEST(Config, CanBeCheckedAlone) {
   EXPECT_EQ(std::get<CheckOnly>(*load_flags({"--check-config", "--workers", "3"})).settings.workers, 3u);
-  EXPECT_FALSE(load_flags({"--check-config", "--workers", "0"}).ok());
+  EXPECT_FALSE(load_flags({"--check-config", "--workers", "257"}).ok());
+}
+
+TEST(Config, OptimiseWorkersAreAsManyAsProcessorsUnlessTold) {
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(optimise_workers({}), std::min(CPU_COUNT(&before), 4));
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(optimise_workers({}), 1u);
+  EXPECT_EQ(optimise_workers({.workers = 7}), 7u);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 TEST(Config, ErrorsNameFileLineAndSetting) {
@@ -135,7 +148,7 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
   EXPECT_FALSE(apply_file({}, "rules = [\"a\\u0000b\"]\n", "f.toml").ok());
   EXPECT_EQ(message("zzzzzzzzz = 1\n"), "f.toml:1: unknown setting 'zzzzzzzzz': tridentd --help lists all settings");
   EXPECT_EQ(message("workers = 1\nwhat is this").substr(0, 9), "f.toml:2:");
-  EXPECT_EQ(message("log_json = true\nworkers = 0\n"), "f.toml:2: workers is outside 1..256");
+  EXPECT_EQ(message("log_json = true\nworkers = 257\n"), "f.toml:2: workers is outside 0..256");
   EXPECT_EQ(message("\nlog_level = \"loud\"\n"),
             "f.toml:2: log_level 'loud' is unknown: expected debug, info, warning or error");
   EXPECT_EQ(message("# nothing\n"), "accepted");
@@ -163,7 +176,7 @@ TEST(Config, ListsAreArraysOrRepeatedFlags) {
 }
 
 TEST(Config, RangesAndWordsAreChecked) {
-  EXPECT_EQ(load_flags({"--workers", "0"}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(load_flags({"--baseline-workers", "0"}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_flags({"--workers", "257"}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_flags({"--log-level", "loud"}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_flags({"--config", "/nonexistent.toml"}).error().code, ErrorCode::kNotFound);

@@ -7,11 +7,16 @@
 //
 // How long an item takes is known when it has been served. Until then its user is charged what the user's last item
 // took; settle() corrects this. With several servers a user thus does not get all of them on one old clock.
+//
+// Items of one user belong to groups, its connections, which take turns: a program that asks for hundreds of kernels
+// does not let another one of the same user wait for all of them. Each item has a round, one more than the item of its
+// group before it and later than the round that was served last; a user's items are served by round.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <map>
 #include <optional>
@@ -21,28 +26,37 @@ namespace trident::jobs {
 
 template <class T>
 class FairQueue {
+  struct Item {
+    T value;
+    std::uint64_t round;
+  };
+
  public:
   /// Names an item in the queue until it is taken or erased.
   struct Place {
     std::uint32_t user;
     bool urgent;
-    typename std::list<T>::iterator item;
+    typename std::list<Item>::iterator item;
   };
 
-  Place push_back(std::uint32_t user, T value) {
-    auto& items = waiting(user).items;
-    return {user, false, items.insert(items.end(), std::move(value))};
+  Place push_back(std::uint32_t user, T value, std::uint64_t group = 0) {
+    User& one = waiting(user);
+    std::uint64_t& round = one.last_rounds[group];
+    round = std::max(round, one.round) + 1;
+    auto after = one.items.end();
+    while (after != one.items.begin() && std::prev(after)->round > round) --after;
+    return {user, false, one.items.insert(after, Item{std::move(value), round})};
   }
   /// Puts an item before the user's other items, but behind the urgent ones.
   Place push_front(std::uint32_t user, T value) {
-    auto& items = waiting(user).items;
-    return {user, false, items.insert(items.begin(), std::move(value))};
+    User& one = waiting(user);
+    return {user, false, one.items.insert(one.items.begin(), Item{std::move(value), one.round})};
   }
   /// Puts an item behind the user's urgent items and before all others of that user. Other users see no difference.
   Place push_urgent(std::uint32_t user, T value) {
     auto& urgent = waiting(user).urgent;
     ++urgent_size_;
-    return {user, true, urgent.insert(urgent.end(), std::move(value))};
+    return {user, true, urgent.insert(urgent.end(), Item{std::move(value), 0})};
   }
 
   /// The first item of the user that has used the least time; settle() must follow when it was served. Passes over
@@ -53,7 +67,7 @@ class FairQueue {
     for (auto at = users_.begin(); at != users_.end(); ++at) {
       User& user = at->second;
       if (!user.waits() || (least != users_.end() && !is_before(user, least->second))) continue;
-      if (may_run(user.first().front())) least = at;
+      if (may_run(user.first().front().value)) least = at;
     }
     if (least == users_.end()) return std::nullopt;
     User& user = least->second;
@@ -62,8 +76,8 @@ class FairQueue {
     user.used_ns += user.last_ns;
     user.turn = ++turns_;
     if (!user.urgent.empty()) --urgent_size_;
-    T value = std::move(user.first().front());
-    user.first().pop_front();
+    T value = std::move(user.first().front().value);
+    user.take_first();
     --size_;
     return value;
   }
@@ -83,6 +97,7 @@ class FairQueue {
   void erase(const Place& place) {
     User& user = users_.at(place.user);
     (place.urgent ? user.urgent : user.items).erase(place.item);
+    user.begin_rounds_anew();
     if (place.urgent) --urgent_size_;
     --size_;
     forget_idle(place.user);
@@ -98,14 +113,26 @@ class FairQueue {
 
  private:
   struct User {
-    std::list<T> urgent, items;
-    std::list<std::uint64_t> expected_ns;  ///< charged for each item that is being served
+    std::list<Item> urgent, items;
+    std::map<std::uint64_t, std::uint64_t> last_rounds;  ///< by group, while items wait
+    std::uint64_t round = 0;                             ///< of the item that was served last
+    std::list<std::uint64_t> expected_ns;                ///< charged for each item that is being served
     std::uint64_t used_ns = 0, last_ns = 0;
     std::uint64_t turn = 0;  ///< when it was last served: users of equal clocks take turns
 
     [[nodiscard]] bool waits() const { return !urgent.empty() || !items.empty(); }
     [[nodiscard]] bool idle() const { return !waits() && expected_ns.empty(); }
-    [[nodiscard]] std::list<T>& first() { return urgent.empty() ? items : urgent; }
+    [[nodiscard]] std::list<Item>& first() { return urgent.empty() ? items : urgent; }
+    void take_first() {
+      if (urgent.empty()) round = items.front().round;
+      first().pop_front();
+      begin_rounds_anew();
+    }
+    void begin_rounds_anew() {
+      if (!items.empty()) return;
+      last_rounds.clear();
+      round = 0;
+    }
   };
 
   static bool is_before(const User& a, const User& b) {

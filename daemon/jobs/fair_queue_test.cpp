@@ -115,6 +115,29 @@ TEST(FairQueue, UrgentItemsGoBeforeTheirUsersOthersAlone) {
   EXPECT_EQ(order, (std::vector<int>{11, 20, 12, 13, 9, 10}));
 }
 
+// 300 of one connection, then one of another: it is served second. A third that comes later is not behind the rest.
+TEST(FairQueue, ConnectionsOfAUserTakeTurns) {
+  FairQueue<int> queue;
+  for (int i = 0; i < 300; ++i) queue.push_back(1, i, 70);
+  std::vector<int> order;
+  const auto serve = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      order.push_back(*queue.pop());
+      queue.settle(1, 100);
+    }
+  };
+  serve(1);
+  queue.push_back(1, 1000, 71);
+  serve(3);
+  for (int i = 0; i < 3; ++i) queue.push_back(1, 2000 + i, 72);
+  queue.push_front(1, -1);
+  serve(6);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 1000, 2, -1, 3, 2000, 4, 2001, 5}));
+  serve(301 + 3 + 1 - 10);
+  EXPECT_EQ(order.back(), 299);
+  EXPECT_EQ(queue.size(), 0u);
+}
+
 TEST(FairQueue, AgreesWithAListPerUser) {
   std::mt19937 random(4);
   FairQueue<int> queue;

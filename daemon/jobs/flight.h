@@ -12,6 +12,7 @@ struct Jobs::Flight {
 
   std::string id;
   std::uint32_t uid = 0;
+  std::uint64_t connection = 0;  ///< of the first subscriber: those of a user take turns
   OrderPtr order;
   image::Key key{};
   std::vector<std::byte> canonical;

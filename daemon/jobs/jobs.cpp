@@ -103,6 +103,7 @@ void Jobs::begin(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order
     return sink_(subscriber, busy(*order));
   }
   Flight& flight = admit(std::move(owned));
+  flight.connection = subscriber.session;
   order->lane == worker::Lane::programs ? wait_for_program(flight, false) : wait_for_baseline(flight, false);
   if (journal_ && order->journal) journal_(uid, *order->journal);
   const cache::Entry* entry = known_by_key ? cache_.find_stored(uid, flight.key, flight.canonical) : nullptr;

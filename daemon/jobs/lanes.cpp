@@ -54,8 +54,8 @@ void Jobs::wait_for_program(Flight& flight, bool in_front) {
 
 void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
   flight.step = Step::baseline;
-  flight.place =
-      in_front ? baseline_queue_.push_front(flight.uid, &flight) : baseline_queue_.push_back(flight.uid, &flight);
+  flight.place = in_front ? baseline_queue_.push_front(flight.uid, &flight)
+                          : baseline_queue_.push_back(flight.uid, &flight, flight.connection);
   run_waiting(worker::Lane::baseline);
 }
 
@@ -67,8 +67,8 @@ void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
     return wait_for_check(flight);
   }
   flight.step = Step::optimise;
-  flight.place =
-      in_front ? optimise_queue_.push_front(flight.uid, &flight) : optimise_queue_.push_back(flight.uid, &flight);
+  flight.place = in_front ? optimise_queue_.push_front(flight.uid, &flight)
+                          : optimise_queue_.push_back(flight.uid, &flight, flight.connection);
   run_waiting(worker::Lane::optimise);
 }
 

@@ -38,7 +38,9 @@ void PrivateDaemon::start() {
                                         "--baseline-timeout-ms",
                                         "60000",  // tests stop workers for a while
                                         "--baseline-workers",
-                                        "1"};  // which they know by their number
+                                        "1",  // which they know by their number
+                                        "--workers",
+                                        "1"};
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   auto child = os::Child::spawn({.program = TRIDENTD_PATH, .arguments = arguments});
   CHECK(child.ok());

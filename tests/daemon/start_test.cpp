@@ -166,7 +166,7 @@ TEST_F(Start, AMistakeInTheSettingsHasAStatusOfItsOwn) {
                                              "--rules " + at("none.rules"),
                                              "--rules " + at("folder"),
                                              "--state " + at("file"),
-                                             "--workers 0 ",
+                                             "--workers 257",
                                              "--open-files 8",
                                              "--open-files 39",
                                              "--open-files 64 --workers 64",
@@ -253,7 +253,7 @@ TEST_F(Start, AMistakeInTheSettingsLetsWaitingClientsGo) {
   const std::string socket = at("s.sock");
   auto manager =
       os::Child::spawn({.program = "/usr/bin/systemd-socket-activate",
-                        .arguments = {"systemd-socket-activate", "-l", socket, TRIDENTD_PATH, "--workers", "0"}});
+                        .arguments = {"systemd-socket-activate", "-l", socket, TRIDENTD_PATH, "--workers", "257"}});
   ASSERT_TRUE(manager.ok());
   ASSERT_TRUE(eventually([&] { return fs::exists(socket); }));
   RawClient client(socket);
