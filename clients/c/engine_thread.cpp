@@ -3,18 +3,22 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
 
 #include "clients/c/quiet_thread.h"
 #include "runtime/base/float_environment.h"
+#include "runtime/os/cpu.h"
 
 namespace trident::client {
 namespace {
 
 constexpr int kNice = 10;
 constexpr std::size_t kEngineStackBytes = 8u << 20;
+/// More would take memory from the program: a search takes tens of megabytes.
+constexpr unsigned kThreadsMax = 4;
 
 std::string said_of(const trident_engine_result& result) {
   return {result.message, ::strnlen(result.message, sizeof(result.message))};
@@ -36,7 +40,9 @@ Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
   TRY(const Engine loaded, load_engine());
   std::unique_ptr<EngineThread> engine(new EngineThread(context));
   engine->engine_ = loaded;
-  TRY(engine->thread_, start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::main, engine.get()));
+  TRY(const pthread_t first,
+      start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::main, engine.get()));
+  engine->threads_.push_back(first);
   return engine;
 }
 
@@ -46,7 +52,7 @@ void EngineThread::add(std::uint64_t job) {
   baseline_.push_back(job);
   submission->state = JobState::compiling;
   if (baseline_.size() + optimise_.size() > 2 * context_.unfinished + kStaleMax) forget_closed();
-  work_.notify_one();
+  work_.notify_all();  // not every thread takes it
 }
 
 /// Closed submissions leave their numbers behind.
@@ -69,34 +75,56 @@ void EngineThread::give_back(std::deque<std::uint64_t>& waiting) {
 
 void EngineThread::join() {
   cancel_.store(true, std::memory_order_relaxed);
-  pthread_join(thread_, nullptr);
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
 }
 
 void* EngineThread::main(void* self) {
   const StandardFloats floats;  // not those of the thread that has started this one
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
-  static_cast<EngineThread*>(self)->run();
+  static_cast<EngineThread*>(self)->run(true);
   return nullptr;
 }
 
-void EngineThread::run() {
+void* EngineThread::optimise_main(void* self) {
+  const StandardFloats floats;
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
+  static_cast<EngineThread*>(self)->run(false);
+  return nullptr;
+}
+
+void EngineThread::wait_for_optimise(std::uint64_t job) {
+  const std::lock_guard lock(context_.mutex);
+  optimise_.push_back(job);
+  const bool all_busy = busy_ + optimise_.size() > threads_.size() + 1;  // the caller is about to be free
+  if (all_busy && !context_.stopping && threads_.size() < std::min(kThreadsMax, os::usable_cpus())) {
+    const auto more = start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::optimise_main, this);
+    if (more.ok()) threads_.push_back(*more);  // without it the others are as many as they were
+  }
+  work_.notify_all();
+}
+
+void EngineThread::run(bool baselines) {
   for (;;) {
     std::uint64_t job = 0;
     std::uint32_t tier = 0;
     {
       std::unique_lock lock(context_.mutex);
-      work_.wait(lock, [&] { return context_.stopping || !baseline_.empty() || !optimise_.empty(); });
+      const auto has_baseline = [&] { return baselines && !baseline_.empty(); };
+      work_.wait(lock, [&] { return context_.stopping || has_baseline() || !optimise_.empty(); });
       if (context_.stopping) return;
-      auto& queue = baseline_.empty() ? optimise_ : baseline_;
-      tier = baseline_.empty() ? TRIDENT_TIER_OPTIMISED : TRIDENT_TIER_BASELINE;
+      tier = has_baseline() ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
+      auto& queue = has_baseline() ? baseline_ : optimise_;
       job = queue.front();
       queue.pop_front();
+      ++busy_;
     }
     try {
       compile(job, tier);
     } catch (const std::bad_alloc&) {
       context_.finish(job, Context::End::failed, "the engine in this process ran out of memory");
     }
+    const std::lock_guard lock(context_.mutex);
+    --busy_;
   }
 }
 
@@ -127,8 +155,7 @@ void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer
     return context_.finish_all(delivered.error().message);
   if (!delivered) return context_.finish(job, Context::End::failed, delivered.error().message);
   if (tier != TRIDENT_TIER_BASELINE || answer.is_last) return context_.finish(job, Context::End::gain, {});
-  const std::lock_guard lock(context_.mutex);
-  optimise_.push_back(job);
+  wait_for_optimise(job);
 }
 
 void EngineThread::use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {

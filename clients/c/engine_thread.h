@@ -1,5 +1,6 @@
 // The compiler in this process, for mode embedded and for mode auto where no daemon answers: libtrident-engine.so is
-// loaded on first need and one thread of low priority runs it, baselines before optimisations.
+// loaded on first need and a thread of low priority runs it, baselines before optimisations. Where optimisations wait
+// and there are more processors, further threads of low priority take these.
 #pragma once
 
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "clients/c/context.h"
 #include "clients/c/engine_library.h"
@@ -34,15 +36,20 @@ class EngineThread {
  private:
   explicit EngineThread(Context& context) : context_(context) {}
   static void* main(void* self);
+  static void* optimise_main(void* self);
   void forget_closed();
-  void run();
+  /// Runs jobs until the context stops; those of the first tier only if `baselines`.
+  void run(bool baselines);
+  /// Adds a job to those that wait for the second tier, and a thread if it would wait for another job.
+  void wait_for_optimise(std::uint64_t job);
   void compile(std::uint64_t job, std::uint32_t tier);
   void use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
   void use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
 
   Context& context_;
   Engine engine_;
-  pthread_t thread_{};
+  std::vector<pthread_t> threads_;    ///< the first takes all jobs
+  std::size_t busy_ = 0;              ///< threads with a job
   std::atomic<bool> cancel_ = false;  // read by the engine
   std::condition_variable work_;      // with the context's mutex
   std::deque<std::uint64_t> baseline_, optimise_;

@@ -2,12 +2,15 @@
 // given up at once when the context closes in the middle of a search. Oracle: the formulas, in long double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -101,6 +104,34 @@ TEST(Embedded, InterpretsThenCompilesThenOptimises) {
   EXPECT_EQ(0u, stats.errors + stats.rejected_images);
   trident_close_kernel(kernel);
   trident_close(ctx);
+}
+
+std::size_t engine_threads() {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    count += name == "trident-engine" ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Embedded, SeveralSearchesUseTheProcessorsThatThereAre) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  std::vector<trident_kernel*> kernels;
+  for (int i = 0; i < 6; ++i)
+    kernels.push_back(submit(ctx, (std::string(kText) + std::string(static_cast<std::size_t>(i), ' ')).c_str()));
+  for (const trident_kernel* kernel : kernels) ASSERT_NE(nullptr, kernel);
+  for (trident_kernel* kernel : kernels)
+    ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, 10 * kPatienceMs)) << trident_last_error();
+  EXPECT_EQ(engine_threads(), std::min(std::thread::hardware_concurrency(), 4u));
+  for (trident_kernel* kernel : kernels) {
+    expect_right(kernel, "after several searches");
+    trident_close_kernel(kernel);
+  }
+  trident_close(ctx);
+  EXPECT_EQ(engine_threads(), 0u);
 }
 
 // t[2*index + 1] beside a gather by an array of numbers, of which some lie outside: the length is a scalar of its own.
