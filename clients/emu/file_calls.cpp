@@ -46,15 +46,30 @@ std::int64_t moved(const Kernel& kernel, const Arguments& a, std::uint32_t allow
   return result_of(transfer(kernel.files.host(a[0]), vectors.data(), count_of(vectors)));
 }
 
-/// Reads the guest's array of ranges, and moves bytes as moved() does.
+/// Address and bytes of a range, as a program lays it out.
+using GuestVector = std::array<std::uint64_t, 2>;
+
+/// Reads the guest's array of ranges; minus an errno for a bad one.
+std::int64_t read_vectors(const Kernel& kernel, const Arguments& a, std::vector<GuestVector>& ranges) {
+  if (a[2] > IOV_MAX) return -EINVAL;
+  ranges.resize(a[2]);
+  if (!kernel.memory.read(a[1], ranges.data(), ranges.size() * sizeof(GuestVector))) return -EFAULT;
+  const bool has_negative =
+      std::any_of(ranges.begin(), ranges.end(), [](const GuestVector& range) { return range[1] > INT64_MAX; });
+  return has_negative ? -EINVAL : 0;
+}
+
+/// Moves bytes as moved() does, of many ranges. What stands before a bad range is moved.
 template <class Transfer>
 std::int64_t moved_all(const Kernel& kernel, const Arguments& a, std::uint32_t allowed, Transfer transfer) {
-  if (kernel.files.host(a[0]) < 0) return -EBADF;
-  if (a[2] > IOV_MAX) return -EINVAL;
+  std::vector<GuestVector> ranges;
   Vectors vectors;
-  for (std::uint64_t i = 0; i < a[2]; ++i) {
-    const auto range = kernel.memory.get<std::array<std::uint64_t, 2>>(a[1] + i * 16);
-    if (!range || !append(vectors, kernel, (*range)[0], (*range)[1], allowed)) return -EFAULT;
+  if (kernel.files.host(a[0]) < 0) return -EBADF;
+  if (const std::int64_t wrong = read_vectors(kernel, a, ranges); wrong != 0) return wrong;
+  for (const GuestVector& range : ranges) {
+    if (append(vectors, kernel, range[0], range[1], allowed)) continue;
+    if (vectors.empty()) return -EFAULT;
+    break;
   }
   return result_of(transfer(kernel.files.host(a[0]), vectors.data(), count_of(vectors)));
 }

@@ -60,10 +60,11 @@ std::int64_t map_file(Kernel& kernel, std::uint64_t base, std::uint64_t bytes, c
 
 /// Checks what is mapped: memory alone, or a file. A shared file that may be written is not to be had.
 std::int64_t check_source(const Kernel& kernel, const Arguments& a) {
-  if ((a[3] & MAP_ANONYMOUS) != 0) return 0;
-  if (kernel.files.host(a[4]) < 0) return -EBADF;
-  if (!whole_pages(a[5])) return -EINVAL;
-  return (a[3] & MAP_TYPE) != MAP_PRIVATE && (a[2] & PROT_WRITE) != 0 ? -ENODEV : 0;
+  const std::uint64_t type = a[3] & MAP_TYPE;
+  const bool is_file = (a[3] & MAP_ANONYMOUS) == 0;
+  if (is_file && kernel.files.host(a[4]) < 0) return -EBADF;
+  if (type != MAP_PRIVATE && type != MAP_SHARED && (type != MAP_SHARED_VALIDATE || !is_file)) return -EINVAL;
+  return is_file && type != MAP_PRIVATE && (a[2] & PROT_WRITE) != 0 ? -ENODEV : 0;
 }
 
 /// Moves a mapping to a larger range.

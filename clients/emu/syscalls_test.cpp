@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -230,6 +232,62 @@ TEST_F(Syscalls, MapsFilesAndMemory) {
   EXPECT_EQ(memory.get<std::uint64_t>(large), 42u);
   EXPECT_EQ(call(k_madvise, {static_cast<std::uint64_t>(large), 4096, 4}), 0);
   EXPECT_EQ(memory.get<std::uint64_t>(large), 0u);
+}
+
+TEST_F(Syscalls, MapsOnlyWhatIsEitherPrivateOrShared) {
+  EXPECT_EQ(call(k_openat, {kHere, place("README.md"), 0}), 3);
+  for (const std::uint64_t file : {std::uint64_t{3}, ~std::uint64_t{0}}) {
+    for (std::uint64_t type = 0; type <= MAP_SHARED_VALIDATE; ++type) {
+      const std::uint64_t anonymous = file == 3 ? 0 : MAP_ANONYMOUS;
+      void* const host = ::mmap(nullptr, 4096, PROT_READ, static_cast<int>(type | anonymous), file == 3 ? 0 : -1, 0);
+      const bool is_wrong = host == MAP_FAILED && errno == EINVAL;
+      if (host != MAP_FAILED) ::munmap(host, 4096);
+      EXPECT_EQ(call(k_mmap, {0, 4096, 1, type | anonymous, file, 0}) == -EINVAL, is_wrong) << type << ' ' << file;
+    }
+  }
+}
+
+/// Three ranges of the guest and of the host, the same bytes but for one that nothing is mapped at.
+struct Ranges {
+  std::array<iovec, 3> host{};
+  std::array<std::uint64_t, 6> guest{};
+
+  Ranges(char* text, const std::array<std::size_t, 3>& lengths, std::size_t bad) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      host[i] = {i == bad ? reinterpret_cast<char*>(8) : text + i, lengths[i]};
+      guest[2 * i] = i == bad ? kBad : kGood + 512 + i;
+      guest[2 * i + 1] = lengths[i];
+    }
+  }
+};
+
+// Oracle: the host's own calls on a file.
+TEST_F(Syscalls, WhatStandsBeforeABadRangeIsMoved) {
+  const std::string name = ::testing::TempDir() + "ranges." + std::to_string(::getpid());
+  const int host = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  ASSERT_GE(host, 0);
+  const auto guest = static_cast<std::uint64_t>(call(k_openat, {kHere, place(name), O_RDWR, 0}));
+  ::unlink(name.c_str());
+  char text[] = "abcdefghijklmnopq";
+  place(text, kGood + 512);
+  ASSERT_EQ(::pwrite(host, text, sizeof text, 0), call(k_pwrite64, {guest, kGood + 512, sizeof text, 0}));
+  const auto expect_same = [&](std::uint64_t number, ssize_t right, std::uint64_t count) {
+    const std::int64_t wanted = right < 0 ? -errno : right;
+    EXPECT_EQ(call(number, {guest, kGood + 64, count}), wanted) << number;
+  };
+  for (const std::array<std::size_t, 3>& lengths :
+       {std::array<std::size_t, 3>{3, 2, 1}, {3, 0, 1}, {0, 2, 1}, {0, 0, 1}, {3, 2, 0}, {3, ~std::size_t{0}, 1}}) {
+    for (const std::size_t bad : {0u, 1u, 2u, 3u}) {
+      const Ranges ranges(text, lengths, bad);
+      ASSERT_TRUE(memory.put(kGood + 64, ranges.guest));
+      expect_same(k_writev, ::writev(host, ranges.host.data(), 3), 3);
+      ::lseek(host, 0, SEEK_SET), call(k_lseek, {guest, 0, SEEK_SET});
+      expect_same(k_readv, ::readv(host, ranges.host.data(), 3), 3);
+      ::lseek(host, 0, SEEK_SET), call(k_lseek, {guest, 0, SEEK_SET});
+    }
+  }
+  EXPECT_EQ(memory.text(kGood + 512, sizeof text), text);
+  ::close(host);
 }
 
 TEST_F(Syscalls, CountsWhatItDoesNotKnow) {
