@@ -62,11 +62,7 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
   scalars = expr::parameters_of(expr.variables);
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
-  const auto reduces = [](const expr::Node& node) {
-    const expr::Signature signature = expr::info(node.op).signature;
-    return signature == expr::Signature::Reduce || signature == expr::Signature::Reduce2;
-  };
-  if (std::none_of(expr.nodes.begin(), expr.nodes.end(), reduces)) return;
+  if (!expr::has_reductions(expr)) return;
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   for (std::size_t i = 0; i < expr.outputs.size(); ++i) {
     const bool scalar = expr::output_kind(shapes[expr.outputs[i].node.index]) == kir::OutputKind::scalar;

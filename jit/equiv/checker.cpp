@@ -305,7 +305,7 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                                            const std::vector<std::vector<Errors>>& errors,
                                                            Verdict& verdict) {
   // A point of such a source is its place in a set as well as the values of variables, but tails vary only the latter.
-  if (numbers_elements(source_)) return std::optional<Counterexample>();
+  if (numbers_elements(source_) || expr::passes_of(source_) > 1) return std::optional<Counterexample>();
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     const bool ordinary = sets_[s].way == Way::uniform || sets_[s].way == Way::spread || sets_[s].way == Way::small;
     if (sets_[s].exhaustive || is_gathered(sets_[s]) || !ordinary) continue;

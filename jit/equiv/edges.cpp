@@ -271,7 +271,7 @@ class Search {
 Edges edges_of(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t seed,
                const std::function<bool()>& cancelled) {
   const auto is_table = [](const expr::Variable& v) { return v.is_table(); };
-  if (std::any_of(expr.variables.begin(), expr.variables.end(), is_table)) return {};
+  if (std::any_of(expr.variables.begin(), expr.variables.end(), is_table) || !kernel.before.empty()) return {};
   return Search(expr, kernel, seed, cancelled).run();
 }
 

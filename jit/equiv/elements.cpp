@@ -71,11 +71,30 @@ class Writer {
     for (std::size_t e = 0; e < elements_; ++e)
       parts.push_back(node.op == Op::Dot ? apply(Op::Mul, node.type, at(node.a, e), at(node.b, e)) : at(node.a, e));
     if (parts.size() == 3) std::swap(parts[1], parts[2]);  // the third partial result meets the first, then the second
+    if (expr::info(node.op).signature == expr::Signature::Locate) return located(node);
     const Op join = expr::joining_op(node.op);
     NodeId made = parts[0];
     for (std::size_t e = 1; e < elements_; ++e) made = apply(join, node.type, made, parts[e]);
     if (node.op != Op::Mean) return made;
     return apply(Op::Div, node.type, made, builder_.constant(node.type, static_cast<double>(elements_)));
+  }
+  // The best element so far and its number; a NaN is better than any number.
+  NodeId located(const Node& node) {
+    NodeId best = at(node.a, 0), number = builder_.constant_int(node.type, 0);
+    const expr::Type type = builder_.type_of(best);
+    for (std::size_t e = 1; e < elements_; ++e) {
+      const NodeId here = at(node.a, e);
+      NodeId better = apply(node.op == Op::ArgMin ? Op::Lt : Op::Gt, expr::Type::b32, here, best);
+      if (ir::is_float(type)) {
+        const NodeId nan = apply(Op::Ne, expr::Type::b32, here, here),
+                     none = apply(Op::Eq, expr::Type::b32, best, best);
+        better = apply(Op::Or, expr::Type::b32, better, apply(Op::And, expr::Type::b32, nan, none));
+      }
+      best = builder_.op(Op::Select, better, here, best);
+      const NodeId own = builder_.constant_int(node.type, static_cast<std::int64_t>(e));
+      number = builder_.op(Op::Select, better, own, number);
+    }
+    return number;
   }
   NodeId apply(Op op, expr::Type type, NodeId a, NodeId b) { return builder_.add({op, type, a, b, {}, 0}); }
 

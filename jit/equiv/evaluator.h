@@ -42,42 +42,61 @@ class Evaluator {
   Evaluator(const expr::Expr& expr, const Samples& samples, std::size_t block, Stop* stop = nullptr, double k = 1)
       : expr_(expr),
         samples_(samples),
-        shapes_(expr::shapes_of(expr)),
+        places_(expr::places_of(expr)),
         block_(block),
         stop_(stop),
         k_(static_cast<long double>(k)),
         reductions_(k_),
         lanes_(expr.nodes.size()) {
+    count_passes();
     for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
-      const std::size_t width = shapes_[i] == expr::Shape::total ? 1 : block;
+      const std::size_t width = is_total(i) && element_passes_ == 1 ? 1 : block;
       lanes_[i].resize(expr.nodes[i].type, width);
     }
   }
 
-  /// Computes the nodes that do not depend on a reduction at points [first, first + count), count <= block.
+  /// Computes the nodes of elements at points [first, first + count), count <= block. Where they depend on reductions,
+  /// the points are a call.
   void run_elements(std::uint64_t first, std::size_t count) {
     call_ = call_of(first);
-    elements(first, count);
+    if (element_passes_ == 1) return elements(first, count, 0);
+    Call points = call_;
+    points.first = first;
+    points.n = count;
+    run_call(points, [](std::uint64_t, std::size_t) {});
   }
 
-  /// Evaluates one whole call. Calls `each_block(first, count)` for every block of elements; false ends the call.
-  /// Afterwards the nodes that depend on reductions hold their values in lane 0.
+  /// Computes the nodes of elements at one point of its call.
+  void run_point(std::uint64_t point) {
+    const Call call = call_of(point);
+    if (element_passes_ > 1 && (!has_totals_ || call.first != call_.first || call.n != call_.n))
+      run_call(call, [](std::uint64_t, std::size_t) {});
+    call_ = call;
+    elements(point, 1, element_passes_ - 1);
+  }
+
+  /// Evaluates one whole call. Calls `each_block(first, count)` for every block of elements in the last pass; false
+  /// ends the call. Afterwards the nodes that depend on reductions alone hold their values in lane 0.
   template <class EachBlock>
   void run_call(const Call& call, EachBlock each_block) {
-    reductions_.start(expr_);
+    reductions_.start(expr_, places_);
     call_ = call;
-    for (std::uint64_t at = 0; at < call.n;) {
-      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block_, call.n - at));
-      elements(call.first + at, count);
-      reductions_.feed(expr_, lanes_, at, count);
-      each_block(call.first + at, count);
-      if (stop_ != nullptr && stop_->stopped()) return;
-      at += count;
+    for (std::uint32_t pass = 0; pass < passes_; ++pass) {
+      const bool last = pass + 1 == element_passes_;
+      for (std::uint64_t at = 0; pass < element_passes_ && at < call.n;) {
+        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block_, call.n - at));
+        elements(call.first + at, count, pass);
+        reductions_.feed(expr_, lanes_, at, count, pass);
+        if (last) each_block(call.first + at, count);
+        if (stop_ != nullptr && stop_->stopped()) return;
+        at += count;
+      }
+      // Nodes after the reductions may use elements that do not vary (parameters, constants): lane 0 holds them.
+      if (call.n == 0) elements(0, samples_.n == 0 ? 0 : 1, pass);
+      reductions_.finish(expr_, lanes_, call.n, pass);
+      run_totals(pass + 1);
     }
-    // Nodes after the reductions may use elements that do not vary (parameters, constants): lane 0 holds them.
-    if (call.n == 0) elements(0, samples_.n == 0 ? 0 : 1);
-    reductions_.finish(expr_, lanes_, call.n);
-    run_totals();
+    has_totals_ = true;
   }
 
   /// Returns whether every value in lane 0 is known far better than its type can tell. If a step is undecided
@@ -113,9 +132,23 @@ class Evaluator {
     return after == samples_.calls.begin() ? Call{0, samples_.n} : *(after - 1);
   }
 
-  void elements(std::uint64_t first, std::size_t count) {
+  [[nodiscard]] bool is_total(std::size_t i) const { return places_[i].shape == expr::Shape::total; }
+
+  void count_passes() {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const auto later = [&](expr::NodeId id) { return id.valid() ? places_[id.index].after + 1u : 0u; };
+      const expr::Node& node = expr_.nodes[i];
+      if (!is_total(i)) element_passes_ = std::max(element_passes_, places_[i].after + 1u);
+      if (is_reduction(node.op)) element_passes_ = std::max({element_passes_, later(node.a), later(node.b)});
+      passes_ = std::max<std::uint32_t>(passes_, places_[i].after);
+    }
+    passes_ = std::max(passes_, element_passes_);
+  }
+
+  /// Computes the nodes of elements that are known in a pass.
+  void elements(std::uint64_t first, std::size_t count, std::uint32_t pass) {
     for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
-      if (shapes_[i] != expr::Shape::total) evaluate(i, first, count);
+      if (!is_total(i) && places_[i].after <= pass) evaluate(i, first, count);
   }
 
   void evaluate(std::size_t index, std::uint64_t first, std::size_t count);
@@ -178,14 +211,20 @@ class Evaluator {
     }
   }
 
-  void run_totals() {
-    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
-      if (shapes_[i] == expr::Shape::total) evaluate(i, 0, 1);
+  /// Computes the values that are known after so many passes. Elements of later passes read them in every lane.
+  void run_totals(std::uint32_t passes) {
+    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i) {
+      if (!is_total(i) || places_[i].after != passes) continue;
+      evaluate(i, 0, 1);
+      if (element_passes_ > 1) lanes_[i].repeat_first();
+    }
   }
 
   const expr::Expr& expr_;
   const Samples& samples_;
-  std::vector<expr::Shape> shapes_;
+  std::vector<expr::Place> places_;
+  std::uint32_t passes_ = 1, element_passes_ = 1;  ///< in which anything is computed, and elements are
+  bool has_totals_ = false;                        ///< the lanes of totals are those of `call_`
   std::size_t block_;
   Stop* stop_;
   long double k_;

@@ -48,6 +48,14 @@ struct Lanes {
     }
     unsure.resize(width);
   }
+
+  /// Copies lane 0 to all others.
+  void repeat_first() {
+    const auto repeat = [](auto& list) {
+      for (std::size_t i = 1; i < list.size(); ++i) list[i] = list[0];
+    };
+    repeat(s), repeat(c), repeat(d), repeat(si), repeat(ci), repeat(whole), repeat(unsure);
+  }
 };
 
 /// Loads a float, integer or bool from memory: an exact value.

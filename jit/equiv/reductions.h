@@ -1,6 +1,7 @@
 // Reductions over the elements of a call. Strict values are joined in the order of jit/kir/reduction.h.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -11,13 +12,14 @@
 
 #include "jit/equiv/intervals.h"
 #include "jit/equiv/lanes.h"
+#include "jit/equiv/located.h"
+#include "jit/expr/shape.h"
 #include "jit/kir/reduction.h"
 
 namespace trident::equiv {
 
 inline bool is_reduction(expr::Op op) {
-  const expr::Signature signature = expr::info(op).signature;
-  return signature == expr::Signature::Reduce || signature == expr::Signature::Reduce2;
+  return expr::makes_total(op);
 }
 
 /// The strict values of a reduction: those of the chunk at hand, and of the chunks before.
@@ -30,6 +32,7 @@ struct StrictParts {
 template <class N>
 struct Reduction {
   std::uint32_t node = 0;
+  std::uint32_t pass = 0;  ///< passes that have ended before its elements are known
   StrictParts<double> s;
   StrictParts<std::int64_t> si;
   Accumulator<N> sum;
@@ -40,6 +43,7 @@ struct Reduction {
   long double doublings = 0;   ///< of a product: binary logarithm of the product of all factors above 1
   Whole whole;
   std::uint8_t unsure = 0;
+  Located<N> located;
 };
 
 /// All reductions of an expression.
@@ -49,13 +53,21 @@ class Reductions {
   /// `k`: units of the running error.
   explicit Reductions(long double k) : k_(k) {}
 
-  void start(const expr::Expr& expr) {
+  void start(const expr::Expr& expr, const std::vector<expr::Place>& places) {
     all_.clear();
     for (std::uint32_t i = 0; i < expr.nodes.size(); ++i) {
       const Op op = expr.nodes[i].op;
       if (!is_reduction(op)) continue;
       Reduction<N> reduction;
       reduction.node = i;
+      reduction.pass = places[expr.nodes[i].a.index].after;
+      if (expr.nodes[i].b.valid())
+        reduction.pass = std::max<std::uint32_t>(reduction.pass, places[expr.nodes[i].b.index].after);
+      if (is_located(expr.nodes[i])) {
+        reduction.located = Located<N>(op == Op::ArgMin);
+        all_.push_back(std::move(reduction));
+        continue;
+      }
       const double infinity = std::numeric_limits<double>::infinity();
       start_chunk(expr.nodes[i], reduction);
       reduction.ci = first_integer(expr.nodes[i]);
@@ -67,15 +79,21 @@ class Reductions {
     }
   }
 
-  /// Takes the elements [at, at + count) of the call, whose operands are in `lanes`.
-  void feed(const expr::Expr& expr, const std::vector<Lanes<N>>& lanes, std::uint64_t at, std::size_t count) {
+  /// Takes the elements [at, at + count) of the call, whose operands are in `lanes`, in a pass.
+  void feed(const expr::Expr& expr, const std::vector<Lanes<N>>& lanes, std::uint64_t at, std::size_t count,
+            std::uint32_t pass) {
     for (auto& reduction : all_) {
+      if (reduction.pass != pass) continue;
       const expr::Node& node = expr.nodes[reduction.node];
       const Lanes<N>& a = lanes[node.a.index];
       const Lanes<N>& b = node.b.valid() ? lanes[node.b.index] : a;
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t partial = (at + i) % kir::partials_of(node.type);
         reduction.unsure |= any_unsure(node, lanes, i);
+        if (is_located(node)) {
+          reduction.located.add(expr.at(node.a).type, a, i);
+          continue;
+        }
         if (ir::is_float(node.type)) {
           feed_float(node, reduction, partial, a, b, i);
         } else {
@@ -89,14 +107,16 @@ class Reductions {
     }
   }
 
-  /// Sets the lanes of the reductions of a call of `n` elements.
-  void finish(const expr::Expr& expr, std::vector<Lanes<N>>& lanes, std::uint64_t n) {
-    for (auto& reduction : all_) finish(expr.nodes[reduction.node], reduction, lanes[reduction.node], n);
+  /// Sets the lanes of the reductions of a pass of a call of `n` elements.
+  void finish(const expr::Expr& expr, std::vector<Lanes<N>>& lanes, std::uint64_t n, std::uint32_t pass) {
+    for (auto& reduction : all_)
+      if (reduction.pass == pass) finish(expr.nodes[reduction.node], reduction, lanes[reduction.node], n);
   }
 
  private:
   using Op = expr::Op;
 
+  static bool is_located(const expr::Node& node) { return expr::info(node.op).signature == expr::Signature::Locate; }
   static bool is_extreme(const expr::Node& node) { return node.op == Op::MinOf || node.op == Op::MaxOf; }
 
   static std::int64_t first_integer(const expr::Node& node) {
@@ -167,23 +187,8 @@ class Reductions {
   }
 
   // Sets `d` to the error of the product so far, in `product_`, of the factors before and this one.
-  void feed_product_error(expr::Type type, Reduction<N>& reduction, const Around& factor) {
-    const long double product = approximate(product_), size = std::fabs(factor.v) + factor.d;
-    const Around before{approximate(reduction.product), reduction.d};
-    const long double moved = carried(expr::RealOp::Mul, 0, before, factor, {}, product);
-    reduction.d = moved + k_ * unit_error(Op::Mul, type, 0, {}, {}, std::fabs(product) + moved);
-    if (size > 1) reduction.doublings += std::log2(size);
-  }
-
-  // A part of the factors may overflow where all together do not, or underflow, and the others multiply what it lost.
-  void finish_product(expr::Type type, const Reduction<N>& reduction, Lanes<N>& r, std::uint64_t n) const {
-    r.c[0] = reduction.product;
-    const long double lost = k_ * static_cast<long double>(n) * unit_error(Op::Mul, type, 0, {}, {}, 0);
-    r.d[0] = reduction.d + lost * std::exp2(reduction.doublings);
-    if (!(r.d[0] >= 0)) r.d[0] = std::numeric_limits<long double>::infinity();
-    note_overflow(type, r, 0);
-    if (!(reduction.doublings < std::log2(greatest_finite(type)))) r.unsure[0] |= kOverflows | kMayOverflow;
-  }
+  void feed_product_error(expr::Type type, Reduction<N>& reduction, const Around& factor);
+  void finish_product(expr::Type type, const Reduction<N>& reduction, Lanes<N>& r, std::uint64_t n) const;
 
   static void feed_ends(bool least, Reduction<N>& reduction, const Around& x) {
     if (std::isnan(x.v)) return;
@@ -203,6 +208,7 @@ class Reductions {
 
   void finish(const expr::Node& node, Reduction<N>& reduction, Lanes<N>& r, std::uint64_t n) {
     r.unsure[0] = reduction.unsure;
+    if (is_located(node)) return reduction.located.finish(r);
     if (n % kir::kChunk != 0 || n == 0) end_chunk(node, reduction);
     if (!ir::is_float(node.type)) {
       r.si[0] = reduction.si.chunks.result(joiner(node, std::int64_t{}));
@@ -239,5 +245,25 @@ class Reductions {
   std::vector<Reduction<N>> all_;
   N product_;  // scratch
 };
+
+template <class N>
+void Reductions<N>::feed_product_error(expr::Type type, Reduction<N>& reduction, const Around& factor) {
+  const long double product = approximate(product_), size = std::fabs(factor.v) + factor.d;
+  const Around before{approximate(reduction.product), reduction.d};
+  const long double moved = carried(expr::RealOp::Mul, 0, before, factor, {}, product);
+  reduction.d = moved + k_ * unit_error(Op::Mul, type, 0, {}, {}, std::fabs(product) + moved);
+  if (size > 1) reduction.doublings += std::log2(size);
+}
+
+// A part of the factors may overflow where all together do not, or underflow, and the others multiply what it lost.
+template <class N>
+void Reductions<N>::finish_product(expr::Type type, const Reduction<N>& reduction, Lanes<N>& r, std::uint64_t n) const {
+  r.c[0] = reduction.product;
+  const long double lost = k_ * static_cast<long double>(n) * unit_error(Op::Mul, type, 0, {}, {}, 0);
+  r.d[0] = reduction.d + lost * std::exp2(reduction.doublings);
+  if (!(r.d[0] >= 0)) r.d[0] = std::numeric_limits<long double>::infinity();
+  note_overflow(type, r, 0);
+  if (!(reduction.doublings < std::log2(greatest_finite(type)))) r.unsure[0] |= kOverflows | kMayOverflow;
+}
 
 }  // namespace trident::equiv

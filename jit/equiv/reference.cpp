@@ -83,7 +83,7 @@ class Precision {
     if (out.per_call) {
       evaluator_->run_call(samples.calls[index], [](std::uint64_t, std::size_t) {});
     } else {
-      evaluator_->run_elements(index, 1);
+      evaluator_->run_point(index);
     }
     const auto& lanes = evaluator_->lanes(expr.outputs[output].node);
     Answer a;

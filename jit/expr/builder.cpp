@@ -73,6 +73,7 @@ NodeId Builder::op(Op op, NodeId a, NodeId b, NodeId c) {
   Type type = type_of(a);
   if (signature == Signature::Compare) type = Type::b32;
   if (signature == Signature::Select) type = type_of(b);
+  if (signature == Signature::Locate) type = Type::i64;
   return add({op, type, a, b, c, 0});
 }
 

@@ -46,7 +46,7 @@ class Checker {
       return static_cast<std::uint32_t>(n.op) < kOpCount && (makes_total(n.op) || n.op == Op::Strided);
     };
     follows_shapes_ = std::any_of(expr_.nodes.begin(), expr_.nodes.end(), matters);
-    if (follows_shapes_) shapes_.reserve(expr_.nodes.size());
+    if (follows_shapes_) places_.reserve(expr_.nodes.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) TRY_VOID(node(i));
     return outputs();
   }
@@ -100,14 +100,10 @@ class Checker {
     TRY_VOID(types(i, n));
     TRY_VOID(immediate(i, n));
     if (!follows_shapes_) return {};
-    const std::optional<Shape> shape = shape_of(n, shapes_, expr_.variables);
-    if (!shape) {
-      return fault(i,
-                   "the result of a reduction meets an array or another reduction, which would need a second pass "
-                   "over the arrays");
-    }
-    shapes_.push_back(*shape);
-    if (n.op == Op::Strided && shapes_[n.c.index] != Shape::uniform) return fault(i, "its offset is not uniform");
+    const std::optional<Place> place = place_of(n, places_, expr_.variables);
+    if (!place) return fault(i, "it would need more than 8 passes over the arrays");
+    places_.push_back(*place);
+    if (n.op == Op::Strided && places_[n.c.index].shape != Shape::uniform) return fault(i, "its offset is not uniform");
     return {};
   }
 
@@ -135,6 +131,10 @@ class Checker {
         for (const NodeId operand : {n.a, n.b, n.c}) {
           if (operand.valid() && type(operand) != n.type) return fault(i, "its operands have different types");
         }
+        break;
+      case Signature::Locate:
+        of = type(n.a);
+        if (n.type != Type::i64) return fault(i, "its result type must be i64");
         break;
       case Signature::Compare:
         of = type(n.a);
@@ -213,8 +213,8 @@ class Checker {
   }
 
   const Expr& expr_;
-  bool follows_shapes_ = false;  // without reductions all shapes meet
-  std::vector<Shape> shapes_;
+  bool follows_shapes_ = false;
+  std::vector<Place> places_;
 };
 
 }  // namespace

@@ -194,14 +194,12 @@ Value Composer::add(const Node& node, std::size_t offset) {
   if (failed_ || (has_tables_ && !reads_tables_only(node, offset))) return {};
   const NodeId id = builder_.add(node);
   if (id.index + 1 == builder_.size()) {
-    if (!follows_shapes_ && (makes_total(node.op) || node.op == Op::Strided)) follows_shapes_ = true;
-    if (follows_shapes_ && !update_shapes()) {
-      return fail(offset, ErrorCode::kTypeError, "%s",
-                  makes_total(node.op)
-                      ? "a reduction of the result of another reduction would need a second pass over the arrays: "
-                        "send it as a kernel of its own"
-                      : "the result of a reduction meets an array here, which would need a second pass over the "
-                        "arrays: send the reduction as a kernel of its own and pass its result as a parameter");
+    if (!follows_places_ && (makes_total(node.op) || node.op == Op::Strided)) follows_places_ = true;
+    if (follows_places_ && !update_places()) {
+      return fail(offset, ErrorCode::kLimitExceeded,
+                  "reductions of values that depend on reductions would take more than %u passes over the arrays here: "
+                  "send a part as a kernel of its own and pass its result as a parameter",
+                  kir::kPassesMax);
     }
     if (builder_.size() > limits::kExprNodesMax) {
       return fail(offset, ErrorCode::kLimitExceeded, "more than %u operations, inputs and constants in one expression",
@@ -232,13 +230,13 @@ bool Composer::reads_tables_only(const Node& node, std::size_t offset) {
   return true;
 }
 
-// Finds the shapes of nodes that have none yet. False: the newest node's operands cannot meet.
-bool Composer::update_shapes() {
-  while (shapes_.size() < builder_.size()) {
-    const Node& node = builder_.at(NodeId(static_cast<std::uint32_t>(shapes_.size())));
-    const std::optional<Shape> shape = shape_of(node, shapes_, expr().variables);
-    if (!shape) return false;
-    shapes_.push_back(*shape);
+// Finds the places of nodes that have none yet. False: the newest node would take too many passes.
+bool Composer::update_places() {
+  while (places_.size() < builder_.size()) {
+    const Node& node = builder_.at(NodeId(static_cast<std::uint32_t>(places_.size())));
+    const std::optional<Place> place = place_of(node, places_, expr().variables);
+    if (!place) return false;
+    places_.push_back(*place);
   }
   return true;
 }
@@ -250,6 +248,7 @@ Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
   Node node{op, builder_.type_of(a.id), a.id, b.id, c.id, 0};
   if (signature == Signature::Compare) node.type = Type::b32;
   if (signature == Signature::Select) node.type = builder_.type_of(b.id);
+  if (signature == Signature::Locate) node.type = Type::i64;
   Value value = add(node, offset);
   const bool bits = info(op).types == Types::I || info(op).types == Types::B;  // of literals: i64, and nothing else
   if (!bits && (signature == Signature::Same || signature == Signature::Select)) {
@@ -469,7 +468,7 @@ Value Composer::unary(Op op, Value a, std::size_t offset) {
   if (row.types == Types::F && !to_float(v, op, offset)) return {};
   if (row.types == Types::B && !bits_operands(v, op, offset)) return {};
   if (row.types == Types::N && ir::is_mask(type_of(a))) v[0] = convert(a, default_type_);
-  if (row.signature == Signature::Reduce) v[0] = settle(v[0]);
+  if (row.signature == Signature::Reduce || row.signature == Signature::Locate) v[0] = settle(v[0]);
   return build(op, v[0], {}, {}, offset);
 }
 
@@ -614,10 +613,14 @@ Value Composer::call(const Function& function, std::span<const Value> arguments,
   if (function.form == Form::Op && count == 1 && (function.op == Op::Min || function.op == Op::Max)) {
     return unary(function.op == Op::Min ? Op::MinOf : Op::MaxOf, arguments[0], offset);
   }
-  if (folds ? count < 2 : count != arity) {
+  const bool takes_ddof = function.form == Form::Var || function.form == Form::Std;
+  if (folds ? count < 2 : takes_ddof ? count != 1 && count != 2 : count != arity) {
     return fail(offset, ErrorCode::kSyntaxError, "%.*s takes %zu argument%s%s, here %zu",
                 static_cast<int>(function.name.size()), function.name.data(), arity, arity == 1 ? "" : "s",
-                folds ? " or more" : "", count);
+                folds        ? " or more"
+                : takes_ddof ? " or two"
+                             : "",
+                count);
   }
   if (function.form != Form::Op) return form(function.form, arguments, offset);
   if (function.op == Op::Powi) {
@@ -663,8 +666,8 @@ Value Composer::read(Op op, std::span<const Value> arguments, std::size_t offset
           "a stride is a literal other than 0, from -%lld to %lld; gather(t, stride * index + offset) takes any",
           static_cast<long long>(kir::kStrideMax), static_cast<long long>(kir::kStrideMax));
     }
-    follows_shapes_ = true;
-    if (!update_shapes() || shapes_[numbers[1].id.index] != Shape::uniform) {
+    follows_places_ = true;
+    if (!update_places() || places_[numbers[1].id.index].shape != Shape::uniform) {
       return fail(numbers[1].offset, ErrorCode::kTypeError,
                   "an offset is the same for all elements; gather(t, stride * index + offset) takes any");
     }
@@ -704,6 +707,8 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
       return binary(Op::Lt, binary(Op::Copysign, literal(1, offset), x, offset), literal(0, offset), offset);
     case Form::Any: return truth_of_all(Op::MaxOf, x, offset);
     case Form::All: return truth_of_all(Op::MinOf, x, offset);
+    case Form::Var: return variance(arguments, offset);
+    case Form::Std: return unary(Op::Sqrt, variance(arguments, offset), offset);
     case Form::Missing: return fail(offset, ErrorCode::kUnsupported, "there is no kernel code for this function");
     case Form::Op: break;
   }
@@ -716,6 +721,24 @@ Value Composer::truth_of_all(Op extreme, Value a, std::size_t offset) {
   a = as_bool(a);
   if (failed_) return {};
   return binary(Op::Gt, unary(extreme, convert(a, Type::i32), offset), number({.integral = true}, offset), offset);
+}
+
+// The mean of the squared distances from the mean, in two passes; with a second argument their sum divided by n less
+// that, or by 0 where nothing is left, as NumPy does.
+Value Composer::variance(std::span<const Value> arguments, std::size_t offset) {
+  std::array<Value, 1> v = {arguments[0]};
+  if (failed_ || !to_float(v, Op::Mean, offset)) return {};
+  const Value x = settle(v[0]);
+  const Value off = binary(Op::Sub, x, unary(Op::Mean, x, offset), offset);
+  const std::array<Value, 1> distance = {off};
+  const Value square = form(Form::Square, distance, offset);
+  if (arguments.size() == 1) return unary(Op::Mean, square, offset);
+  const Value one = cast(Type::i64, number({.value = 1, .integer = 1, .integral = true}, offset), offset);
+  const Value count = unary(Op::Sum, one, offset);
+  const Value left =
+      binary(Op::Max, binary(Op::Sub, count, arguments[1], offset), number({.integral = true}, offset), offset);
+  if (failed_) return {};
+  return binary(Op::Div, unary(Op::Sum, square, offset), cast(type_of(x), left, offset), offset);
 }
 
 // Gives |x| with the sign of y, for integers, which have no -0.

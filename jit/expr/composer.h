@@ -125,7 +125,7 @@ class Composer {
 
   Name& name(std::string_view text, std::uint32_t hash);
   Value add(const Node& node, std::size_t offset);
-  bool update_shapes();
+  bool update_places();
   [[nodiscard]] bool is_table(NodeId id) const;
   bool reads_tables_only(const Node& node, std::size_t offset);
   Value build(Op op, Value a, Value b, Value c, std::size_t offset);
@@ -137,6 +137,7 @@ class Composer {
   NodeId retype(NodeId id, Type type);
   Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
+  Value variance(std::span<const Value> arguments, std::size_t offset);
   Value truth_of_all(Op extreme, Value a, std::size_t offset);
   Value copysign(Value x, Value y, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
@@ -150,8 +151,8 @@ class Composer {
   Type default_type_;
   std::uint32_t declared_count_ = 0;  // variables that ParseOptions declared
   bool has_tables_ = false;
-  bool follows_shapes_ = false;  // shapes matter only with reductions and strided reads, and are
-  std::vector<Shape> shapes_;    // followed from the first one on: of every node
+  bool follows_places_ = false;  // places matter only with reductions and strided reads, and are
+  std::vector<Place> places_;    // followed from the first one on: of every node
   std::vector<Name> names_;
   std::vector<std::uint16_t> name_slots_;  // open addressing over names_: index + 1
   std::vector<Shadowed> shadowed_;

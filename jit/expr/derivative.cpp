@@ -20,6 +20,7 @@
 
 #include "jit/expr/compact.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/shape.h"
 #include "jit/expr/tangents.h"
 #include "runtime/base/limits.h"
 
@@ -77,8 +78,7 @@ class Differentiator : private Tangents {
   bool reduces(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
     for (const std::uint32_t i : reached_) {
-      const Signature signature = info(b_.at(NodeId(i)).op).signature;
-      if (depends[i] && (signature == Signature::Reduce || signature == Signature::Reduce2)) return true;
+      if (depends[i] && makes_total(b_.at(NodeId(i)).op)) return true;
     }
     return false;
   }
@@ -194,8 +194,7 @@ Result<NodeId> Differentiator::push(NodeId id, Node node, const std::vector<Node
   if (node.op == Op::Min || node.op == Op::Max) return choose(first_wins(node), of(node.a), of(node.b), node.type);
   if (node.op == Op::Cast) return cast(node.type, of(node.a));
   const Signature signature = info(node.op).signature;
-  if (signature == Signature::Reduce || signature == Signature::Reduce2)
-    return reduction(node, of(node.a), of(node.b), x);
+  if (makes_total(node.op)) return reduction(node, of(node.a), of(node.b), x);
   if (signature == Signature::Read)
     return NodeId();  // tables are constant, and their elements' numbers have steps only
   if (node.op == Op::Div && of(node.b).valid()) return quotient(id, node, of(node.a), of(node.b));

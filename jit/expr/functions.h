@@ -22,6 +22,8 @@ enum class Form : std::uint8_t {
   SignBit,
   Any,
   All,
+  Var,
+  Std,
   Missing,  ///< known, but there is no kernel code for it
 };
 

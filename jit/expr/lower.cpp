@@ -11,6 +11,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/passes.h"
 #include "jit/expr/powers.h"
 #include "jit/expr/ranges.h"
 #include "jit/expr/shape.h"
@@ -59,8 +60,8 @@ class NodeValues {
 // Lowers powers with whole exponents.
 class Powers : protected NodeValues {
  protected:
-  Powers(const Expr& expr, const LowerOptions& options)
-      : NodeValues(expr, options), plain_powers_(accurate_chains(expr, options)) {}
+  Powers(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
+      : NodeValues(expr, options), plain_powers_(std::move(plain_powers)) {}
 
   Value powi(const Node& n);
 
@@ -179,10 +180,13 @@ Value Powers::paired_power(Value a, std::uint64_t n) {
 
 class Lowering : private Powers {
  public:
-  Lowering(const Expr& expr, const LowerOptions& options) : Powers(expr, options) {}
+  Lowering(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
+      : Powers(expr, options, std::move(plain_powers)) {}
 
-  /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since.
-  Result<kir::Kernel> run(const std::vector<kir::OutputKind>& kinds) {
+  /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since. The last
+  /// variables are the outputs of the pass `before`, if there is one.
+  Result<kir::Kernel> run(const std::vector<kir::OutputKind>& kinds, std::vector<kir::Kernel>&& before) {
+    kernel_.before = std::move(before);
     declare();
     values_.reserve(expr_.nodes.size());
     for (const Node& node : expr_.nodes) {
@@ -214,8 +218,11 @@ class Lowering : private Powers {
 
   void declare() {
     place_.reserve(expr_.variables.size());
+    const std::size_t results = kernel_.before.empty() ? 0 : kernel_.before.front().outputs.size();
+    const std::vector<Variable> variables(expr_.variables.begin(),
+                                          expr_.variables.end() - static_cast<std::ptrdiff_t>(results));
     std::uint32_t scalars = 0;
-    for (const Variable& v : expr_.variables) {
+    for (const Variable& v : variables) {
       if (v.is_scalar()) {
         place_.push_back(scalars++);
         continue;
@@ -223,10 +230,11 @@ class Lowering : private Powers {
       place_.push_back(static_cast<std::uint32_t>(kernel_.inputs.size()));
       kernel_.inputs.push_back({v.name, v.type});
     }
-    for (const Variable& v : parameters_of(expr_.variables)) kernel_.params.push_back({v.name, v.type});
+    for (const Variable& v : parameters_of(variables)) kernel_.params.push_back({v.name, v.type});
     std::uint32_t length = scalars;
-    for (std::size_t i = 0; i < expr_.variables.size(); ++i)
-      if (expr_.variables[i].is_table()) kernel_.inputs[place_[i]].length = length++;
+    for (std::size_t i = 0; i < variables.size(); ++i)
+      if (variables[i].is_table()) kernel_.inputs[place_[i]].length = length++;
+    for (std::size_t r = 0; r < results; ++r) place_.push_back(static_cast<std::uint32_t>(kernel_.params.size() + r));
   }
 
   // Returns a comparison as a mask for lanes of `type`.
@@ -316,6 +324,13 @@ class Lowering : private Powers {
     return b_.op(op, a, ir::is_mask(b_.type_of(a)) ? b_.convert(KOp::Convert, b_.type_of(a), b) : b);
   }
 
+  // A sum of ones over integers is the number of elements.
+  Value sum(const Node& n) {
+    const Node& a = expr_.at(n.a);
+    const bool counts = ir::is_int(n.type) && a.op == Op::Constant && a.imm == 1;
+    return counts ? b_.count(n.type) : b_.reduce(KOp::Sum, at(n.a));
+  }
+
   Value shift(KOp op, const Node& n) {
     const Value width = b_.constant_int(n.type, 8 * static_cast<std::int64_t>(ir::bytes_of(n.type)) - 1);
     return b_.op(op, at(n.a), b_.op(KOp::And, at(n.b), width));
@@ -397,7 +412,7 @@ Value Lowering::lower(const Node& n) {
     case Op::Sar: return shift(KOp::Sar, n);
     case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
     case Op::Cast: return cast(n);
-    case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
+    case Op::Sum: return sum(n);
     case Op::Prod: return b_.reduce(KOp::Prod, at(n.a));
     case Op::MinOf: return b_.reduce(KOp::MinOf, at(n.a));
     case Op::MaxOf: return b_.reduce(KOp::MaxOf, at(n.a));
@@ -406,6 +421,8 @@ Value Lowering::lower(const Node& n) {
     case Op::Index: return b_.index(n.type);
     case Op::Gather: return b_.gather(table(n), at(unwidened(n.b)));
     case Op::Strided: return b_.strided(table(n), int_of_bits(Type::i64, expr_.at(n.b).imm), at(n.c));
+    case Op::ArgMin:
+    case Op::ArgMax:
     case Op::Diff: break;  // eliminated before
   }
   CHECK(false);
@@ -417,6 +434,26 @@ std::vector<kir::OutputKind> output_kinds(const Expr& expr) {
   const std::vector<Shape> shapes = shapes_of(expr);
   for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = output_kind(shapes[expr.outputs[i].node.index]);
   return kinds;
+}
+
+Result<kir::Kernel> lower_passes(const Expr& expr, const LowerOptions& options,
+                                 const std::vector<kir::OutputKind>& kinds) {
+  if (locates(expr)) return lower_passes(without_locating(expr, options), options, kinds);
+  std::vector<bool> plain_powers = accurate_chains(expr, options);
+  if (is_one_pass(expr, kinds)) return Lowering(expr, options, std::move(plain_powers)).run(kinds, {});
+  TRY(const std::vector<Pass> passes, passes_in(expr, kinds));
+  std::vector<kir::Kernel> before;
+  for (const Pass& pass : passes) {
+    std::vector<bool> plain;  // by the whole: it decides by the users of a power, which are others in each pass
+    for (const NodeId id : pass.origin) plain.push_back(plain_powers[id.index]);
+    const bool last = &pass == &passes.back();
+    const std::vector<kir::OutputKind> scalars(pass.expr.outputs.size(), kir::OutputKind::scalar);
+    TRY(kir::Kernel kernel,
+        Lowering(pass.expr, options, std::move(plain)).run(last ? kinds : scalars, std::move(before)));
+    before.clear();
+    before.push_back(std::move(kernel));
+  }
+  return std::move(before.front());
 }
 
 }  // namespace
@@ -436,7 +473,7 @@ Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options) {
     simple = simplify(*current, options);
     current = &simple;
   }
-  return Lowering(*current, options).run(kinds);
+  return lower_passes(*current, options, kinds);
 }
 
 }  // namespace trident::expr

@@ -53,6 +53,7 @@ enum class IntegerOp : std::uint8_t {
 #define INTEGER_Reduce_N(Name, id)
 #define INTEGER_Reduce_F(Name, id)
 #define INTEGER_Reduce2_N(Name, id)
+#define INTEGER_Locate_N(Name, id)
 #define INTEGER_Diff_F(Name, id)
 #define INTEGER_Read_N(Name, id)
 #define X(id, Name, text, arity, signature, types, ...) INTEGER_##signature##_##types(Name, id)
@@ -70,11 +71,12 @@ enum class IntegerOp : std::uint8_t {
 #undef INTEGER_Reduce_N
 #undef INTEGER_Reduce_F
 #undef INTEGER_Reduce2_N
+#undef INTEGER_Locate_N
 #undef INTEGER_Diff_F
 #undef INTEGER_Read_N
 };
 
-enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read };
+enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read, Locate };
 enum class Types : std::uint8_t { N, F, I, B, A };
 /// One row of kinds.def.
 enum class NodeKind : std::uint8_t {

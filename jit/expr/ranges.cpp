@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "jit/expr/builder.h"
+#include "jit/expr/shape.h"
 
 namespace trident::expr {
 namespace {
@@ -385,6 +386,7 @@ Fact cast(Type to, Type from, const Fact& a) {
 }
 
 Fact reduction(const Node& n, const Fact& a, const Fact& b) {
+  if (info(n.op).signature == Signature::Locate) return {-1, 0x1p63, false, true};
   if (n.op == Op::MinOf) return {a.lo, ir::is_int(n.type) ? full(n.type).hi : kInf, false, false};
   if (n.op == Op::MaxOf) return {ir::is_int(n.type) ? full(n.type).lo : -kInf, a.hi, false, false};
   if (ir::is_int(n.type)) return full(n.type);
@@ -512,7 +514,7 @@ Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fa
   if (signature == Signature::Read) return hull(a, {0, 0, false, true});
   if (n.op == Op::Cast) return cast(n.type, operand, a);
   if (n.op == Op::Select) return a.always() ? b : a.never() ? c : hull(b, c);
-  if (signature == Signature::Reduce || signature == Signature::Reduce2) return reduction(n, a, b);
+  if (makes_total(n.op)) return reduction(n, a, b);
   const bool same = n.a == n.b;
   if (n.op == Op::Lt || n.op == Op::Le) return less(a, b, n.op == Op::Le, same);
   if (n.op == Op::Gt || n.op == Op::Ge) return less(b, a, n.op == Op::Ge, same);

@@ -2,9 +2,10 @@
 //
 //   uniform   once, known before the loop: constants, scalar parameters, elements of tables that these number
 //   element   once per element: whatever depends on an array or on the element's number
-//   total     once, known after the loop: whatever depends on a reduction
+//   total     once, known after the loop: whatever depends on reductions and on nothing that varies by element
 //
-// A total cannot meet an element: that would take a second pass over the arrays, which is a second kernel.
+// A value that depends on a total and varies by element exists once per element, in a later pass over the arrays: x -
+// mean(x) takes two. A kernel of several passes (jit/kir/kir.h) computes it.
 #pragma once
 
 #include <optional>
@@ -16,21 +17,20 @@ namespace trident::expr {
 
 enum class Shape : std::uint8_t { uniform, element, total };
 
-/// Returns the shape of a value made from values of shapes `a` and `b`; nothing when they cannot meet.
-constexpr std::optional<Shape> meet(Shape a, Shape b) {
-  if (a == Shape::uniform) return b;
-  if (b == Shape::uniform || a == b) return a;
-  return std::nullopt;
-}
+struct Place {
+  Shape shape = Shape::uniform;
+  std::uint8_t after = 0;  ///< passes that have ended before it can be known; never above kir::kPassesMax
+};
 
-/// The shape of `node`, given those of all earlier nodes; nothing when its operands cannot meet or when a total is
-/// reduced again. `variables` are those of the expression.
-std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlier,
+/// Returns the place of `node`, given those of all earlier nodes; nothing when it would take more than kir::kPassesMax
+/// passes. `variables` are those of the expression.
+std::optional<Place> place_of(const Node& node, const std::vector<Place>& earlier,
                               const std::vector<Variable>& variables);
 
 /// Returns whether `op` makes a total of elements.
 constexpr bool makes_total(Op op) {
-  return info(op).signature == Signature::Reduce || info(op).signature == Signature::Reduce2;
+  const Signature signature = info(op).signature;
+  return signature == Signature::Reduce || signature == Signature::Reduce2 || signature == Signature::Locate;
 }
 /// Returns the op that joins the elements of the reduction `op`.
 constexpr Op joining_op(Op op) {
@@ -42,8 +42,13 @@ constexpr Op joining_op(Op op) {
 /// Returns whether there are reductions. Without one no value is a total and all shapes meet.
 bool has_reductions(const Expr& expr);
 
-/// Returns the shape of every node of a checked expression.
+/// Returns the place, or the shape alone, of every node of a checked expression.
+std::vector<Place> places_of(const Expr& expr);
 std::vector<Shape> shapes_of(const Expr& expr);
+
+/// Returns the number of passes over the arrays that the outputs of a checked expression take, at least one.
+std::uint32_t passes_of(const Expr& expr);
+std::uint32_t passes_of(const Expr& expr, const std::vector<Place>& places);
 
 /// An output that depends on a reduction is one element; every other output is an array.
 constexpr kir::OutputKind output_kind(Shape shape) {

@@ -17,13 +17,13 @@ Simplifier::Simplifier(Expr& out, const LowerOptions& options, bool keep_roundin
       allowed_roomy_(roomy_) {}
 
 Shape Simplifier::shape(NodeId id) {
-  while (shapes_.size() <= id.index) {
-    const std::optional<Shape> s =
-        shape_of(b_.at(NodeId(static_cast<std::uint32_t>(shapes_.size()))), shapes_, b_.expr().variables);
-    CHECK(s.has_value());
-    shapes_.push_back(*s);
+  while (places_.size() <= id.index) {
+    const std::optional<Place> place =
+        place_of(b_.at(NodeId(static_cast<std::uint32_t>(places_.size()))), places_, b_.expr().variables);
+    CHECK(place.has_value());
+    places_.push_back(*place);
   }
-  return shapes_[id.index];
+  return places_[id.index].shape;
 }
 
 bool Simplifier::tame(NodeId id) {
@@ -165,6 +165,8 @@ NodeId Simplifier::build(const Node& n) {
     case Op::Mean:
     case Op::Dot:
     case Op::Prod:
+    case Op::ArgMin:
+    case Op::ArgMax:
     case Op::Index:
     case Op::Gather:
     case Op::Strided:

@@ -78,7 +78,7 @@ class Simplifier {
 
   Builder b_;
   Ranges ranges_;
-  std::vector<Shape> shapes_;
+  std::vector<Place> places_;
   bool unsigned_zeros_;
   bool real_;
   bool roomy_;

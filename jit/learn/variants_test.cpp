@@ -32,7 +32,7 @@ bool is_real(const Expr& e) {
   for (const expr::Node& n : e.nodes) {
     const expr::Signature s = expr::info(n.op).signature;
     if (ir::is_int(n.type) || s == expr::Signature::Reduce || s == expr::Signature::Reduce2 ||
-        n.op == expr::Op::Copysign)
+        s == expr::Signature::Locate || n.op == expr::Op::Copysign)
       return false;
   }
   return true;
@@ -151,7 +151,7 @@ TEST(Programs, HaveAllOpsAndSizesAndTameValues) {
     EXPECT_TRUE(types.contains(type));
   const std::set<expr::Op> none = {expr::Op::Diff, expr::Op::Index, expr::Op::Gather, expr::Op::Strided,
                                    expr::Op::Eq,   expr::Op::MinOf, expr::Op::MaxOf,  expr::Op::Mean,
-                                   expr::Op::Dot,  expr::Op::Prod};
+                                   expr::Op::Dot,  expr::Op::Prod,  expr::Op::ArgMin, expr::Op::ArgMax};
   for (std::uint32_t op = 0; op < expr::kOpCount; ++op)
     EXPECT_EQ(ops.contains(static_cast<expr::Op>(op)), !none.contains(static_cast<expr::Op>(op)))
         << expr::kOpInfos[op].text;

@@ -6,6 +6,7 @@
 
 #include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/steps.h"
+#include "jit/expr/shape.h"
 #include "jit/expr/simplify.h"
 
 namespace trident::pipeline {
@@ -198,7 +199,8 @@ Result<std::optional<Tried>> refine(const RefineQuestion& question) {
   const bool may_round = question.options.target.policy.kind != expr::PolicyKind::exact;
   const bool all =
       std::all_of(question.tried.begin(), question.tried.end(), [](const Tried& t) { return t.prepared.has_value(); });
-  if (!may_round || question.checker.unexplored() || !all) return std::optional<Tried>();
+  const bool one_pass = expr::passes_of(question.source) == 1;  // as the search demands
+  if (!may_round || !one_pass || question.checker.unexplored() || !all) return std::optional<Tried>();
   if (expr::rewrite::inner_nodes(question.source) > expr::rewrite::kWholeNodesMax) return refine_pieces(question);
   const Form source{"source", {}, true, question.source, unrewritten(question.options.target.policy)};
   const Form* start = cheapest(question, source);

@@ -20,6 +20,14 @@ using expr::Shape;
 
 constexpr std::size_t kTermsMax = std::numeric_limits<std::uint8_t>::max();
 
+/// Returns the shape of a value made from values of two shapes; nothing where an element meets a total, which no rule
+/// may have.
+constexpr std::optional<Shape> meet(Shape a, Shape b) {
+  if (a == Shape::uniform) return b;
+  if (b == Shape::uniform || a == b) return a;
+  return std::nullopt;
+}
+
 /// Returns the result of the reduction `op` over no elements.
 constexpr double value_of_none(Op op) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -117,7 +125,7 @@ class Writer {
     if (op == Op::Diff) return make_error(ErrorCode::kUnsupported, "a rule with reductions cannot hold a derivative");
     if (expr::makes_total(op)) return reduction(op, lanes[t.child[0]], lanes[t.child[op == Op::Dot ? 1 : 0]]);
     for (std::uint8_t i = 0; i < expr::info(op).arity; ++i) {
-      const auto met = expr::meet(made.shape, lanes[t.child[i]].shape);
+      const auto met = meet(made.shape, lanes[t.child[i]].shape);
       if (!met)
         return make_error(ErrorCode::kUnsupported,
                           "the result of a reduction meets what is not uniform: ask for uniform(?...)");
@@ -134,6 +142,8 @@ class Writer {
   Result<Lanes> reduction(Op op, const Lanes& a, const Lanes& b) {
     if (a.shape == Shape::total || b.shape == Shape::total)
       return make_error(ErrorCode::kUnsupported, "a reduction of a reduction");
+    if (expr::info(op).signature == expr::Signature::Locate)
+      return make_error(ErrorCode::kUnsupported, "the number of an element");
     if (op == Op::Prod && weight_) return make_error(ErrorCode::kUnsupported, "a product of any number of elements");
     const Op join = expr::joining_op(op);
     std::vector<std::uint8_t> parts;

@@ -91,11 +91,10 @@ class Comparison {
   void compare(const std::string& what) {
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
       const expr::Node& n = expr_.nodes[i];
-      const expr::Signature signature = expr::info(n.op).signature;
       if (n.op == Op::Constant) values_[i] = {n.imm};
       if (n.op == Op::Variable) values_[i] = inputs_[n.imm];
       if (n.op == Op::Constant || n.op == Op::Variable) continue;
-      if (signature == expr::Signature::Reduce || signature == expr::Signature::Reduce2) {
+      if (expr::makes_total(n.op)) {
         const auto want = reduction(n);
         ASSERT_EQ(0, ulps_or_equal(n, values_[i][0], want)) << what << " node " << i << " " << expr::info(n.op).text;
         continue;
@@ -160,7 +159,7 @@ class Comparison {
     std::vector<std::vector<std::uint64_t>> columns;
     for (const NodeId id : {n.a, n.b}) {
       if (!id.valid()) continue;
-      one.variables.push_back({.name = "v", .type = n.type});
+      one.variables.push_back({.name = "v", .type = expr_.at(id).type});
       b.variable(static_cast<std::uint32_t>(one.variables.size() - 1));
       std::vector<std::uint64_t> column;
       for (std::size_t k = 0; k < kElements; ++k) column.push_back(get(id, k));
@@ -208,11 +207,23 @@ TEST(ExprLower, ExactPolicyToo) {
   }
 }
 
+TEST(ExprLower, SeveralPassesToo) {
+  for (std::uint64_t seed = 0; seed < testing::draws(1500); ++seed) {
+    testing::RandomExprOptions shape;
+    shape.functions = false;
+    shape.passes_max = 2 + seed % 4;
+    const expr::PolicyKind kind = seed % 2 == 0 ? expr::PolicyKind::exact : expr::PolicyKind::bounded;
+    check(seed, shape, {.policy = {.kind = kind}, .simplify = false, .narrow = seed % 3 == 0});
+    if (HasFatalFailure()) return;
+  }
+}
+
 // The exact policy promises the bits of the unrewritten kernel: identities may not change one.
 TEST(ExprLower, ExactSimplificationKeepsEveryBit) {
   for (std::uint64_t seed = 0; seed < testing::draws(1500); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
+    if (seed % 5 == 4) shape.passes_max = 4;
     const expr::Expr e = testing::random_expr(seed, shape);
     expr::LowerOptions options{.policy = {.kind = expr::PolicyKind::exact}, .simplify = false};
     const Result<kir::Kernel> plain = expr::lower(e, options);

@@ -81,10 +81,10 @@ class Generator {
     if (random_.chance(0.1)) v.hi = kInfinity;
   }
 
-  // Every node's shape, computed as it is made; a node whose operands cannot meet is never made.
+  // Every node's place, computed as it is made; a node that would take too many passes is never made.
   NodeId note(NodeId id) {
-    while (shapes_.size() < expr_.nodes.size()) {
-      shapes_.push_back(*expr::shape_of(expr_.nodes[shapes_.size()], shapes_, expr_.variables));
+    while (places_.size() < expr_.nodes.size()) {
+      places_.push_back(*expr::place_of(expr_.nodes[places_.size()], places_, expr_.variables));
     }
     return id;
   }
@@ -130,7 +130,7 @@ class Generator {
     const Signature signature = expr::info(op).signature;
     if (signature == Signature::Leaf) return false;
     if (signature == Signature::Diff && !options_.derivatives) return false;
-    if ((signature == Signature::Reduce || signature == Signature::Reduce2) && !options_.reductions) return false;
+    if (expr::makes_total(op) && !options_.reductions) return false;
     return options_.functions || !is_function(op);
   }
 
@@ -138,10 +138,11 @@ class Generator {
     if (options_.narrowing > 0 && random_.chance(options_.narrowing)) return narrow_and_widen();
     if (!options_.motifs.empty() && random_.chance(0.33)) return motif();
     constexpr auto kOps = static_cast<std::uint32_t>(Op::Diff) + 1;  // later ones read tables, of which it makes none
-    const Op op = static_cast<Op>(random_.below(kOps));
+    const bool locates = options_.passes_max > 1 && options_.reductions && random_.chance(0.05);
+    const Op op = locates ? (random_.chance(0.5) ? Op::ArgMin : Op::ArgMax) : static_cast<Op>(random_.below(kOps));
     if (!admitted(op)) return false;
     const Signature signature = expr::info(op).signature;
-    if ((signature == Signature::Reduce || signature == Signature::Reduce2) && !random_.chance(0.3)) return false;
+    if (expr::makes_total(op) && !random_.chance(0.3)) return false;
     const Types types = expr::info(op).types;
     Type type = any_type();
     if (types == Types::F || signature == Signature::Diff) type = float_type();
@@ -154,6 +155,7 @@ class Generator {
     if (expr::info(op).arity > 1) node.b = signature == Signature::Diff ? variable() : pick(type);
     if (expr::info(op).arity > 2) node.c = pick(type);
     if (signature == Signature::Compare) node.type = Type::b32;
+    if (signature == Signature::Locate) node.type = Type::i64;
     if (op == Op::Powi) node.imm = exponent(type);
     for (std::uint32_t i = 0; i < expr::info(op).arity; ++i) {
       if (!std::array{node.a, node.b, node.c}[i].valid()) return false;
@@ -209,6 +211,7 @@ class Generator {
           (signature == Signature::Diff && node.type != builder_.type_of(node.b)))
         return false;
       if (signature == Signature::Compare) node.type = Type::b32;
+      if (signature == Signature::Locate) node.type = Type::i64;
       if (signature == Signature::Same) node.type = builder_.type_of(node.a);
       if (step.op == Op::Powi) node.imm = static_cast<std::uint64_t>(static_cast<std::int64_t>(step.number));
       if (!append(node)) return false;
@@ -247,7 +250,9 @@ class Generator {
   }
 
   bool append(const expr::Node& node) {
-    if (!expr::shape_of(node, shapes_, expr_.variables)) return false;
+    const std::optional<expr::Place> place = expr::place_of(node, places_, expr_.variables);
+    const bool last_pass = place && place->shape == expr::Shape::element;
+    if (!place || place->after + (last_pass ? 1u : 0u) > options_.passes_max) return false;
     last_ = note(builder_.add(node));
     return true;
   }
@@ -267,7 +272,7 @@ class Generator {
   const RandomExprOptions& options_;
   Expr expr_;
   expr::Builder builder_;
-  std::vector<Shape> shapes_;
+  std::vector<expr::Place> places_;
   std::vector<Type> types_;  // floats first
   std::size_t floats_ = 0;
   NodeId last_{};

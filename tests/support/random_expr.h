@@ -38,6 +38,7 @@ struct RandomExprOptions {
   bool integers = true;   ///< i32 and i64, bit operations, casts between all types
   bool functions = true;  ///< transcendental functions, fmod, round, ...
   bool reductions = true;
+  std::uint32_t passes_max = 1;     ///< with 2 and more, reductions meet elements, and there are argmin and argmax
   bool derivatives = false;         ///< Diff nodes
   bool scalars = true;              ///< parameters beside arrays
   double ranged = 0.7;              ///< share of variables with a declared range

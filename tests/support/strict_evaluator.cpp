@@ -236,6 +236,22 @@ std::uint64_t evaluate_reduction(const Node& node, const std::vector<std::uint64
   });
 }
 
+// As numpy.argmin and numpy.argmax: the first NaN, else the first of the least or greatest; -1 for no element.
+std::uint64_t evaluate_location(Op op, Type type, const std::vector<std::uint64_t>& values, std::size_t n) {
+  return with_type(type, [&](auto t) -> std::uint64_t {
+    using T = decltype(t);
+    const auto at = [&](std::size_t i) { return load<T>(values[values.size() == 1 ? 0 : i]); };
+    for (std::size_t i = 0; i < n; ++i)
+      if (at(i) != at(i)) return i;
+    std::int64_t found = n == 0 ? -1 : 0;
+    for (std::size_t i = 1; i < n; ++i) {
+      const T here = at(i), best = at(static_cast<std::size_t>(found));
+      if (op == Op::ArgMin ? here < best : here > best) found = static_cast<std::int64_t>(i);
+    }
+    return static_cast<std::uint64_t>(found);
+  });
+}
+
 }  // namespace
 
 std::uint64_t evaluate_op(const Expr& expr, const Node& node, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -273,6 +289,8 @@ std::vector<std::vector<std::uint64_t>> evaluate_strict(const Expr& expr,
       result = inputs[node.imm];
     } else if (signature == expr::Signature::Reduce) {
       result = {evaluate_reduction(node, values[node.a.index], n)};
+    } else if (signature == expr::Signature::Locate) {
+      result = {evaluate_location(node.op, expr.at(node.a).type, values[node.a.index], n)};
     } else if (signature == expr::Signature::Reduce2) {
       std::vector<std::uint64_t> products;
       Node product = node;

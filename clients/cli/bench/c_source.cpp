@@ -1,5 +1,6 @@
 #include "clients/cli/bench/c_source.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "clients/cli/bench/c_statements.h"
@@ -13,13 +14,6 @@ using expr::Node;
 using expr::NodeId;
 using expr::Op;
 using ir::Type;
-
-/// Marks nodes that are, or depend on, a reduction: they are known after the loop only.
-std::vector<bool> after_loop(const Expr& e) {
-  std::vector<bool> after;
-  for (const expr::Shape shape : expr::shapes_of(e)) after.push_back(shape == expr::Shape::total);
-  return after;
-}
 
 /// Marks nodes that an output needs.
 std::vector<bool> live(const Expr& e) {
@@ -36,86 +30,101 @@ std::vector<bool> live(const Expr& e) {
   return used;
 }
 
+/// One loop over the elements, and what follows it.
+struct CPass {
+  std::string loop, tail;
+};
+
 class CLoop {
  public:
-  explicit CLoop(const Expr& e) : expr_(e), nodes_(e), after_(after_loop(e)), live_(live(e)) {}
+  explicit CLoop(const Expr& e)
+      : expr_(e), nodes_(e), places_(expr::places_of(e)), live_(live(e)), passes_(expr::passes_of(e, places_)) {}
   std::string print();
 
  private:
-  [[nodiscard]] bool reduction(std::size_t i) const;
-  /// An output that is one value per call: known after the loop, and an accumulator is in it.
-  [[nodiscard]] bool is_scalar(NodeId node) const { return after_[node.index]; }
+  /// A node that is, or depends on, a reduction and no element: one value per call, known after a loop.
+  [[nodiscard]] bool is_scalar(NodeId node) const { return places_[node.index].shape == expr::Shape::total; }
 
-  /// An accumulator before the loop, its update in it, its final value after it.
-  void accumulate(std::size_t index, std::string& loop, std::string& tail);
-  [[nodiscard]] std::string assemble(const std::string& loop, const std::string& tail) const;
+  void define(std::size_t index);
+  /// An accumulator before the loops, its update in one, its final value after it.
+  void accumulate(std::size_t index);
+  [[nodiscard]] std::string update(const Node& n, const std::string& name, std::string& start) const;
+  [[nodiscard]] std::string assemble() const;
 
   const Expr& expr_;
   CStatements nodes_;
-  std::vector<bool> after_, live_;
+  std::vector<expr::Place> places_;
+  std::vector<bool> live_;
+  std::vector<CPass> passes_;
   std::string accumulators_;
 };
 
 std::string CLoop::print() {
-  std::string loop, tail;
   for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
-    if (!live_[i]) continue;
-    const Node& n = expr_.nodes[i];
-    if (n.op == Op::Constant || n.op == Op::Variable) continue;
-    const std::string indent = after_[i] ? "  " : "    ";
-    (after_[i] ? tail : loop) += reduction(i) ? "" : indent + nodes_.definition(i) + "\n";
-    if (reduction(i)) accumulate(i, loop, tail);
+    const Op op = expr_.nodes[i].op;
+    if (live_[i] && op != Op::Constant && op != Op::Variable) expr::makes_total(op) ? accumulate(i) : define(i);
   }
   for (std::size_t k = 0; k < expr_.outputs.size(); ++k) {
     const NodeId node = expr_.outputs[k].node;
     const std::string target = "out" + std::to_string(k);
     if (is_scalar(node))
-      tail += "  " + target + "[0] = " + nodes_.stored(node) + ";\n";
+      passes_.back().tail += "  " + target + "[0] = " + nodes_.stored(node) + ";\n";
     else
-      loop += "    " + target + "[i] = " + nodes_.stored(node) + ";\n";
+      passes_.back().loop += "    " + target + "[i] = " + nodes_.stored(node) + ";\n";
   }
-  return assemble(loop, tail);
+  return assemble();
 }
 
-bool CLoop::reduction(std::size_t i) const {
-  return expr::info(expr_.nodes[i].op).signature == expr::Signature::Reduce || expr_.nodes[i].op == Op::Dot;
+/// Defines a value of elements in each loop from the one on where it is known.
+void CLoop::define(std::size_t index) {
+  const std::string definition = nodes_.definition(index) + "\n";
+  const std::uint8_t after = places_[index].after;
+  if (is_scalar(NodeId(static_cast<std::uint32_t>(index)))) {
+    passes_[after - 1].tail += "  " + definition;
+    return;
+  }
+  for (std::size_t pass = after; pass < passes_.size(); ++pass) passes_[pass].loop += "    " + definition;
 }
 
-void CLoop::accumulate(std::size_t index, std::string& loop, std::string& tail) {
-  const Node& n = expr_.nodes[index];
-  const std::string name = "acc" + std::to_string(index), type = c_type(n.type);
-  const bool wide = n.type == Type::i64;
-  std::string start = "0", update;
-  const std::string a = nodes_.operand(n.a);
+std::string CLoop::update(const Node& n, const std::string& name, std::string& start) const {
+  const std::string a = nodes_.operand(n.a), type = c_type(n.type), u = ir::is_int(n.type) ? c_unsigned(n.type) : "";
   const auto sum_of = [&](const std::string& term) {
     if (!ir::is_int(n.type)) return name + " += " + term;
-    const std::string u = c_unsigned(n.type);
     return name + " = (" + type + ")(" + u + name + " + " + u + "(" + term + "))";
   };
-  if (n.op == Op::Dot) {
-    const std::string u = c_unsigned(n.type);
-    update = sum_of(ir::is_int(n.type) ? u + a + " * " + u + nodes_.operand(n.b) : a + " * " + nodes_.operand(n.b));
-  } else if (n.op == Op::Prod) {
-    const std::string u = c_unsigned(n.type);
+  if (n.op == Op::Dot)
+    return sum_of(ir::is_int(n.type) ? u + a + " * " + u + nodes_.operand(n.b) : a + " * " + nodes_.operand(n.b));
+  if (n.op == Op::Prod) {
     start = "1";
-    update = ir::is_int(n.type) ? name + " = (" + type + ")(" + u + name + " * " + u + a + ")" : name + " *= " + a;
-  } else if (n.op == Op::MinOf || n.op == Op::MaxOf) {
-    const bool least = n.op == Op::MinOf;
-    if (ir::is_int(n.type))
-      start = std::string(wide ? "INT64_" : "INT32_") + (least ? "MAX" : "MIN");
-    else
-      start = least ? "INFINITY" : "-INFINITY";
-    update = name + " = " + a + (least ? " < " : " > ") + name + " ? " + a + " : " + name;
-  } else {
-    update = sum_of(a);
+    return ir::is_int(n.type) ? name + " = (" + type + ")(" + u + name + " * " + u + a + ")" : name + " *= " + a;
   }
-  accumulators_ += "  " + type + " " + name + " = " + start + ";\n";
-  loop += "    " + update + ";\n";
-  const std::string final_value = n.op == Op::Mean ? name + " / (" + type + ")n" : name;
-  tail += "  const " + type + " t" + std::to_string(index) + " = " + final_value + ";\n";
+  if (n.op == Op::ArgMin || n.op == Op::ArgMax) {
+    start = "-1";
+    return "if (" + name + " < 0 || " + a + (n.op == Op::ArgMin ? " < " : " > ") + name + "_best) " + name +
+           "_best = " + a + ", " + name + " = (int64_t)i";
+  }
+  if (n.op != Op::MinOf && n.op != Op::MaxOf) return sum_of(a);
+  const bool least = n.op == Op::MinOf, wide = n.type == Type::i64;
+  start = ir::is_int(n.type) ? std::string(wide ? "INT64_" : "INT32_") + (least ? "MAX" : "MIN")
+                             : std::string(least ? "INFINITY" : "-INFINITY");
+  return name + " = " + a + (least ? " < " : " > ") + name + " ? " + a + " : " + name;
 }
 
-std::string CLoop::assemble(const std::string& loop, const std::string& tail) const {
+void CLoop::accumulate(std::size_t index) {
+  const Node& n = expr_.nodes[index];
+  const std::string name = "acc" + std::to_string(index), type = c_type(n.type);
+  std::size_t pass = places_[n.a.index].after;
+  if (n.b.valid()) pass = std::max<std::size_t>(pass, places_[n.b.index].after);
+  std::string start = "0";
+  passes_[pass].loop += "    " + update(n, name, start) + ";\n";
+  accumulators_ += "  " + type + " " + name + " = " + start + ";\n";
+  if (expr::info(n.op).signature == expr::Signature::Locate)
+    accumulators_ += "  " + c_type(expr_.at(n.a).type) + " " + name + "_best = 0;\n";
+  const std::string final_value = n.op == Op::Mean ? name + " / (" + type + ")n" : name;
+  passes_[pass].tail += "  const " + type + " t" + std::to_string(index) + " = " + final_value + ";\n";
+}
+
+std::string CLoop::assemble() const {
   std::string parameters = "size_t n", arguments = "n";
   std::size_t arrays = 0, scalars = 0;
   std::string unpack;
@@ -149,11 +158,12 @@ std::string CLoop::assemble(const std::string& loop, const std::string& tail) co
   std::string names;
   for (std::size_t v = 0; v < expr_.variables.size(); ++v)
     names += " v" + std::to_string(v) + " = " + expr_.variables[v].name;
+  std::string body = accumulators_;
+  for (const CPass& pass : passes_) body += "  for (size_t i = 0; i < n; ++i) {\n" + pass.loop + "  }\n" + pass.tail;
   return "/*" + names +
          " */\n#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n"
          "static void kernel(" +
-         parameters + ") {\n" + accumulators_ + "  for (size_t i = 0; i < n; ++i) {\n" + loop + "  }\n" + tail +
-         "}\n\nvoid " + kContestantSymbol +
+         parameters + ") {\n" + body + "}\n\nvoid " + kContestantSymbol +
          "(const void* self, uint64_t n, const void* const* in, void* const* out, const uint64_t* params) {\n"
          "  (void)self, (void)in, (void)params;\n" +
          unpack + "  kernel(" + arguments + ");\n}\n";

@@ -145,6 +145,31 @@ TEST(CSource, ReductionsScalarsAndSeveralOutputs) {
   EXPECT_NEAR(totals[5] / product, 1, 1e-13);
 }
 
+TEST(CSource, SeveralLoopsWhereReductionsMeetElements) {
+  const auto object = compile(parsed("(x - mean(x), argmax(y), argmin(x * y), var(y, 1))", ir::Type::f64));
+  const Points p;
+  std::array<double, kCount> off{};
+  std::int64_t greatest = 0, least = 0;
+  double variance = 0;
+  const void* in[] = {p.x.data(), p.y.data()};
+  void* out[] = {off.data(), &greatest, &least, &variance};
+  entry_of(object)(nullptr, kCount, in, out, nullptr);
+  double mean_x = 0, mean_y = 0, squares = 0;
+  std::size_t g = 0, l = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    mean_x += p.x[i] / kCount, mean_y += p.y[i] / kCount;
+    if (p.y[i] > p.y[g]) g = i;
+    if (p.x[i] * p.y[i] < p.x[l] * p.y[l]) l = i;
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    squares += (p.y[i] - mean_y) * (p.y[i] - mean_y);
+    EXPECT_NEAR(off[i], p.x[i] - mean_x, 1e-14);
+  }
+  EXPECT_EQ(greatest, static_cast<std::int64_t>(g));
+  EXPECT_EQ(least, static_cast<std::int64_t>(l));
+  EXPECT_NEAR(variance, squares / (kCount - 1), 1e-13);
+}
+
 TEST(CSource, IntegersWrapAndShift) {
   std::vector<expr::Variable> variables(2);
   variables[0].name = "a", variables[1].name = "b";

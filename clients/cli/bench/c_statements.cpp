@@ -228,6 +228,8 @@ std::string CStatements::expression(std::size_t index, std::string& before) cons
     case Op::Mean:
     case Op::Dot:
     case Op::Prod:
+    case Op::ArgMin:
+    case Op::ArgMax:
     case Op::Diff: break;
   }
   CHECK(false);

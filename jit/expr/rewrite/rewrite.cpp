@@ -282,6 +282,7 @@ std::shared_ptr<const FixedParts> fixed_parts(const Expr& source, const Policy& 
 
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   Rewritten result;
+  if (passes_of(source) > 1) return result;  // rules about reductions are about one pass
   const Rules rules(source, options);
   egraph::SearchOptions search;
   search.strategy = options.strategy;
