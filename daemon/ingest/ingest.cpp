@@ -205,7 +205,7 @@ Result<LoopWork> read_loop(const wire::SubmitLoop& in) {
 }
 
 Observed read_observed(const wire::Observed& in) {
-  Observed out{in.job(), {}};
+  Observed out{in.job(), {}, in.misses()};
   if (in.ranges() == nullptr || !is_aligned(in.ranges())) return out;
   for (std::uint32_t i = 0; i < std::min(in.ranges()->size(), limits::kInputsMax); ++i)
     out.ranges.push_back({in.ranges()->Get(i)->lo(), in.ranges()->Get(i)->hi()});

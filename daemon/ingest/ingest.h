@@ -63,6 +63,7 @@ struct LoopSeen {
 struct Observed {
   std::uint64_t job = 0;
   std::vector<kir::Assumed> ranges;  ///< by variable, as many as the message has, at most limits::kInputsMax
+  std::uint64_t misses = 0;          ///< of speculative code, why these ranges replace others
 };
 struct Cancel {
   std::uint64_t job = 0;

@@ -13,6 +13,7 @@ namespace {
 
 /// Times that a check alone is tried.
 constexpr std::uint32_t kChecksMax = 3;
+constexpr std::uint32_t kInterimsMax = 2;
 /// A worker's reason is one sentence.
 constexpr std::size_t kReasonBytesMax = 500;
 
@@ -109,11 +110,15 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   wait_for_optimise(flight, false);
 }
 
-/// Publishes the first interim form of a job; a job that is tried again after a loss has sent one already.
+/// Publishes interim forms of a job, at most two: of a large expression the source's fastest variant, and before the
+/// speculation what the search has found. A job that is tried again after a loss sends the same again.
 void Jobs::on_interim(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
-  if (flight.renewal || flight.interim) return;
+  if (flight.renewal || flight.interims == kInterimsMax) return;
+  cache::SharedImage image = shared(tail);
+  if (flight.interim && flight.interim->bytes == image->bytes) return;
   baseline_holds(flight);
-  flight.interim = shared(tail);
+  ++flight.interims;
+  flight.interim = std::move(image);
   charge(flight, flight.interim->bytes.size());
   publish(flight, {flight.interim, header.baseline_ns, header.winner_ns});
 }

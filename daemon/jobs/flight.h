@@ -9,6 +9,8 @@ struct Jobs::Flight {
   /// For the log: the order, shortened, with user and key.
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] bool waits() const { return place.has_value(); }
+  /// Returns whether a worker searches for better code, which is worth its end.
+  [[nodiscard]] bool is_searched() const { return step == Step::optimise && ticket != 0; }
 
   std::string id;
   std::uint32_t uid = 0;
@@ -23,12 +25,14 @@ struct Jobs::Flight {
   std::optional<FairQueue<Flight*>::Place> place;  ///< while it waits
   cache::SharedImage baseline;
   cache::SharedImage interim;               ///< better than the baseline; the outcome is still to come
+  std::uint32_t interims = 0;               ///< sent
   ImageReady sent;                          ///< what the subscribers have; no image: nothing yet
   std::uint32_t checks = 0;                 ///< begun
   bool baseline_checked = false;            ///< an optimise worker has found it right
   std::uint64_t weights = 0;                ///< the generation that the key is of
   std::optional<Renewals::Number> renewal;  ///< of this: nobody waits for it, and there is no baseline
   std::vector<Subscriber> subscribers;
+  std::unordered_map<Subscriber, Hint, SubscriberHash> hints;  ///< that have come while a worker searched
   std::string reason;  ///< why there will be no optimised kernel, while a check alone is still to come
 };
 

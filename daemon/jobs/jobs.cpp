@@ -155,7 +155,7 @@ void Jobs::answer(const Flight& flight, const Subscriber& subscriber, const cach
   if (entry.image) {
     ImageReady kernel = ready_of(entry);
     kernel.more = true;
-    remember(flight, subscriber, ratio_of(kernel));
+    remember(flight, subscriber, kernel);
     sink_(subscriber, kernel);
   }
   sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome), entry.reason});
@@ -166,19 +166,26 @@ void Jobs::cancel(const Subscriber& subscriber) {
   withdraw(subscriber);
 }
 
-void Jobs::observe(const Subscriber& subscriber, std::uint32_t uid, std::span<const kir::Assumed> seen) {
+void Jobs::observe(const Subscriber& subscriber, std::uint32_t uid, const Hint& hint) {
   const auto at = waiting_.find(subscriber);
   const Renewals::Kernel* const open = renewals_.of(subscriber);
   if (at == waiting_.end() && open == nullptr) return;
+  if (at != waiting_.end() && at->second->is_searched()) return void(at->second->hints[subscriber] = hint);
   const OrderPtr order = at != waiting_.end() ? at->second->order : open->order;
   const std::string id = at != waiting_.end() ? at->second->id : open->id;
   if (!order->assume || draining_) return;
-  const OrderPtr next = order->assume(*order, seen);
+  const OrderPtr next = order->assume(*order, hint.seen);
   const std::unique_ptr<Flight> flight = make_flight(uid, next);
   if (flight->id == id || !admits(*flight)) return;
-  ++stats_.observed;
+  count_observed(*order, *next, hint);
   withdraw(subscriber);
   begin(subscriber, uid, next);
+}
+
+void Jobs::count_observed(const Order& before, const Order& next, const Hint& hint) {
+  stats_.misses += hint.misses;
+  if (hint.misses == 0 || before.assumed == 0) return void(++stats_.observed);
+  ++(next.assumed == 0 ? stats_.dropped : stats_.widened);
 }
 
 void Jobs::withdraw(const Subscriber& subscriber) {
@@ -207,10 +214,13 @@ void Jobs::finish(Flight& flight, pipeline::Outcome outcome, const std::string& 
     case pipeline::Outcome::not_equivalent: ++stats_.not_equivalent; break;
   }
   if (outcome != pipeline::Outcome::not_equivalent)
-    for (const Subscriber& subscriber : flight.subscribers) remember(flight, subscriber, ratio_of(flight.sent));
+    for (const Subscriber& subscriber : flight.subscribers) remember(flight, subscriber, flight.sent);
   note(reason);
   tell_all(flight, Finished{outcome, reason});
+  const auto hints = std::move(flight.hints);
+  const std::uint32_t uid = flight.uid;
   remove(flight);
+  for (const auto& [subscriber, hint] : hints) observe(subscriber, uid, hint);
 }
 
 void Jobs::note(const std::string& reason) {
@@ -295,6 +305,7 @@ Stats Jobs::stats() const {
   copy.optimise_waiting = optimise_queue_.size() - optimise_queue_.urgent_size();
   copy.check_waiting = optimise_queue_.urgent_size();
   copy.open_kernels = renewals_.size();
+  copy.speculating = renewals_.speculating();
   copy.renewals_waiting = renewals_.waiting();
   return copy;
 }

@@ -66,6 +66,12 @@ struct Limits {
   std::uint64_t program_bytes_per_user = 16u << 20;  ///< of messages in the works; above it: Busy
 };
 
+/// Ranges that a kernel's data were seen in.
+struct Hint {
+  std::vector<kir::Assumed> seen;  ///< by variable
+  std::uint64_t misses = 0;        ///< of the speculative code that the subscriber has, which are why it tells; else 0
+};
+
 /// Counters that every kind of job has.
 struct Counts {
   std::uint64_t submitted = 0, busy = 0, cancelled = 0, failed = 0, lost = 0;
@@ -97,6 +103,9 @@ struct Stats : Counts {
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
   std::uint64_t retried = 0, checked_alone = 0, revoked = 0;
   std::uint64_t observed = 0;                   ///< jobs that began anew with ranges of their data
+  std::uint64_t misses = 0;                     ///< told of speculative code that does not fit its data
+  std::uint64_t widened = 0, dropped = 0;       ///< such jobs that began anew with wider ranges, without any
+  std::size_t speculating = 0;                  ///< open kernels whose code assumes ranges
   std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
   std::size_t open_kernels = 0, renewals_waiting = 0;
   std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
@@ -123,9 +132,9 @@ class Jobs {
   void set_costs(const expr::rewrite::OpCosts* costs, const std::string& told);
   /// The subscriber wants no more events; nothing if it waits for none.
   void cancel(const Subscriber& subscriber);
-  /// The subscriber has told ranges of its kernel's data, by variable: its job begins anew if they change what is
-  /// looked for. A hint that comes when there is no room is dropped.
-  void observe(const Subscriber& subscriber, std::uint32_t uid, std::span<const kir::Assumed> seen);
+  /// The subscriber has told ranges of its kernel's data: its job begins anew if they change what is looked for, at
+  /// once or when a search that is under way has ended. A hint that comes when there is no room is dropped.
+  void observe(const Subscriber& subscriber, std::uint32_t uid, const Hint& hint);
 
   /// A client has told how its loop does.
   void note_seen(const ingest::LoopSeen& seen);
@@ -159,6 +168,7 @@ class Jobs {
   /// Admits the order and has it worked on, unless it can be answered at once.
   void begin(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order);
   void withdraw(const Subscriber& subscriber);
+  void count_observed(const Order& before, const Order& next, const Hint& hint);
   void answer_as_before(const Order& order, const Subscriber& subscriber, const PastFailure& known);
   void subscribe(Flight& flight, const Subscriber& subscriber);
   void answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry);
@@ -216,7 +226,7 @@ class Jobs {
   void end_program(Flight& flight, const Error& error);
 
   // renewing.cpp: kernels that clients have are searched again.
-  void remember(const Flight& flight, const Subscriber& subscriber, double ratio);
+  void remember(const Flight& flight, const Subscriber& subscriber, const ImageReady& sent);
   void begin_renewals();
   void renew_next();
   void renew(Renewals::Number number);

@@ -38,8 +38,8 @@ codegen::MachineCode some_code() {
 }
 
 /// Makes an image of such bytes.
-std::string image_of(trident_tier tier) {
-  const auto bytes = image::build(some_code(), {.outputs = 1}, codegen::Isa::avx2, tier, {}).bytes;
+std::string image_of(trident_tier tier, std::uint8_t mark = 0) {
+  const auto bytes = image::build(some_code(), {.outputs = 1}, codegen::Isa::avx2, tier, {mark}).bytes;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -63,7 +63,7 @@ std::string tail_of(const Line& line) {
   if (line.kind == Kind::loop_refused) return "it calls";
   if (line.kind == Kind::baseline_image) return image_of(TRIDENT_TIER_BASELINE);
   const bool better = line.kind == Kind::outcome && line.code == static_cast<std::uint8_t>(Outcome::published);
-  return better || line.kind == Kind::interim ? image_of(TRIDENT_TIER_OPTIMISED) : "";
+  return better || line.kind == Kind::interim ? image_of(TRIDENT_TIER_OPTIMISED, better ? 0 : line.code) : "";
 }
 
 /// Never returns: says its lines until the front has gone.
@@ -82,8 +82,9 @@ std::string tail_of(const Line& line) {
       response.baseline_checked = line.baseline_checked;
       response.offset = 4;
       response.baseline_ns = 100;
-      response.winner_ns = line.kind == Kind::interim ? 50 : 25;
+      response.winner_ns = line.kind == Kind::interim ? 50 - line.code : 25;
       front.send(response, tail_of(line));
+      if (line.kind == Kind::progress) ::usleep(50'000);  // time to interrupt the search
     }
   }
 }
@@ -101,8 +102,9 @@ Line progress(Stage stage, bool checked) {
 Line outcome(Outcome code, bool checked = true) {
   return {Lane::optimise, Kind::outcome, static_cast<std::uint8_t>(code), checked};
 }
-Line interim() {
-  return {Lane::optimise, Kind::interim, 0, 1};
+/// `mark` tells their images apart.
+Line interim(std::uint8_t mark = 0) {
+  return {Lane::optimise, Kind::interim, mark, 1};
 }
 
 Order order_of(const std::vector<Line>& script) {
@@ -148,11 +150,14 @@ class Scripts : public ::testing::Test {
     jobs_.submit({1, ++last_}, 1000, std::make_shared<const Order>(std::move(order)));
     return last_;
   }
+  template <class Condition>
+  void until(Condition condition) {
+    for (int ms = 0; ms < 20'000 && !condition(); ++ms, ::usleep(1000)) uv_run(loop_.raw(), UV_RUN_NOWAIT);
+  }
   /// Returns the events of a job until it has ended.
   Log follow(std::uint64_t job) {
     const Log& log = logs_.at(job);
-    const auto ended = [&] { return log.back().starts_with("finished") || log.back().starts_with("failed"); };
-    for (int ms = 0; ms < 20'000 && !ended(); ++ms, ::usleep(1000)) uv_run(loop_.raw(), UV_RUN_NOWAIT);
+    until([&] { return log.back().starts_with("finished") || log.back().starts_with("failed"); });
     return log;
   }
   Log tell(Order order) { return follow(submit(std::move(order))); }
@@ -240,10 +245,10 @@ TEST_F(Scripts, AJobBeginsAnewWithObservedRanges) {
   jobs_.set_weights(nullptr, "");
   const std::vector<Line> general = {baseline(), outcome(Outcome::no_gain)};
   const std::vector<Line> speculative = {baseline(), interim(), outcome(Outcome::published)};
-  const kir::Assumed seen[] = {{0, 1}};
+  const Hint seen{{{0, 1}}};
   const std::uint64_t ended = submit(order_with(general, speculative));
   follow(ended);
-  jobs_.observe({1, ended}, 1000, {});  // nothing new
+  jobs_.observe({1, ended}, 1000, {{}});  // nothing new
   EXPECT_EQ(jobs_.stats().observed, 0u);
   jobs_.observe({1, ended}, 1000, seen);
   EXPECT_EQ(jobs_.stats().observed, 1u);
@@ -259,12 +264,63 @@ TEST_F(Scripts, AJobBeginsAnewWithObservedRanges) {
 }
 
 TEST_F(Scripts, HintsAboutUnknownJobsAndOtherOrdersAreDropped) {
-  const kir::Assumed seen[] = {{0, 1}};
+  const Hint seen{{{0, 1}}};
   jobs_.observe({1, 99}, 1000, seen);
   const std::uint64_t job = submit(order_of({baseline(), outcome(Outcome::no_gain)}));
   jobs_.observe({1, job}, 1000, seen);
   EXPECT_EQ(follow(job).back(), "finished: no gain");
   EXPECT_EQ(jobs_.stats().observed, 0u);
+}
+
+TEST_F(Scripts, ASearchThatIsUnderWayEndsBeforeItsJobBeginsAnew) {
+  const std::vector<Line> speculative = {baseline(), interim(), outcome(Outcome::published)};
+  const std::uint64_t job =
+      submit(order_with({baseline(), progress(Stage::equiv, true), outcome(Outcome::no_gain)}, speculative));
+  until([&] { return !logs_[job].empty() && logs_[job].back() == "equiv"; });
+  jobs_.observe({1, job}, 1000, {{{0, 1}}});
+  EXPECT_EQ(jobs_.stats().observed, 0u);
+  until([&] { return logs_[job].back() == "finished: published"; });
+  EXPECT_EQ(logs_[job], (Log{"accepted", "baseline", "equiv", "finished: no gain", "accepted", "baseline",
+                             "image at 50", "image at 25", "finished: published"}));
+  EXPECT_EQ(jobs_.stats().observed, 1u);
+}
+
+/// An order that takes any hint, and is known by what it assumes.
+Order assuming(const std::vector<Line>& script, const std::vector<Line>& general, std::uint8_t ranges) {
+  Order order = order_of(ranges == 0 ? general : script);
+  order.by_weights = true;
+  order.assumed = ranges;
+  order.identify = [identify = order.identify, ranges](const pipeline::Search& search) {
+    Order::Identity identity = identify(search);
+    identity.key[1] = ranges;
+    return identity;
+  };
+  order.assume = [script, general](const Order&, std::span<const kir::Assumed> seen) {
+    return std::make_shared<const Order>(assuming(script, general, static_cast<std::uint8_t>(seen.size())));
+  };
+  return order;
+}
+
+TEST_F(Scripts, HintsWithMissesWidenOrEndTheSpeculation) {
+  const std::vector<Line> script = {baseline(), outcome(Outcome::published)};
+  const std::uint64_t job = submit(assuming(script, {baseline(), outcome(Outcome::no_gain)}, 0));
+  follow(job);
+  for (const Hint& hint : {Hint{{{0, 1}}, 0}, Hint{{{0, 2}, {0, 2}}, 7}, Hint{{}, 9}}) {
+    logs_[job] = {"told"};
+    jobs_.observe({1, job}, 1000, hint);
+    follow(job);
+  }
+  EXPECT_EQ(logs_[job].back(), "finished: no gain");
+  const Stats stats = jobs_.stats();
+  EXPECT_EQ(stats.observed, 1u);
+  EXPECT_EQ(stats.widened, 1u);
+  EXPECT_EQ(stats.dropped, 1u);
+  EXPECT_EQ(stats.misses, 16u);
+}
+
+TEST_F(Scripts, TwoDifferentInterimImagesGoOut) {
+  EXPECT_EQ(tell(order_of({baseline(), interim(1), interim(1), interim(2), interim(3), outcome(Outcome::no_gain)})),
+            (Log{"accepted", "baseline", "image at 49", "image at 48", "finished: no gain"}));
 }
 
 Line loop(Kind kind, std::uint8_t code = 0, bool tried = true) {

@@ -45,6 +45,11 @@ void Renewals::set_weights(std::uint64_t generation) {
   for (const Number number : numbers) enqueue(number, kernels_.at(number));
 }
 
+std::size_t Renewals::speculating() const {
+  return static_cast<std::size_t>(
+      std::count_if(kernels_.begin(), kernels_.end(), [](const auto& kernel) { return kernel.second.speculates; }));
+}
+
 void Renewals::enqueue(Number number, Kernel& kernel) {
   if (kernel.queued || kernel.renewed >= kRenewalsMax) return;
   kernel.queued = true;

@@ -28,6 +28,7 @@ class Renewals {
     OrderPtr order;
     double ratio = 1;           ///< its time over the baseline's, as measured
     std::uint64_t weights = 0;  ///< the generation of weights that it was searched by
+    bool speculates = false;    ///< its code assumes ranges
     std::uint32_t renewed = 0;  ///< times that another one was sent
     std::vector<Subscriber> subscribers{};
     bool queued = false;
@@ -53,6 +54,7 @@ class Renewals {
   Kernel* find(Number number);
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
+  [[nodiscard]] std::size_t speculating() const;
   [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 

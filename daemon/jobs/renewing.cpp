@@ -12,11 +12,15 @@ namespace {
 /// Behind the id of a flight: no submission shares it, for it has no baseline to give.
 constexpr char kRenewalMark = 'r';
 
+bool speculates(const ImageReady& sent) {
+  return sent.image && sent.image->header().version == TRIDENT_SPECULATIVE_IMAGE_VERSION;
+}
+
 }  // namespace
 
-void Jobs::remember(const Flight& flight, const Subscriber& subscriber, double ratio) {
-  if (!renews_ || !flight.order->by_weights) return;
-  Renewals::Kernel kernel{flight.id, flight.uid, flight.order, ratio, flight.weights};
+void Jobs::remember(const Flight& flight, const Subscriber& subscriber, const ImageReady& sent) {
+  if (!flight.order->by_weights) return;
+  Renewals::Kernel kernel{flight.id, flight.uid, flight.order, ratio_of(sent), flight.weights, speculates(sent)};
   renewals_.remember(subscriber, std::move(kernel));
 }
 
@@ -40,7 +44,7 @@ void Jobs::begin_renewals() {
 }
 
 void Jobs::renew_next() {
-  while (renewing_ == nullptr && !draining_ && pool_.has_room(worker::Lane::optimise)) {
+  while (renews_ && renewing_ == nullptr && !draining_ && pool_.has_room(worker::Lane::optimise)) {
     const auto number = renewals_.next();
     if (!number) return;
     renew(*number);
@@ -95,6 +99,7 @@ void Jobs::offer(Renewals::Kernel& kernel, const cache::Entry& entry) {
   const double ratio = ratio_of(better);
   if (!(ratio < kernel.ratio * kRenewalGain)) return;
   kernel.ratio = ratio;
+  kernel.speculates = speculates(better);
   ++kernel.renewed;
   ++stats_.republished;
   if (promotions_.take())

@@ -211,7 +211,7 @@ void Sessions::Session::on_seen(const ingest::LoopSeen& seen) {
 }
 
 void Sessions::Session::on_observed(const ingest::Observed& observed) {
-  if (jobs_.contains(observed.job)) all_.jobs_->observe({id_, observed.job}, uid_, observed.ranges);
+  if (jobs_.contains(observed.job)) all_.jobs_->observe({id_, observed.job}, uid_, {observed.ranges, observed.misses});
 }
 
 template <class Work, class MakeOrder>
