@@ -418,6 +418,17 @@ TEST(Checker, TinyValuesStandBesideVastOnes) {
 // An extreme shows an element's effect only where it is alone, or where all are alike. The candidate's errors reach 22
 // ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny values only a few points show
 // any.
+// Where x / y is about 1625.5 rounding decides whether the power overflows, and 0 times infinity is NaN; the result
+// overflows anyway.
+TEST(Checker, AValueThatMayOverflowOnTheWayExcusesNan) {
+  const std::vector<Variable> variables = {{"x", Type::f32, expr::VariableKind::array, 1000, 20'000},
+                                           {"y", Type::f32, expr::VariableKind::array, 1, 20}};
+  const expr::Expr source = parsed("0 * (x / y)^12 - 1e37 * x", Type::f32, variables);
+  EXPECT_TRUE(verdict_of(source, lowered(source)).same());
+  const expr::Expr other = parsed("0 / 0 - 1e37 * x", Type::f32, variables);
+  EXPECT_FALSE(verdict_of(parsed("0 - 1e37 * x", Type::f32, variables), lowered(other)).same());
+}
+
 TEST(Checker, FewPointsOfAFarSetAreNoMeasureOfTheirMaxima) {
   const std::vector<Variable> variables = {{"x", Type::f64, expr::VariableKind::array, -10, 1},
                                            {"y", Type::f64, expr::VariableKind::array}};

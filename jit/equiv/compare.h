@@ -10,8 +10,9 @@
 // is infinite, ours has the class of the strict result (NaN, +inf, -inf, finite). Where the strict result is finite,
 // ours is, unless the bound around the correct value reaches beyond the type; where it is not, ours is the strict one
 // or within the bound of the correct value. Where a value on the way overflows, ours may also be within the bound of
-// the strict result. Where the bound of an operand reaches the end of an op's domain, either side of that end counts as
-// a step; but ours is a number where the kernel that it replaces gives one.
+// the strict result; where rounding decides whether one does, a result of another class is undecided. Where the bound
+// of an operand reaches the end of an op's domain, either side of that end counts as a step; but ours is a number where
+// the kernel that it replaces gives one.
 //
 // Where the bound says nothing of a result, as it is infinite or the reference knows no value, the point is undecided.
 // Such points are counted, and a set with too many of them on which the candidate differs is no evidence (`Tally`).

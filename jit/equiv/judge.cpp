@@ -93,9 +93,10 @@ Judged Judge::judge_class(std::size_t i, double got) {
     if (std::isfinite(got) && std::isfinite(values().correct[i]) && values().error[i] == 0) return judge_finite(i, got);
   }
   const std::uint8_t way = values().on_the_way[i];
-  const long double size = std::fabs(values().correct[i]) + values().bound[i];
-  const bool by_itself =
-      std::isfinite(size) && size >= greatest_finite(values().type);  // it is the result that overflows
+  const long double size = std::fabs(values().correct[i]), bound = values().bound[i];
+  const long double greatest = greatest_finite(values().type);
+  // It may be the result that overflows, and nothing before. Where it overflows anyway, something before is what may.
+  const bool by_itself = std::isfinite(size + bound) && size + bound >= greatest && size - bound <= greatest;
   const bool of_numbers = !std::isnan(got) && !std::isnan(values().correct[i]) && std::isfinite(values().bound[i]);
   const bool may_leave = ((way & kMayOverflow) != 0 || ((way & kMayBeNan) != 0 && !of_numbers)) && !by_itself;
   const bool unbounded = std::isinf(values().bound[i]) && ((way & kEitherSide) != 0 || values().unsure[i] != kDecided);
