@@ -14,7 +14,7 @@
 //
 // With reductions, everything between invariants and epilogue is done chunk by chunk (jit/kir/reduction.h):
 //
-//   partial results set; main loop, those in registers parked in the frame; rest loop; tail
+//   partial results set; main loop; if it leaves any elements, partial results parked in the frame, rest loop and tail
 //   the chunk's result joined with the trees of the chunks before; once all chunks are done, with all of them
 //
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
@@ -84,6 +84,7 @@ class KernelEmitter {
         parking_(arena),
         rest_(arena),
         tail_(arena),
+        whole_end_(arena),
         chunk_end_(arena),
         join_(arena),
         keep_(arena),
@@ -122,7 +123,8 @@ class KernelEmitter {
     X86Reducer& reducer = selector_.reducer();
     start_.block = reducer.select_start();
     parking_.block = reducer.select_parking();
-    chunk_end_.block = reducer.select_chunk_end();
+    if (reducer.held_partials() != 0) whole_end_.block = reducer.select_chunk_end(false);
+    chunk_end_.block = reducer.select_chunk_end(true);
     join_.block = reducer.select_join();
     keep_.block = reducer.select_keep();
     count_slot_ = function_.add_slot(8, 8);
@@ -150,7 +152,8 @@ class KernelEmitter {
       return codegen::allocate(function_, stage.block, locals, stage.placed);
     };
     code_.spills = place(main_).spills;
-    for (Stage* stage : {&prologue_, &start_, &parking_, &rest_, &tail_, &chunk_end_, &join_, &keep_, &epilogue_})
+    for (Stage* stage :
+         {&prologue_, &start_, &parking_, &rest_, &tail_, &whole_end_, &chunk_end_, &join_, &keep_, &epilogue_})
       place(*stage);
     code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
   }
@@ -256,22 +259,7 @@ class KernelEmitter {
   /// Emits the end of the last chunk: all trees join, the smaller ones first.
   void join_all(const asmjit::Label& done);
   /// Emits the `rsi` elements from the index on, fewer than a vector, under masks.
-  void tail() {
-    x86::Assembler& a = emitter_.assembler();
-    if (target_.avx512) {
-      a.mov(x86::edi, -1);
-      a.bzhi(x86::edi, x86::edi, x86::esi);
-    } else {
-      a.lea(x86::rdi, emitter_.pool_operand(mask_table()));
-      emitter_.note_pool_use(0);
-      a.neg(x86::rsi);
-    }
-    if (!copies_tail_) return block(tail_);
-    for (const std::uint32_t lane_bytes : {4u, 8u})
-      if ((tail_lanes_ & lane_bytes) != 0) emitter_.load_tail_mask(lane_bytes);
-    if (target_.avx512) a.kmovd(x86::KReg(X86Emitter::kTailMask), x86::edi);
-    emitter_.masked_copy();
-  }
+  void tail();
 
   /// Emits the main loop with non-temporal stores, for calls that are long enough. Such stores must be aligned. So all
   /// outputs must be the same number of elements before a boundary, and those elements go first, under masks; otherwise
@@ -302,7 +290,7 @@ class KernelEmitter {
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};
   X86Frame frame_{emitter_, unwind_};
-  Stage prologue_, start_, main_, parking_, rest_, tail_, chunk_end_, join_, keep_, epilogue_;
+  Stage prologue_, start_, main_, parking_, rest_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
   MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool streams_ = false;
@@ -352,7 +340,8 @@ void KernelEmitter::find_tail_lanes() {
 
 void KernelEmitter::chunks() {
   x86::Assembler& a = emitter_.assembler();
-  const asmjit::Label chunk = a.newLabel(), last = a.newLabel(), done = a.newLabel();
+  const asmjit::Label chunk = a.newLabel(), rest = a.newLabel(), end = a.newLabel();
+  const asmjit::Label last = a.newLabel(), done = a.newLabel();
   a.mov(word(count_slot_), x86::rsi);
   a.xor_(x86::eax, x86::eax);
   a.bind(chunk);
@@ -363,10 +352,18 @@ void KernelEmitter::chunks() {
   block(start_);
   loop(main_, vectors_ * target_.lanes, false);
   count_main_loop();
+  if (selector_.reducer().held_partials() != 0) {
+    a.cmp(x86::rax, x86::rsi);
+    a.jne(rest);
+    block(whole_end_);
+    a.jmp(end);
+  }
+  a.bind(rest);
   block(parking_);
   if (vectors_ > 1) loop(rest_, target_.lanes, false);
   last_elements();
   block(chunk_end_);
+  a.bind(end);
   a.mov(x86::r11, word(chunk_slot_));
   a.mov(x86::rsi, word(count_slot_));
   a.lea(x86::rax, x86::ptr(x86::r11, kChunkElements));
@@ -406,6 +403,23 @@ void KernelEmitter::join_all(const asmjit::Label& done) {
   a.bind(none);
   a.add(x86::edi, X86Reducer::kTreeBytes);
   a.jmp(next);
+}
+
+void KernelEmitter::tail() {
+  x86::Assembler& a = emitter_.assembler();
+  if (target_.avx512) {
+    a.mov(x86::edi, -1);
+    a.bzhi(x86::edi, x86::edi, x86::esi);
+  } else {
+    a.lea(x86::rdi, emitter_.pool_operand(mask_table()));
+    emitter_.note_pool_use(0);
+    a.neg(x86::rsi);
+  }
+  if (!copies_tail_) return block(tail_);
+  for (const std::uint32_t lane_bytes : {4u, 8u})
+    if ((tail_lanes_ & lane_bytes) != 0) emitter_.load_tail_mask(lane_bytes);
+  if (target_.avx512) a.kmovd(x86::KReg(X86Emitter::kTailMask), x86::edi);
+  emitter_.masked_copy();
 }
 
 void KernelEmitter::streaming_loop(const asmjit::Label& done) {

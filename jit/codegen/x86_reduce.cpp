@@ -116,7 +116,7 @@ void X86Reducer::store(VReg value, const MemRef& to) {
 void X86Reducer::load_results() {
   for (const Reduction& reduction : reductions_) {
     s_.set_type(inst(reduction).type);
-    s_.values_[reduction.value.index] = load(reduction.tree);
+    s_.values_[reduction.value.index] = tree(reduction);
   }
 }
 
@@ -165,18 +165,33 @@ Block X86Reducer::select_parking() {
   return block;
 }
 
-/// Joins the partial results in the widest vectors, whatever the width of the body's.
-VReg X86Reducer::result_of_chunk(const Reduction& reduction) {
+VReg X86Reducer::tree(const Reduction& reduction) {
+  if (reduction.first_partial == kInFrame) return load(reduction.tree);
+  return s_.emit(s_.pick(Inst::kIdVmovaps, Inst::kIdVmovapd), {partials_[reduction.first_partial]});
+}
+
+void X86Reducer::set_tree(const Reduction& reduction) {
+  MInst& last = s_.block_->insts.back();
+  if (reduction.first_partial == kInFrame)
+    store(last.def, reduction.tree);
+  else
+    last.def = partials_[reduction.first_partial];
+}
+
+/// Joins the partial results: those in the frame in the widest vectors, whatever the width of the body's.
+VReg X86Reducer::result_of_chunk(const Reduction& reduction, bool parked) {
   const kir::Inst& reducing = inst(reduction);
-  s_.lane_ = reduction.partials.lane_bytes;
-  s_.width_ = static_cast<std::uint8_t>(s_.target_.vector_bytes);
+  const bool loads = parked || reduction.first_partial == kInFrame;
+  set_body_type(reduction);
+  if (loads) s_.width_ = static_cast<std::uint8_t>(s_.target_.vector_bytes);
   MemRef place = slot_of(reduction.partials);
   std::array<VReg, kir::kPartialBytes / 32> partial;
   std::uint32_t count = static_cast<std::uint32_t>(kir::kPartialBytes) / s_.width_;
-  for (std::uint32_t p = 0; p < count; ++p, place.disp += s_.width_) partial[p] = load(place);
+  for (std::uint32_t p = 0; p < count; ++p, place.disp += s_.width_)
+    partial[p] = loads ? load(place) : partials_[reduction.first_partial + p];
   for (count /= 2; count != 0; count /= 2)
     for (std::uint32_t j = 0; j < count; ++j) partial[j] = join(reducing, partial[j], partial[j + count]);
-  for (std::uint32_t bytes = s_.target_.vector_bytes / 2; bytes >= s_.lane_; bytes /= 2) {
+  for (std::uint32_t bytes = s_.width_ / 2u; bytes >= s_.lane_; bytes /= 2) {
     VReg upper;
     if (bytes >= 16) {
       const std::uint32_t quarter = s_.target_.avx512 ? Inst::kIdVextractf32x4 : Inst::kIdVextractf128;
@@ -191,10 +206,13 @@ VReg X86Reducer::result_of_chunk(const Reduction& reduction) {
   return partial[0];
 }
 
-Block X86Reducer::select_chunk_end() {
+Block X86Reducer::select_chunk_end(bool parked) {
   Block block(s_.f_.arena);
   start_block(block);
-  for (const Reduction& reduction : reductions_) store(result_of_chunk(reduction), reduction.tree);
+  for (const Reduction& reduction : reductions_) {
+    result_of_chunk(reduction, parked);
+    set_tree(reduction);
+  }
   return block;
 }
 
@@ -211,13 +229,14 @@ Block X86Reducer::tree_block(Each each) {
 
 Block X86Reducer::select_join() {
   return tree_block([this](const Reduction& reduction) {
-    const VReg earlier = load(reduction.trees), later = load(reduction.tree);
-    store(join(inst(reduction), earlier, later), reduction.tree);
+    const VReg earlier = load(reduction.trees), later = tree(reduction);
+    join(inst(reduction), earlier, later);
+    set_tree(reduction);
   });
 }
 
 Block X86Reducer::select_keep() {
-  return tree_block([this](const Reduction& reduction) { store(load(reduction.tree), reduction.trees); });
+  return tree_block([this](const Reduction& reduction) { store(tree(reduction), reduction.trees); });
 }
 
 }  // namespace trident::codegen

@@ -3,8 +3,10 @@
 // in registers instead, as far as there are any, and parks them in the frame when it ends: what is left of a chunk goes
 // on from there.
 //
-// At the end of a chunk its partial results become a tree of one chunk, "the tree at hand". A loop joins it with the
-// trees of earlier chunks, which stand in the frame by level (x86_loop.cpp).
+// At the end of a chunk its partial results become a tree of one chunk, "the tree at hand": in the register of the
+// first partial result if there is one, else in the frame. A loop joins it with the trees of earlier chunks, which
+// stand in the frame by level (x86_loop.cpp). Where the main loop has taken all of a chunk, partial results in
+// registers are joined there, which saves the way through the frame.
 #pragma once
 
 #include "jit/codegen/mir.h"
@@ -39,8 +41,8 @@ class X86Reducer {
   Block select_start();
   /// Selects what follows the main loop: partial results that are globals go to the frame.
   Block select_parking();
-  /// Selects the end of a chunk: its partial results become the tree at hand.
-  Block select_chunk_end();
+  /// Selects the end of a chunk: its partial results become the tree at hand. `parked`: all of them stand in the frame.
+  Block select_chunk_end(bool parked);
   /// Selects a step of joining trees: the tree at the level joins the one at hand.
   Block select_join();
   /// Selects keeping the tree at hand at the level.
@@ -54,12 +56,16 @@ class X86Reducer {
   struct Reduction {
     kir::Value value;                        ///< the reducing instruction
     std::uint32_t first_partial = kInFrame;  ///< in partials_, if they are globals
-    MemRef partials, trees, tree;            ///< in the frame: partial results, trees by level, the one at hand
+    MemRef partials, trees, tree;            ///< in the frame: partial results, trees by level, perhaps the one at hand
   };
   [[nodiscard]] const kir::Inst& inst(const Reduction& reduction) const;
   [[nodiscard]] std::uint32_t vectors_of(const Reduction& reduction) const;
   VReg join(const kir::Inst& reduction, VReg earlier, VReg later);
-  VReg result_of_chunk(const Reduction& reduction);
+  VReg result_of_chunk(const Reduction& reduction, bool parked);
+  /// Returns the tree at hand.
+  VReg tree(const Reduction& reduction);
+  /// Makes the result of the last instruction the tree at hand.
+  void set_tree(const Reduction& reduction);
   VReg load(const MemRef& from);
   void store(VReg value, const MemRef& to);
   void start_block(Block& block);
