@@ -1,4 +1,6 @@
-// sin, cos and tan. Arguments beyond a moderate bound are reduced by payne_hanek.cpp, the others here.
+// sin, cos and tan. Arguments beyond a moderate bound are reduced by payne_hanek.cpp, the others here. In class ulp1 a
+// kernel for arguments of any size has both reductions and selects by lane: so where the arguments are known to be
+// moderate, jit/kir/narrow.h leaves a third of the operations, with the same bits.
 //
 // Two ways to reduce:
 //   modulo pi/2  n = round(x 2/pi), r in [-pi/4, pi/4]: sin and cos of r, one of them selected by the parity of n. The
@@ -89,8 +91,19 @@ bool is_moderate(const Expansion& e, const Range& range) {
   return magnitude(range) <= e.by_type(kModerateF32, kModerateF64);
 }
 
+/// Reduces each argument as a kernel for arguments of its own size does.
+Reduced reduce_either(Expansion& e, Value x) {
+  const double most = e.by_type(kModerateF32, kModerateF64);
+  const Reduced near = reduce(e, x, {-most, most, false}, 0.5, 0), far = reduce_huge(e, x);
+  const Value is_near = e.b.le(e.b.abs(x), e.k(most));
+  const auto either = [&](Value one, Value other) { return e.b.select(is_near, one, other); };
+  return {either(near.r, far.r), either(near.negated_tail, far.negated_tail), either(near.quotient, far.quotient),
+          either(e.ki(0), far.sign)};
+}
+
 Reduced reduce_by_half_pi(Expansion& e, Value x, const Range& range) {
-  return is_moderate(e, range) ? reduce(e, x, range, 0.5, 0) : reduce_huge(e, x);
+  if (is_moderate(e, range)) return reduce(e, x, range, 0.5, 0);
+  return e.ulp1() ? reduce_either(e, x) : reduce_huge(e, x);
 }
 
 /// sin(x + quarter * pi/2) for quarter 0 (sin) or 1 (cos), modulo pi/2.
