@@ -9,10 +9,16 @@
  *   trident_unicorn_detach(offload);                              // before uc_close(); NULL: nothing happens
  *   trident_close(ctx);
  *
- * The guest computes what it computes without this, to the bit: registers, flags, memory, and the instruction that a
- * fault stops at (Unicorn itself, without hooks, tells the first instruction of the fault's block). What differs: loops
- * that run natively are invisible to the program's own hooks and to the instruction count of uc_emu_start(). So a
- * program must say
+ * The guest computes what it computes without this, to the bit: registers, flags, memory; and it faults at the same
+ * access. What differs:
+ *   - pc after a fault. Unicorn 2.0.1 tells a place that the guest came by before, in the fault's block or an earlier
+ *     one, unless UC_HOOK_CODE hooks the code. With a handle, pc is the faulting access if native code came to it, else
+ *     such a place, and not always the one of Unicorn alone. Who needs the instruction hooks the code, and excludes it.
+ *   - loads from pages whose permission to be read was taken away. Unicorn 2.0.1 lets them through while it remembers
+ *     an access of the guest's own; it does not remember native ones, so such a load may fault.
+ *   - loops that run natively are invisible to the program's own hooks, and to the instruction count of uc_emu_start().
+ *
+ * So a program must say
  *   - before attaching, in the options: memory that it made with uc_mem_map_ptr() or uc_mmio_map(), or that it watches
  *     with UC_HOOK_MEM_* hooks;
  *   - with trident_unicorn_exclude(): code that it hooks, or that holds an `until` address inside of a loop;

@@ -63,6 +63,28 @@ TEST_F(Offload, AFillThatFaultsHalfWayStopsAtTheFirstBadAddress) {
   EXPECT_EQ(guest_.state().x[2], 4096u);
 }
 
+// Unicorn alone tells another instruction: only where code is hooked it knows.
+TEST_F(Offload, AFaultThatNativeCodeComesToIsToldAtItsInstruction) {
+  load({mov(0, 10), mov(4, 13), mov(2, 11), ldrb_post(1, 0, 1), strb_post(1, 4, 1), subs(2, 2, 1), b_ne(-3), bl(4),
+        subs(12, 12, 1), b_ne(-9), kStop, kRet});
+  guest_.attach(early());
+  GuestState state = repeated(kData, 100, 100);
+  state.x[13] = kData + 0x4000;
+  run_both(state);
+  const auto nothing = +[](uc_engine*, std::uint64_t, std::uint32_t, void*) {};
+  uc_hook hook = 0;
+  uc_hook_add(plain_.uc, &hook, UC_HOOK_CODE, reinterpret_cast<void*>(nothing), nullptr, kCode, kCode + 0x100);
+  uc_ctl_remove_cache(plain_.uc, kCode, kCode + 0x100);
+  state = repeated(kData, 4000, 1);
+  state.x[13] = kData + kDataBytes - 3000;
+  for (Guest* guest : {&plain_, &guest_}) {
+    guest->set(state);
+    EXPECT_EQ(guest->run(kCode), UC_ERR_WRITE_UNMAPPED);
+  }
+  expect_equal();
+  EXPECT_EQ(guest_.state().pc, kCode + 16);
+}
+
 TEST_F(Offload, CodeThatTheGuestRewritesRunsAsItIsThen) {
   for (Guest* guest : {&plain_, &guest_})
     ASSERT_EQ(uc_mem_protect(guest->uc, kCode, kCodeBytes, UC_PROT_ALL), UC_ERR_OK);
