@@ -556,7 +556,7 @@ class Command(CommandCase):
         for flag in ("-V", "--version"):
             done = subprocess.run([TRIDENTD, flag], capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual((0, "tridentd"), (done.returncode, done.stdout.split()[0]))
-        for words in (["--foo"], ["--workers", "none"], ["--workers", "0"], ["--config", self.at("none.toml")]):
+        for words in (["--foo"], ["--workers", "none"], ["--workers", "257"], ["--config", self.at("none.toml")]):
             done = subprocess.run([TRIDENTD, *words], capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual(2, done.returncode, words)
             self.assertNotEqual("", done.stderr)

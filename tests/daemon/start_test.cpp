@@ -274,9 +274,9 @@ TEST(Reload, NamesWhatWaitsForARestartAndFailsAsAWhole) {
   };
   const auto stats = [&] { return RawClient::ready(daemon.socket()).stats(); };
   EXPECT_TRUE(manager.hears("READY=1"));
-  reload("workers = 2\ncache_hot = 7\nbudget_ms = 500\n");
-  EXPECT_TRUE(manager.hears("STATUS=serving; settings that need a restart: cache_hot, workers"));
-  EXPECT_NE(stats().find("\"restart_due\": [\n      \"cache_hot\",\n      \"workers\"\n    ]"), std::string::npos)
+  reload("open_files = 4000\ncache_hot = 7\nbudget_ms = 500\n");
+  EXPECT_TRUE(manager.hears("STATUS=serving; settings that need a restart: cache_hot, open_files"));
+  EXPECT_NE(stats().find("\"restart_due\": [\n      \"cache_hot\",\n      \"open_files\"\n    ]"), std::string::npos)
       << stats();
   reload("connections = 1\nbudget_ms = 0\n");  // out of range: nothing of it holds
   EXPECT_TRUE(manager.hears("STATUS=serving; the last reload failed: " + file + ":2: budget_ms is outside"));

@@ -1,5 +1,9 @@
 #include "clients/cli/verb/output_file.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "runtime/os/atomic_file.h"
@@ -47,10 +51,12 @@ Result<void> can_take_place(const std::string& path) {
 
 Result<void> can_be_written(const std::string& path) {
   std::error_code ignored;
-  const fs::file_type kind = fs::status(path, ignored).type();
   if (path.empty() || path == "-") return {};
-  if (kind == fs::file_type::not_found || kind == fs::file_type::regular) return can_be_drafted(path);
-  return kind == fs::file_type::directory ? check_kind(path, kind) : Result<void>();
+  if (fs::is_directory(path, ignored)) return check_kind(path, fs::file_type::directory);
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string asked = fs::exists(path, ignored) ? path : folder.empty() ? "." : folder.string();
+  if (::access(asked.c_str(), W_OK) == 0) return {};
+  return make_error(ErrorCode::kOsError, "%s: cannot be written: %s", path.c_str(), std::strerror(errno));
 }
 
 Result<void> can_take_place_in_new_folder(const std::string& path) {

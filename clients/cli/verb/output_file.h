@@ -13,8 +13,7 @@ namespace trident::cli {
 /// InvalidArgument, with the path, for a directory, a link, a device, a FIFO or a socket; OsError and NotFound where no
 /// file can be made.
 Result<void> can_take_place(const std::string& path);
-/// Checks that write_text() can write there, before work that takes long: a regular file or a new one; "-", an empty
-/// path and what is no file are not looked at.
+/// Checks that write_text() can write there, before work that takes long. "-" and an empty path are not looked at.
 Result<void> can_be_written(const std::string& path);
 /// Checks so when missing folders will be made: only folders that exist are tried.
 Result<void> can_take_place_in_new_folder(const std::string& path);
