@@ -40,7 +40,7 @@ bool unknown_verb(const CLI::App& app, int place, int argc, char** argv) {
   constexpr std::size_t kTyposMax = 2;
   const std::string meant = nearest(names, argv[place], kTyposMax);
   const std::string command = place == 1 ? "trident" : "trident " + app.get_name();
-  std::fprintf(stderr, "trident: there is no verb '%s'%s\n`%s --help` lists all.\n", argv[place],
+  std::fprintf(stderr, "trident: there is no verb '%s'%s\n`%s --help` lists all.\n", printable(argv[place]).c_str(),
                meant.empty() ? "" : (": did you mean '" + meant + "'?").c_str(), command.c_str());
   return true;
 }

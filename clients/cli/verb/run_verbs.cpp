@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sstream>
 
 #include "clients/cli/verb/verb.h"
 #include "runtime/os/inherited.h"
@@ -27,7 +28,10 @@ int parsed(CLI::App& app, const std::vector<const char*>& words, const int& stat
     app.parse(static_cast<int>(words.size()), words.data());
     return status;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, std::cout, std::cerr) == 0 ? 0 : kExitUsage;
+    std::ostringstream message;
+    const bool is_well = app.exit(error, std::cout, message) == 0;
+    std::fputs(printable(message.str()).c_str(), stderr);
+    return is_well ? 0 : kExitUsage;
   } catch (const std::bad_alloc&) {
     std::fputs("trident: out of memory: the system refuses to give this process more (see ulimit -v)\n", stderr);
     return kExitUsage;

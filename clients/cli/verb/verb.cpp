@@ -1,5 +1,6 @@
 #include "clients/cli/verb/verb.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -7,10 +8,55 @@
 #include <cstring>
 #include <fstream>
 
+#include "jit/ir/text.h"
+
 namespace trident::cli {
 
+namespace {
+
+bool is_control(unsigned char byte) {
+  return (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
+}
+
+/// Returns the bytes of the control character that well-formed text begins with: 1, 2 (U+0080 to U+009F), 0 for none.
+std::size_t control_bytes(std::string_view text) {
+  if (is_control(static_cast<unsigned char>(text[0]))) return 1;
+  return text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0 ? 2 : 0;
+}
+
+void append_escaped(std::string& to, std::string_view bytes) {
+  for (const char byte : bytes) {
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    to += escaped;
+  }
+}
+
+void append_well_formed(std::string& to, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t control = control_bytes(text);
+    if (control == 0) to += text[0];
+    append_escaped(to, text.substr(0, control));
+    text.remove_prefix(std::max<std::size_t>(control, 1));
+  }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t good = ir::utf8_bytes(text);
+    append_well_formed(shown, text.substr(0, good));
+    text.remove_prefix(good);
+    append_escaped(shown, text.substr(0, 1));
+    text.remove_prefix(std::min<std::size_t>(text.size(), 1));
+  }
+  return shown;
+}
+
 int report(const Error& error) {
-  std::fprintf(stderr, "trident: %s\n", error.message.c_str());
+  std::fprintf(stderr, "trident: %s\n", printable(error.message).c_str());
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kSyntaxError:
