@@ -167,6 +167,8 @@ class Campaign {
         "x^5 - 3 * x^3 + 2.5 * x^2 - 1",
         "exp(-x * x) * sin(y) + cos(y)",
         "log(abs(x) + 1) / pow(abs(y), 0.3)",
+        "(x - mean(x)) / sqrt(mean((y - mean(y))^2))",
+        "argmax(x) + argmin(y)",
     };
     for (const Type type : {Type::f32, Type::f64})
       for (const char* text : kTexts) {
@@ -284,7 +286,8 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const codegen
   }
   std::vector<std::uint64_t> lengths = {0, 1, 2, 7, 16, 17, 33, 67};
   if (kernel.exit.valid()) lengths.push_back(250);
-  const bool reduces = std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
+  const bool reduces =
+      !kernel.before.empty() || std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
   if (reduces && kernel.inputs.size() <= kFewInputs) lengths.insert(lengths.end(), {4095, 4096, 8229});  // chunks
   for (const std::uint64_t n : lengths) {
     if (given.only) break;

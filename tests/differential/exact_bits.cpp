@@ -38,6 +38,21 @@ std::vector<CallArguments> drawn_calls(const expr::Expr& source) {
   return calls;
 }
 
+void each_source_of_passes(const std::function<void(const std::string&, const expr::Expr&)>& visit) {
+  const auto visit_as = [&](const char* text, ir::Type type) {
+    expr::Variable x;
+    x.name = "x", x.type = type;
+    const auto source = expr::parse(text, {.type = ir::is_int(type) ? ir::Type::f64 : type, .variables = {x}});
+    CHECK(source.ok());
+    visit(std::string(text) + " of " + std::string(name_of(type)), *source);
+  };
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
+    for (const char* text : {"x - mean(x)", "var(x, 1)", "argmax(x * y) + argmin(x)", "(x - mean(x)) / std(x)",
+                             "e = exp(x - maxof(x)); e / sum(e)", "(x * argmin(x), sum(x), argmax(x - mean(x)))"})
+      visit_as(text, type);
+  for (const ir::Type type : {ir::Type::i32, ir::Type::i64}) visit_as("argmin(x) - argmax(x)", type);
+}
+
 pipeline::Options exact_options(codegen::Isa isa) {
   pipeline::Options options{.target = {.isa = isa, .policy = {expr::PolicyKind::exact, 0}}};
   options.search.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is

@@ -1,6 +1,7 @@
 // The tests of `exact` share this: a kernel as written, data for it, and the forms that may replace it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct CallArguments {
 };
 /// Draws calls for a source: ordinary points, corners, infinities and NaN within its ranges.
 std::vector<CallArguments> drawn_calls(const expr::Expr& source);
+
+/// Calls `visit(text, source)` for sources where reductions meet elements, of each type that they have.
+void each_source_of_passes(const std::function<void(const std::string&, const expr::Expr&)>& visit);
 
 pipeline::Options exact_options(codegen::Isa isa);
 /// Returns the forms of the optimiser under `exact`.

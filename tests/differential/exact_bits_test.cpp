@@ -46,6 +46,19 @@ TEST(ExactBits, EveryFormAndVariantGivesTheInterpretersBits) {
   }
 }
 
+TEST(ExactBits, SeveralPassesGiveTheInterpretersBits) {
+  each_source_of_passes([&](const std::string& name, const expr::Expr& source) {
+    const kir::Kernel written = as_written(source);
+    for (const codegen::Isa isa : runnable_isas())
+      for (const pipeline::Form& form : exact_forms(source, isa))
+        for (const codegen::Variant& variant : some_variants(form.kernel, isa)) {
+          const auto mapped = map_native(form.kernel, isa, variant);
+          ASSERT_TRUE(mapped.ok()) << name << ": " << mapped.error().message;
+          EXPECT_EQ(compare_calls(written, run_of(*mapped), drawn_calls(source)), "") << name << " " << form.name;
+        }
+  });
+}
+
 // Runs of other seeds may choose other kernels; their bits are the same, whatever was measured.
 TEST(ExactBits, RunsOfTheOptimiserGiveTheSameBits) {
   if (runnable_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";

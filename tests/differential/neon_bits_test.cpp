@@ -40,6 +40,18 @@ TEST(NeonBits, EveryFormAndVariantGivesTheInterpretersBits) {
   EXPECT_GT(compared, 50);
 }
 
+TEST(NeonBits, SeveralPassesGiveTheInterpretersBits) {
+  each_source_of_passes([&](const std::string& name, const expr::Expr& source) {
+    const auto written = expr::lower(source, pipeline::unrewritten({expr::PolicyKind::exact, 0}));
+    ASSERT_TRUE(written.ok());
+    for (const codegen::Variant& variant : some_variants(*written, codegen::Isa::neon)) {
+      const auto code = codegen::emit(*written, codegen::Isa::neon, variant);
+      ASSERT_TRUE(code.ok()) << name << ": " << code.error().message;
+      EXPECT_EQ(compare_on_neon(*written, *written, *code, drawn_calls(source)), "") << name;
+    }
+  });
+}
+
 TEST(NeonBits, AnotherRoundingIsSeen) {
   const auto source = expr::parse_infix("x*3.3 + y"), form = expr::parse_infix("fma(x, 3.3, y)");
   ASSERT_TRUE(source.ok() && form.ok());

@@ -18,7 +18,7 @@ FLOATS = (F32, F64)
 INTS = (I32, I64)
 
 
-REDUCTIONS = ("sum", "prod", "minof", "maxof", "mean", "dot")
+REDUCTIONS = ("sum", "prod", "minof", "maxof", "mean", "dot", "var", "std", "argmin", "argmax")
 
 
 class Node:

@@ -82,10 +82,6 @@ class _Recording:
             numbers[id(node)] = node.op in g.REDUCTIONS or any(numbers[id(a)] for a in node.args)
             if node.op in g.REDUCTIONS:
                 reduced.add(functools.reduce(lambda m, a: m | a.mask, node.args, 0))
-            if (node.mask or node.op in g.REDUCTIONS) and any(numbers[id(a)] and not a.mask for a in node.args):
-                raise TraceError("a reduction's result and the elements of an array in one formula cannot be recorded: "
-                                 "return the reduction (np.sum, np.max, ...) from one jit function and pass it to "
-                                 "another one as an argument")
         self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
         return sorted(used), reduced
 

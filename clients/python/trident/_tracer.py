@@ -118,8 +118,7 @@ _TWO_CALLS = ("arrays of two calls meet: a value that a function keeps or reads 
 _IN_PLACE = "changing an array in place (x += 1, x[i] = 1, out=) cannot be recorded; write x = x + 1, np.where(...)"
 _INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as an argument",
             "size": "pass the number in as an argument", "ndim": "pass it in as an argument",
-            "dot": "write np.dot(x, y)", "round": "write np.rint(x)", "std": "write it with np.mean", "copy": "write x",
-            "var": "write it with np.mean", "conj": "write x", "real": "write x", "any": "write np.max(x)",
+            "dot": "write np.dot(x, y)", "round": "write np.rint(x)", "copy": "write x", "conj": "write x", "real": "write x", "any": "write np.max(x)",
             "all": "write np.min(x)"}
 
 
@@ -169,6 +168,18 @@ class Tracer(NDArrayOperatorsMixin):
 
     def mean(self, *args, **kwargs):
         return _mean(self._trace, self, *args, **kwargs)
+
+    def var(self, *args, **kwargs):
+        return _var(self._trace, self, *args, **kwargs)
+
+    def std(self, *args, **kwargs):
+        return _std(self._trace, self, *args, **kwargs)
+
+    def argmin(self, *args, **kwargs):
+        return _argmin(self._trace, self, *args, **kwargs)
+
+    def argmax(self, *args, **kwargs):
+        return _argmax(self._trace, self, *args, **kwargs)
 
     def clip(self, *args, **kwargs):
         return _clip(self._trace, self, *args, **kwargs)
@@ -602,6 +613,36 @@ def _mean(trace, a, axis=None, dtype=None, out=None, **kwargs):
     return _reduce("mean", g.cast(node, node.kind if node.kind in g.FLOATS else g.F64))
 
 
+def _spread(op):
+    @_recorded
+    def build(trace, a, axis=None, dtype=None, out=None, ddof=0, **kwargs):
+        node = _all_elements(trace, a, axis, dtype, out, kwargs)
+        if dtype is not None and node.kind not in g.FLOATS:
+            raise TraceError(f"np.{op} as an integer cannot be recorded; write np.{op}(x).astype(...)")
+        if type(ddof) is not int or not node.mask:
+            raise TraceError(f"np.{op} takes an array and a Python integer as ddof")
+        kind = node.kind if node.kind in g.FLOATS else g.F64
+        return g.Node(op, kind, (g.cast(node, kind), g.const(ddof, g.I64)))
+    return build
+
+
+_var, _std = _spread("var"), _spread("std")
+
+
+def _located(op):
+    @_recorded
+    def build(trace, a, axis=None, out=None, **kwargs):
+        node = _all_elements(trace, a, axis, None, out, kwargs)
+        if not node.mask:
+            raise TraceError(f"np.{op} of a number cannot be recorded: it is 0")
+        trace.extremes = True
+        return g.Node(op, g.I64, (g.cast(node, g.I32) if node.kind == g.BOOL else node,))
+    return build
+
+
+_argmin, _argmax = _located("argmin"), _located("argmax")
+
+
 def _product(vectors_only):
     @_recorded
     def build(trace, a, b, out=None):
@@ -625,4 +666,5 @@ _UFUNC_REDUCE = {"add": _sum, "multiply": _prod, "minimum": _min, "maximum": _ma
 _FUNCTIONS = {
     np.where: _where, np.clip: _clip, np.sum: _sum, np.prod: _prod, np.mean: _mean, np.dot: _product(True),
     np.vdot: _product(False), np.amin: _min, np.amax: _max, np.min: _min, np.max: _max,
+    np.var: _var, np.std: _std, np.argmin: _argmin, np.argmax: _argmax,
 }
