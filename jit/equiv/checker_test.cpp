@@ -415,9 +415,6 @@ TEST(Checker, TinyValuesStandBesideVastOnes) {
   EXPECT_FALSE(verdict_of(source, lowered(parsed("1/(y*y*y*y*y*y) / z", Type::f64, yz))).same());
 }
 
-// An extreme shows an element's effect only where it is alone, or where all are alike. The candidate's errors reach 22
-// ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny values only a few points show
-// any.
 // Where x / y is about 1625.5 rounding decides whether the power overflows, and 0 times infinity is NaN; the result
 // overflows anyway.
 TEST(Checker, AValueThatMayOverflowOnTheWayExcusesNan) {
@@ -429,6 +426,23 @@ TEST(Checker, AValueThatMayOverflowOnTheWayExcusesNan) {
   EXPECT_FALSE(verdict_of(parsed("0 - 1e37 * x", Type::f32, variables), lowered(other)).same());
 }
 
+// a^b is 1 or the next number above, as rounding decides, and so the base of the outer power is 0 or below 0.
+TEST(Checker, APowerOfABaseThatMayBeBelowZeroMayBeNan) {
+  const std::vector<Variable> variables = {{"a", Type::f64, expr::VariableKind::array, 0.8, 0.85},
+                                           {"b", Type::f64, expr::VariableKind::array, -7e-16, -5e-16},
+                                           {"c", Type::f64, expr::VariableKind::array, 7.1, 7.4}};
+  const expr::Expr source = parsed("1 - pow(1 - pow(a, b), c)", Type::f64, variables);
+  EXPECT_TRUE(verdict_of(source, lowered(source)).same());
+  // Where the base is far from 0 a power is NaN or is not.
+  const std::vector<Variable> below = {{"a", Type::f64, expr::VariableKind::array, -3, -2},
+                                       {"c", Type::f64, expr::VariableKind::array, 7.1, 7.4}};
+  const expr::Expr nan = parsed("pow(a, c)", Type::f64, below), number = parsed("pow(-a, c)", Type::f64, below);
+  EXPECT_FALSE(verdict_of(nan, lowered(number)).same());
+}
+
+// An extreme shows an element's effect only where it is alone, or where all are alike. The candidate's errors reach 22
+// ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny values only a few points show
+// any.
 TEST(Checker, FewPointsOfAFarSetAreNoMeasureOfTheirMaxima) {
   const std::vector<Variable> variables = {{"x", Type::f64, expr::VariableKind::array, -10, 1},
                                            {"y", Type::f64, expr::VariableKind::array}};

@@ -44,6 +44,18 @@ bool reaches_edge(expr::Domain domain, const Lanes<N>& a, std::size_t i) {
   CHECK(false);
 }
 
+/// Returns whether the intervals of a power's operands hold bases below 0 whose power is NaN, and others. An exponent
+/// that is surely an integer has no such edge.
+template <class N>
+bool reaches_edge_of_power(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const Around base = around(a, i), exponent = around(b, i);
+  if (surely_exact(b, i)) {
+    const bool is_integer = exponent.v == std::nearbyint(exponent.v);
+    return !is_integer && !surely_exact(a, i) && std::fabs(base.v) <= base.d;
+  }
+  return base.v - base.d < 0;
+}
+
 /// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
 template <class N>
 void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
@@ -91,6 +103,7 @@ void float_error(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, c
   r.d[i] = d >= 0 ? d : std::numeric_limits<long double>::infinity();
   if (is_approximate(node)) r.unsure[i] |= kApproximate;
   if (!surely_exact(a, i) && reaches_edge(expr::info(node.op).domain, a, i)) r.unsure[i] |= kMayBeNan;
+  if (node.op == expr::Op::Pow && reaches_edge_of_power(a, b, i)) r.unsure[i] |= kMayBeNan;
   if (hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
 }
