@@ -215,7 +215,8 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
     case pipeline::Outcome::budget_spent: cost += "; " + best.note + ": the baseline stands\n"; break;
     case pipeline::Outcome::not_equivalent:
       return make_error(ErrorCode::kNotEquivalent,
-                        "the baseline kernel differs from the reference: this is a bug in Trident");
+                        "the baseline kernel differs from the reference, which is a bug in Trident: %s",
+                        equiv::print(best.errors).c_str());
   }
   return pipeline::compile_baseline(e, options);
 }
