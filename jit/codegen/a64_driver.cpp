@@ -11,6 +11,21 @@ namespace {
 
 namespace a64 = asmjit::a64;
 
+/// Restores registers, which lie in `saved_bytes` above `bytes` of a frame, and returns; the unwinder can follow.
+void close_frame(a64::Assembler& a, UnwindWriter& unwind, std::span<const std::uint8_t> saved,
+                 std::uint32_t saved_bytes, std::uint32_t bytes) {
+  const auto offset = [&] { return static_cast<std::uint32_t>(a.offset()); };
+  a.add(a64::sp, a64::sp, bytes);
+  unwind.def_cfa(offset(), kUnwindA64.stack_register, saved_bytes);
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    a.ldr(a64::x(saved[i]), a64::ptr(a64::sp, static_cast<std::int32_t>(8 * i)));
+    unwind.restored(offset(), saved[i]);
+  }
+  a.add(a64::sp, a64::sp, saved_bytes);
+  unwind.def_cfa(offset(), kUnwindA64.stack_register, 0);
+  a.ret(a64::x30);
+}
+
 class A64Driver : public Driver<a64::Assembler> {
  public:
   A64Driver(const ArrayBytes& arrays, const Division& division, UnwindWriter& unwind)
@@ -156,17 +171,7 @@ class A64Driver : public Driver<a64::Assembler> {
     a_.bind(none);
   }
 
-  void leave() {
-    a_.add(a64::sp, a64::sp, frame_bytes_);
-    unwind_.def_cfa(offset(), kStack, kSavedBytes);
-    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
-      a_.ldr(a64::x(kSaved[i]), place(static_cast<std::uint32_t>(8 * i)));
-      unwind_.restored(offset(), kSaved[i]);
-    }
-    a_.add(a64::sp, a64::sp, kSavedBytes);
-    unwind_.def_cfa(offset(), kStack, 0);
-    a_.ret(a64::x30);
-  }
+  void leave() { close_frame(a_, unwind_, kSaved, kSavedBytes, frame_bytes_); }
 
   static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
 };
@@ -225,17 +230,7 @@ class A64PassDriver : public TwoKernels<a64::Assembler> {
     unwind_.def_cfa(offset(), kStack, kSavedBytes + frame_.bytes);
   }
 
-  void leave() {
-    a_.add(a64::sp, a64::sp, frame_.bytes);
-    unwind_.def_cfa(offset(), kStack, kSavedBytes);
-    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
-      a_.ldr(a64::x(kSaved[i]), place(static_cast<std::uint32_t>(8 * i)));
-      unwind_.restored(offset(), kSaved[i]);
-    }
-    a_.add(a64::sp, a64::sp, kSavedBytes);
-    unwind_.def_cfa(offset(), kStack, 0);
-    a_.ret(a64::x30);
-  }
+  void leave() { close_frame(a_, unwind_, kSaved, kSavedBytes, frame_.bytes); }
 
   static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
 

@@ -11,6 +11,37 @@ namespace {
 
 namespace x86 = asmjit::x86;
 
+std::uint32_t offset_of(const x86::Assembler& a) {
+  return static_cast<std::uint32_t>(a.offset());
+}
+
+/// Saves registers above `bytes` of a frame; the unwinder can follow at every instruction.
+void open_frame(x86::Assembler& a, UnwindWriter& unwind, std::span<const std::uint8_t> saved, std::uint32_t bytes) {
+  std::uint32_t below = 8;  // the return address
+  for (const std::uint8_t reg : saved) {
+    a.push(x86::gpq(reg));
+    below += 8;
+    unwind.def_cfa(offset_of(a), x86_gpr::kDwarfStack, below);
+    unwind.saved(offset_of(a), x86_gpr::dwarf(reg), below);
+  }
+  a.sub(x86::rsp, bytes);
+  unwind.def_cfa(offset_of(a), x86_gpr::kDwarfStack, below + bytes);
+}
+
+/// Undoes open_frame() and returns.
+void close_frame(x86::Assembler& a, UnwindWriter& unwind, std::span<const std::uint8_t> saved, std::uint32_t bytes) {
+  std::uint32_t below = 8 + 8 * static_cast<std::uint32_t>(saved.size());
+  a.add(x86::rsp, bytes);
+  unwind.def_cfa(offset_of(a), x86_gpr::kDwarfStack, below);
+  for (std::size_t i = saved.size(); i-- > 0;) {
+    a.pop(x86::gpq(saved[i]));
+    below -= 8;
+    unwind.restored(offset_of(a), x86_gpr::dwarf(saved[i]));
+    unwind.def_cfa(offset_of(a), x86_gpr::kDwarfStack, below);
+  }
+  a.ret();
+}
+
 class X86Driver : public Driver<x86::Assembler> {
  public:
   X86Driver(const ArrayBytes& arrays, const Division& division, UnwindWriter& unwind)
@@ -63,15 +94,7 @@ class X86Driver : public Driver<x86::Assembler> {
       a_.cmp(x86::rsi, division_.shortest);
       a_.jb(second_);
     }
-    std::uint32_t below = 8;
-    for (const std::uint8_t reg : kSaved) {
-      a_.push(x86::gpq(reg));
-      below += 8;
-      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
-      unwind_.saved(offset(), x86_gpr::dwarf(reg), below);
-    }
-    a_.sub(x86::rsp, frame_bytes_);
-    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below + frame_bytes_);
+    open_frame(a_, unwind_, kSaved, frame_bytes_);
     a_.mov(place(frame_.self), x86::rdi);
     a_.mov(x86::r12, x86::rsi);
     a_.mov(x86::r15, x86::r8);
@@ -147,18 +170,7 @@ class X86Driver : public Driver<x86::Assembler> {
     a_.bind(none);
   }
 
-  void leave() {
-    std::uint32_t below = 8 + 8 * static_cast<std::uint32_t>(std::size(kSaved));
-    a_.add(x86::rsp, frame_bytes_);
-    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
-    for (std::size_t i = std::size(kSaved); i-- > 0;) {
-      a_.pop(x86::gpq(kSaved[i]));
-      below -= 8;
-      unwind_.restored(offset(), x86_gpr::dwarf(kSaved[i]));
-      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
-    }
-    a_.ret();
-  }
+  void leave() { close_frame(a_, unwind_, kSaved, frame_bytes_); }
 
   x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
 };
@@ -195,8 +207,7 @@ class X86PassDriver : public TwoKernels<x86::Assembler> {
 
  private:
   static constexpr std::uint8_t kSaved[] = {3, 12, 13};  // with the return address they keep the stack aligned
-  static constexpr std::uint32_t kSavedBytes = 8 + 8 * static_cast<std::uint32_t>(std::size(kSaved));
-  static_assert(kSavedBytes % 16 == 0);
+  static_assert((8 + 8 * std::size(kSaved)) % 16 == 0);
 
   void enter() {
     a_.emit(x86::Inst::kIdEndbr64);
@@ -207,29 +218,10 @@ class X86PassDriver : public TwoKernels<x86::Assembler> {
       a_.ret();
       a_.bind(some);
     }
-    std::uint32_t below = 8;
-    for (const std::uint8_t reg : kSaved) {
-      a_.push(x86::gpq(reg));
-      below += 8;
-      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
-      unwind_.saved(offset(), x86_gpr::dwarf(reg), below);
-    }
-    a_.sub(x86::rsp, frame_.bytes);
-    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below + frame_.bytes);
+    open_frame(a_, unwind_, kSaved, frame_.bytes);
   }
 
-  void leave() {
-    std::uint32_t below = kSavedBytes;
-    a_.add(x86::rsp, frame_.bytes);
-    unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
-    for (std::size_t i = std::size(kSaved); i-- > 0;) {
-      a_.pop(x86::gpq(kSaved[i]));
-      below -= 8;
-      unwind_.restored(offset(), x86_gpr::dwarf(kSaved[i]));
-      unwind_.def_cfa(offset(), x86_gpr::kDwarfStack, below);
-    }
-    a_.ret();
-  }
+  void leave() { close_frame(a_, unwind_, kSaved, frame_.bytes); }
 
   x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
 
