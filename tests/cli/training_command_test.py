@@ -241,9 +241,10 @@ class TrainingCommand(CommandCase):
 
     def test_names_that_are_unknown_are_told_what_exists(self):
         for option, names in (("--teacher", "both, hindsight, q"), ("--gain", "judge, none, static")):
-            for wrong in ("foo", "", "None", "0", "\1"):
+            # What cannot be printed is told escaped.
+            for wrong, told in (("foo", "foo"), ("", ""), ("None", "None"), ("0", "0"), ("\1", "\\x01")):
                 message = self.trident("train", "guide", option, wrong, "-o", self.at("o"), status=2).stderr
-                self.assertIn(f"{option}: expected one of {names}, found {wrong}", message)
+                self.assertIn(f"{option}: expected one of {names}, found {told}\n", message)
         # The names work, and the last run is told from the others by them.
         train = ("train", "guide", "--episodes", "40", "--rounds", "1", "--width", "8", "--epochs", "1", "-o",
                  self.at("o"))
