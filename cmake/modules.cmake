@@ -36,7 +36,7 @@ endfunction()
 
 # Modules where no time is spent: what reads a command line, a file or a setting once, or prints. They are compiled
 # faster, not their code.
-set(TRIDENT_COLD "^(clients/(cli.*|emu)|daemon/(admin|config|front|learning)|jit/(corpus|calibrate|rulecheck|training|tir/oracle)|runtime/(json|manual|report|log))$")
+set(TRIDENT_COLD "^(clients/(cli.*|emu)|daemon/(admin|config|front|learning)|jit/(corpus|calibrate|rulecheck|training|tir/oracle)|runtime/(json|command_line|report|log))$")
 
 # trident_module(jit/kir LIBS ... TEST_DEPS module... TEST_LIBS ...): the *.cpp of the folder (tests and main.cpp excluded) as
 # library trident_jit_kir, linked to the modules of its layer; its *_test.cpp as one GoogleTest executable jit_kir_test.

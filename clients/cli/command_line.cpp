@@ -1,8 +1,8 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,61 +29,66 @@ constexpr const char* kDescription =
 
 /// A first word that is no verb deserves better than "a subcommand is required", as does the second of a verb that has
 /// verbs of its own. `place`: where the word stands.
-bool unknown_verb(const CLI::App& app, int place, int argc, char** argv) {
-  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+bool unknown_verb(const Verb& app, int place, int argc, char** argv) {
+  const std::vector<Verb> verbs = app.subcommands();
   if (verbs.empty() || argc <= place || argv[place][0] == '-') return false;
   std::vector<std::string> names;
-  for (const CLI::App* verb : verbs) {
-    if (verb->get_name() == argv[place]) return unknown_verb(*verb, place + 1, argc, argv);
-    names.push_back(verb->get_name());
+  for (const Verb& verb : verbs) {
+    if (verb.name() == argv[place]) return unknown_verb(verb, place + 1, argc, argv);
+    names.push_back(verb.name());
   }
   constexpr std::size_t kTyposMax = 2;
   const std::string meant = nearest(names, argv[place], kTyposMax);
-  const std::string command = place == 1 ? "trident" : "trident " + app.get_name();
+  const std::string command = place == 1 ? "trident" : "trident " + app.name();
   std::fprintf(stderr, "trident: there is no verb '%s'%s\n`%s --help` lists all.\n", printable(argv[place]).c_str(),
                meant.empty() ? "" : (": did you mean '" + meant + "'?").c_str(), command.c_str());
   return true;
 }
 
-bool is_option_of(const CLI::App& verb, const std::string& word) {
+bool is_option_of(const Verb& verb, const std::string& word) {
   if (word.starts_with("--")) return true;
-  for (const CLI::Option* option : verb.get_options())
-    for (const std::string& letter : option->get_snames())
-      if (word[1] == letter[0]) return true;
+  for (const Option& option : verb.options())
+    for (const std::string& name : option.dashed_names())
+      if (name == word.substr(0, 2)) return true;
   return false;
 }
 
-/// Hides expressions such as -x^2 from CLI11, which takes each word that begins with a dash for options. They are
+/// Returns the verb that the first words name, or the part of it (train guide); `app` where they name none.
+Verb named_by(const Verb& app, std::span<const std::string> words) {
+  if (words.empty()) return app;
+  for (const Verb& verb : app.subcommands())
+    if (verb.name() == words.front()) return named_by(verb, words.subspan(1));
+  return app;
+}
+
+/// Hides expressions such as -x^2 from the parser, which takes each word that begins with a dash for options. They are
 /// expressions unless the verb has an option -x, and always after "--". A blank in front hides them; their place is
 /// before options that take any number of values. take_blanks_off() removes the blanks.
-std::vector<std::string> hide_expressions(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> words(argv, argv + argc);
-  // Verbs may have verbs of their own (train guide).
-  const CLI::App* verb = &app;
-  for (std::size_t w = 1; w < words.size(); ++w) {
-    const auto named = verb->get_subcommands([&](const CLI::App* v) { return v->get_name() == words[w]; });
-    if (named.empty()) break;
-    verb = named[0];
-  }
-  if (verb == &app) return words;
+std::vector<std::string> hide_expressions(const Verb& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const auto verbs = app.subcommands();
+  if (words.empty() || std::none_of(verbs.begin(), verbs.end(), [&](const Verb& v) { return v.name() == words[0]; }))
+    return words;
+  const Verb verb = named_by(app, words);
   const auto hide = [](std::string& word) {
     if (word.starts_with('-') && word.size() > 1) word.insert(0, 1, ' ');
   };
-  const auto end = std::find(words.begin() + 2, words.end(), "--");
-  for (auto word = words.begin() + 2; word != end; ++word)
-    if (word->starts_with('-') && word->size() > 1 && !is_option_of(*verb, *word)) hide(*word);
+  const auto end = std::find(words.begin() + 1, words.end(), "--");
+  for (auto word = words.begin() + 1; word != end; ++word)
+    if (word->starts_with('-') && word->size() > 1 && !is_option_of(verb, *word)) hide(*word);
   if (end == words.end()) return words;
   std::for_each(end + 1, words.end(), hide);
   const auto positionals = words.erase(end);
-  std::rotate(words.begin() + 2, positionals, words.end());
+  std::rotate(words.begin() + 1, positionals, words.end());
   return words;
 }
 
-void take_blanks_off(CLI::App& app) {
-  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    for (CLI::Option* option : verb->get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; }))
-      option->transform([](std::string word) { return word.starts_with(" -") ? word.substr(1) : word; });
-    take_blanks_off(*verb);
+void take_blanks_off(const Verb& app) {
+  for (const Verb& verb : app.subcommands()) {
+    for (const Option& option : verb.options())
+      if (option.takes_value())
+        option.transform([](std::string word) { return word.starts_with(" -") ? word.substr(1) : word; });
+    take_blanks_off(verb);
   }
 }
 
@@ -92,10 +97,10 @@ void take_blanks_off(CLI::App& app) {
 int run_command_line(int argc, char** argv) {
   os::occupy_standard_streams();
   os::ignore_file_size_signal();
-  CLI::App app(kDescription, "trident");
-  app.set_version_flag("-V,--version", "trident " TRIDENT_VERSION);
-  app.require_subcommand(1);
-  const Verb verbs(app);
+  command_line::Application app(kDescription, "trident");
+  app.version("trident " TRIDENT_VERSION);
+  const Verb verbs = app.command();
+  verbs.require_subcommand();
   int status = 0;
   add_run_command(verbs, status);
   add_bench_command(verbs, status);
@@ -117,12 +122,12 @@ int run_command_line(int argc, char** argv) {
   add_weights_command(verbs, status);
   add_stats_command(verbs, status);
   add_text_commands(verbs, status);
-  add_completion_command(app, status);
-  add_manual_command(app, status);
-  add_manual(app);
-  take_blanks_off(app);
-  if (unknown_verb(app, 1, argc, argv)) return kExitUsage;
-  return run_verbs(app, hide_expressions(app, argc, argv), status);
+  add_completion_command(verbs, status);
+  add_manual_command(verbs, status);
+  add_manual(verbs);
+  take_blanks_off(verbs);
+  if (unknown_verb(verbs, 1, argc, argv)) return kExitUsage;
+  return run_verbs(app, hide_expressions(verbs, argc, argv), status);
 }
 
 }  // namespace trident::cli

@@ -14,7 +14,7 @@ void add_oracle_command(Verb app, int& status);
 /// parse, print, check, dot: one stage each, on text.
 void add_text_commands(Verb app, int& status);
 /// Reads the verbs and options of the application.
-void add_completion_command(CLI::App& app, int& status);
+void add_completion_command(Verb app, int& status);
 
 /// The whole command: parses the command line, runs the verb, returns the exit status.
 int run_command_line(int argc, char** argv);

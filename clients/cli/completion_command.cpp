@@ -1,5 +1,4 @@
 // Shell completion, generated from the application's own verbs and options, so that it cannot go stale.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
@@ -24,26 +23,23 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-void add_flags(const CLI::App& app, std::vector<Flag>& flags) {
-  const auto add = [&](const std::string& name, const CLI::Option& option) {
-    const auto same = [&](const Flag& f) { return f.name == name; };
-    if (std::any_of(flags.begin(), flags.end(), same)) return;
-    flags.push_back({name, first_line(option.get_description()), option.get_items_expected_max() > 0});
-  };
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) add("--" + name, *option);
-    for (const std::string& name : option->get_snames()) add("-" + name, *option);
-  }
+void add_flags(const Verb& verb, std::vector<Flag>& flags) {
+  for (const Option& option : verb.options())
+    for (const std::string& name : option.dashed_names()) {
+      const auto same = [&](const Flag& f) { return f.name == name; };
+      if (std::none_of(flags.begin(), flags.end(), same))
+        flags.push_back({name, first_line(option.description()), option.takes_value()});
+    }
 }
 
-std::vector<VerbWords> verbs_of(const CLI::App& app) {
+std::vector<VerbWords> verbs_of(const Verb& app) {
   std::vector<VerbWords> verbs;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    VerbWords v{verb->get_name(), first_line(verb->get_description()), {}, ""};
-    add_flags(*verb, v.flags);
-    for (const CLI::App* part : verb->get_subcommands([](const CLI::App*) { return true; })) {
-      v.parts += (v.parts.empty() ? "" : " ") + part->get_name();
-      add_flags(*part, v.flags);
+  for (const Verb& verb : app.subcommands()) {
+    VerbWords v{verb.name(), first_line(verb.description()), {}, ""};
+    add_flags(verb, v.flags);
+    for (const Verb& part : verb.subcommands()) {
+      v.parts += (v.parts.empty() ? "" : " ") + part.name();
+      add_flags(part, v.flags);
     }
     if (v.name == "manual") v.parts = manual_pages(app);
     verbs.push_back(std::move(v));
@@ -131,11 +127,11 @@ std::string fish_script(const std::vector<VerbWords>& verbs) {
 
 }  // namespace
 
-void add_completion_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
+void add_completion_command(Verb app, int& status) {
+  const Verb verb = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   auto shell = std::make_shared<std::string>();
-  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  verb->callback([&app, &status, shell] {
+  verb.add_option("SHELL", *shell, "bash, zsh or fish").required().check(one_of({"bash", "zsh", "fish"}));
+  verb.callback([app, &status, shell] {
     const std::vector<VerbWords> verbs = verbs_of(app);
     const std::string text = *shell == "bash"  ? bash_script(verbs)
                              : *shell == "zsh" ? zsh_script(verbs)

@@ -2,7 +2,6 @@
 // is a file for each verb, pages/VERB.txt, and pages/VERB-PART.txt where a part has more to say than its verb.
 #include "clients/cli/manual.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,7 +10,7 @@
 #include "clients/cli/verb/verb.h"
 #include "jit/egraph/search.h"
 #include "runtime/base/nearest.h"
-#include "runtime/manual/command_help.h"
+#include "runtime/command_line/command_help.h"
 
 namespace trident::cli {
 namespace {
@@ -20,20 +19,19 @@ constexpr const char* kProgram = "trident";
 constexpr std::string_view kPrefix = "trident-";
 
 /// Calls `take` with the application and everything below it: take(app, "trident train guide").
-template <class App, class Take>
-void for_each_command(App& app, const std::string& command, const Take& take) {
+template <class Take>
+void for_each_command(const Verb& app, const std::string& command, const Take& take) {
   take(app, command);
-  for (App* part : app.get_subcommands([](const CLI::App*) { return true; }))
-    for_each_command(*part, command + " " + part->get_name(), take);
+  for (const Verb& part : app.subcommands()) for_each_command(part, command + " " + part.name(), take);
 }
 
-manual::Title title_of(const std::string& command) {
+command_line::Title title_of(const std::string& command) {
   return {command, 1, "trident " TRIDENT_VERSION};
 }
 
 /// Returns the reasons for which a search stops, from its own table.
-manual::Section reasons_to_stop() {
-  manual::Section section{"REASONS TO STOP", ""};
+command_line::Section reasons_to_stop() {
+  command_line::Section section{"REASONS TO STOP", ""};
 #define X(name, meaning) section.text += #name " :: " meaning "\n";
   TRIDENT_SEARCH_STOPS(X)
 #undef X
@@ -45,27 +43,27 @@ std::string without_prefix(const std::string& name) {
 }
 
 /// Returns the page of a command; the page of its verb where a part has none.
-manual::Page page_of(const std::string& command) {
-  const std::string file = without_prefix(manual::page_name(command)) + ".txt";
+command_line::Page page_of(const std::string& command) {
+  const std::string file = without_prefix(command_line::page_name(command)) + ".txt";
   for (const EmbeddedFile& text : kManualPageTexts) {
     if (text.name != file) continue;
-    manual::Page page = manual::parse_page(text.text);
+    command_line::Page page = command_line::parse_page(text.text);
     if (file == "rewrite.txt") page.sections.push_back(reasons_to_stop());
     return page;
   }
   const std::size_t last = command.rfind(' ');
-  return last == std::string::npos ? manual::Page() : page_of(command.substr(0, last));
+  return last == std::string::npos ? command_line::Page() : page_of(command.substr(0, last));
 }
 
 struct Written {
   std::string name, description, roff;
 };
 
-std::vector<Written> written_pages(const CLI::App& app) {
+std::vector<Written> written_pages(const Verb& app) {
   std::vector<Written> pages;
-  for_each_command(app, kProgram, [&](const CLI::App& of, const std::string& command) {
-    pages.push_back(
-        {manual::page_name(command), of.get_description(), manual::man_page(of, title_of(command), page_of(command))});
+  for_each_command(app, kProgram, [&](const Verb& of, const std::string& command) {
+    pages.push_back({command_line::page_name(command), of.description(),
+                     command_line::man_page(of, title_of(command), page_of(command))});
   });
   return pages;
 }
@@ -108,24 +106,24 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void add_manual(CLI::App& app) {
-  for_each_command(app, kProgram, [](CLI::App& of, const std::string& command) {
-    manual::add_help(of, title_of(command), page_of(command));
+void add_manual(Verb app) {
+  for_each_command(app, kProgram, [](const Verb& of, const std::string& command) {
+    command_line::add_help(of, title_of(command), page_of(command));
   });
 }
 
-void add_manual_command(CLI::App& app, int& status) {
+void add_manual_command(Verb app, int& status) {
   struct ManualVerb {
     std::vector<std::string> page;
     std::string folder;
   };
-  CLI::App* verb = app.add_subcommand("manual", "List, print or write man pages");
+  const Verb verb = app.add_subcommand("manual", "List, print or write man pages");
   auto state = std::make_shared<ManualVerb>();
-  verb->add_option("PAGE", state->page, "A verb, or a verb and its part; without it all pages are listed");
-  verb->add_option("--folder", state->folder, "Write all pages to this folder")
-      ->check(file_name_fault)
-      ->excludes("PAGE");
-  verb->callback([&app, &status, state] {
+  verb.add_option("PAGE", state->page, "A verb, or a verb and its part; without it all pages are listed");
+  verb.add_option("--folder", state->folder, "Write all pages to this folder")
+      .check(file_name_fault)
+      .excludes({"PAGE"});
+  verb.callback([app, &status, state] {
     const std::vector<Written> pages = written_pages(app);
     status = !state->folder.empty() ? write_pages(pages, state->folder)
              : state->page.empty()  ? list_pages(pages)
@@ -133,10 +131,10 @@ void add_manual_command(CLI::App& app, int& status) {
   });
 }
 
-std::string manual_pages(const CLI::App& app) {
+std::string manual_pages(Verb app) {
   std::string names;
-  for_each_command(app, kProgram, [&](const CLI::App&, const std::string& command) {
-    names += (names.empty() ? "" : " ") + without_prefix(manual::page_name(command));
+  for_each_command(app, kProgram, [&](const Verb&, const std::string& command) {
+    names += (names.empty() ? "" : " ") + without_prefix(command_line::page_name(command));
   });
   return names;
 }

@@ -1,13 +1,13 @@
 #include "clients/emu/command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
 #include "clients/emu/emulator.h"
 #include "clients/emu/manual_page_text.h"
 #include "clients/emu/report.h"
-#include "runtime/manual/command_help.h"
+#include "runtime/command_line/command_help.h"
+#include "runtime/command_line/usage_error.h"
 
 extern char** environ;
 
@@ -25,15 +25,15 @@ struct Flags {
   std::vector<std::string> program;
 };
 
-const manual::Title kTitle{"trident-emu", 1, "trident " TRIDENT_VERSION};
+const command_line::Title kTitle{"trident-emu", 1, "trident " TRIDENT_VERSION};
 
-void add_options(CLI::App& app, Flags& flags) {
-  app.add_option("PROGRAM", flags.program, "Program, and what it is called with")->expected(-1);
+void add_options(const command_line::Command& app, Flags& flags) {
+  app.add_option("PROGRAM", flags.program, "Program, and what it is called with").expected(-1);
   app.add_flag("--no-swap", flags.no_swap, "Run on Unicorn alone");
   app.add_flag("--verify", flags.swap.verify, "Let the guest run every loop too, and compare; slow");
   app.add_option("--mode", flags.mode, "Compiler of loops: auto, daemon or embedded (in this process)")
-      ->check(CLI::IsMember({"auto", "daemon", "embedded"}))
-      ->capture_default_str();
+      .check(command_line::one_of({"auto", "daemon", "embedded"}))
+      .capture_default_str();
   app.add_flag("--stats", flags.stats, "Print figures of the run to standard error at its end");
   app.add_flag("--json", flags.json, "Print these figures as one line of JSON");
   app.add_flag("--manual", flags.manual, "Print the man page in roff, then exit");
@@ -72,42 +72,37 @@ int run(const Flags& flags) {
   return report->status;
 }
 
-/// Puts "--" before the program's name: from there on words are the program's own, whatever they look like. CLI11 gets
-/// the words from the back.
-std::vector<std::string> with_border(const CLI::App& app, int argc, char** argv) {
+/// Puts "--" before the program's name: from there on words are the program's own, whatever they look like.
+std::vector<std::string> with_border(const command_line::Command& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   auto word = words.begin();
   bool known = true;
   while (known && word != words.end() && word->starts_with('-') && *word != "--") {
-    const CLI::Option* const option = app.get_option_no_throw(word->substr(0, word->find('=')));
-    known = option != nullptr;
-    const bool value_follows = known && option->get_expected_max() > 0 && word->find('=') == std::string::npos;
+    const auto option = app.find_option(word->substr(0, word->find('=')));
+    known = option.has_value();
+    const bool value_follows = known && option->takes_value() && word->find('=') == std::string::npos;
     word += value_follows && word + 1 != words.end() ? 2 : 1;
   }
   if (known && (word == words.end() || *word != "--")) words.insert(word, "--");
-  std::reverse(words.begin(), words.end());
   return words;
 }
 
-int print_manual(const CLI::App& app, const manual::Page& page) {
-  std::fputs(manual::man_page(app, kTitle, page).c_str(), stdout);
+int print_manual(const command_line::Command& app, const command_line::Page& page) {
+  std::fputs(command_line::man_page(app, kTitle, page).c_str(), stdout);
   return 0;
 }
 
 }  // namespace
 
 int run_command(int argc, char** argv) {
-  CLI::App app("Run a static AArch64 Linux program, with its hot loops in native code");
+  command_line::Application app("Run a static AArch64 Linux program, with its hot loops in native code", "trident-emu");
   Flags flags;
-  add_options(app, flags);
-  const manual::Page page = manual::parse_page(kManualPageText[0].text);
-  manual::add_help(app, kTitle, page);
-  try {
-    app.parse(with_border(app, argc, argv));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
-  }
-  if (flags.manual) return print_manual(app, page);
+  const command_line::Command command = app.command();
+  add_options(command, flags);
+  const command_line::Page page = command_line::parse_page(kManualPageText[0].text);
+  command_line::add_help(command, kTitle, page);
+  if (const auto status = command_line::exit_status(app, app.parse(with_border(command, argc, argv)))) return *status;
+  if (flags.manual) return print_manual(command, page);
   if (!flags.program.empty()) return run(flags);
   std::fputs("trident-emu: name a program to run; `trident-emu --help` shows how\n", stderr);
   return kExitUsage;

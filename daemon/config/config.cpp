@@ -1,7 +1,6 @@
 #include "daemon/config/config.h"
 
 #include <toml++/toml.h>
-#include <CLI/CLI.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,13 +9,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <vector>
 
 #include "daemon/config/manual_page_text.h"
 #include "runtime/base/nearest.h"
-#include "runtime/manual/command_help.h"
+#include "runtime/command_line/command_help.h"
+#include "runtime/command_line/usage_error.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/self.h"
@@ -26,8 +25,6 @@ namespace {
 
 constexpr const char* kSystemSocket = "/run/trident/tridentd.sock";
 constexpr std::size_t kFileBytesMax = 1 << 20;
-/// Exit status of every mistake in flags or file: CLI11 has a number for each kind.
-constexpr int kExitUsage = 2;
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
@@ -138,61 +135,56 @@ struct Flags {
   bool check_config = false, manual = false;
 };
 
-void add_option(CLI::App& app, const std::string& name, std::optional<text>& to, const std::string& meaning,
+using command_line::Command;
+
+void add_option(const Command& app, const std::string& name, std::optional<text>& to, const std::string& meaning,
                 const text& standard) {
-  app.add_option(name, to, meaning)->type_name("TEXT")->default_str(standard)->take_last();
+  app.add_option(name, to, meaning).default_str(standard).take_last();
 }
-void add_option(CLI::App& app, const std::string& name, std::optional<number>& to, const std::string& meaning,
+void add_option(const Command& app, const std::string& name, std::optional<number>& to, const std::string& meaning,
                 number standard) {
-  app.add_option(name, to, meaning)->type_name("N")->default_str(std::to_string(standard))->take_last();
+  app.add_option(name, to, meaning).default_str(std::to_string(standard)).take_last();
 }
-void add_option(CLI::App& app, const std::string& name, std::optional<flag>& to, const std::string& meaning, flag) {
+void add_option(const Command& app, const std::string& name, std::optional<flag>& to, const std::string& meaning,
+                flag) {
   app.add_flag_callback(
       name, [&to] { to = true; }, meaning);
 }
 
-void add_option(CLI::App& app, const std::string& name, std::optional<list>& to, const std::string& meaning,
+void add_option(const Command& app, const std::string& name, std::optional<list>& to, const std::string& meaning,
                 const list&) {
-  app.add_option_function<list>(
+  app.add_list_function(
          name, [&to](const list& given) { to = given; }, meaning)
-      ->type_name("TEXT")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
 }
 
 /// Returns the exit status of what was printed: 1 where it was not written.
 int written() {
-  std::cout.flush();
-  if (std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   std::fputs("tridentd: standard output cannot be written\n", stderr);
   return 1;
 }
 
-/// CLI11 throws; it is caught here, at the one place that calls it.
 std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& flags) {
-  CLI::App app("Compile math expressions for clients on this machine", "tridentd");
-  app.set_version_flag("-V,--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
+  command_line::Application program("Compile math expressions for clients on this machine", "tridentd");
+  program.version("tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
+  const Command app = program.command();
   app.add_option("--config", flags.config, "Configuration file in TOML, or none; keys are these names with underscores")
-      ->type_name("FILE")
-      ->take_last();
+      .take_last();
   app.add_flag("--check-config", flags.check_config, "Try the settings and the files that they name, then exit");
   app.add_flag("--manual", flags.manual, "Print the man page in roff, then exit");
   const Settings standard;
 #define X(name, type, unused, min, max, meaning) add_option(app, flag_of(#name), flags.name, meaning, standard.name);
 #include "daemon/config/settings.def"
 #undef X
-  const manual::Title title{"tridentd", 8, "tridentd " TRIDENT_VERSION};
-  const manual::Page page = manual::parse_page(kManualPageText[0].text);
-  manual::add_help(app, title, page);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return Answered{app.exit(error) == 0 ? written() : kExitUsage};
-  }
-  if (flags.manual) {
-    std::fputs(manual::man_page(app, title, page).c_str(), stdout);
-    return Answered{written()};
-  }
-  return std::nullopt;
+  const command_line::Title title{"tridentd", 8, "tridentd " TRIDENT_VERSION};
+  const command_line::Page page = command_line::parse_page(kManualPageText[0].text);
+  command_line::add_help(app, title, page);
+  const std::optional<int> status = command_line::exit_status(program, program.parse(argc, argv));
+  if (status) return Answered{*status == 0 ? written() : *status};
+  if (!flags.manual) return std::nullopt;
+  std::fputs(command_line::man_page(app, title, page).c_str(), stdout);
+  return Answered{written()};
 }
 
 Result<void> check_log_level(const Settings& settings) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace trident {
 
@@ -87,6 +88,20 @@ Json Json::parse(std::string_view text) {
   Json out;
   out.kind_ = Kind::discarded;
   return out;
+}
+
+bool Json::repeats_a_name(std::string_view text) {
+  using Event = Library::Value::parse_event_t;
+  std::vector<std::set<std::string>> open;
+  bool repeats = false;
+  const auto watch = [&](int, Event event, Library::Value& parsed) {
+    if (event == Event::object_start) open.emplace_back();
+    if (event == Event::object_end && !open.empty()) open.pop_back();
+    if (event == Event::key && !open.empty()) repeats |= !open.back().insert(parsed.get<std::string>()).second;
+    return true;
+  };
+  static_cast<void>(Library::Value::parse(text, watch, false));
+  return repeats;
 }
 
 std::vector<std::pair<std::string, Json>> Json::items() const {

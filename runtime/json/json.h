@@ -61,6 +61,8 @@ class Json {
   static Json object();
   /// Parses a text. is_discarded() is true of the result when the text is not JSON or is nested too deeply.
   static Json parse(std::string_view text);
+  /// Returns true when an object of a well-formed text has two members of one name; parse() keeps the last.
+  static bool repeats_a_name(std::string_view text);
 
   [[nodiscard]] bool is_discarded() const { return kind_ == Kind::discarded; }
   [[nodiscard]] bool is_object() const { return kind_ == Kind::object; }
@@ -69,6 +71,7 @@ class Json {
   /// An integer from 0 on.
   [[nodiscard]] bool is_natural() const { return kind_ == Kind::natural; }
   [[nodiscard]] bool is_string() const { return kind_ == Kind::text; }
+  [[nodiscard]] bool is_text(std::string_view text) const { return is_string() && text_ == text; }
 
   /// Elements of an array, members of an object.
   [[nodiscard]] std::size_t size() const { return items_.size(); }

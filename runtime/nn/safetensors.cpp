@@ -7,10 +7,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "runtime/base/check.h"
+#include "runtime/json/json.h"
 #include "runtime/os/atomic_file.h"
 
 namespace trident::nn {
@@ -38,23 +37,10 @@ std::string text_of(std::span<const std::uint64_t> shape) {
   return text + "]";
 }
 
-using Json = nlohmann::json;
-
-/// The header as an object; nlohmann's parser would keep the last of two members of one name without a word.
-Result<Json> parse_header(const std::string& path, std::span<const char> text) {
-  std::vector<std::set<std::string>> open;
-  bool repeated = false;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.empty()) {
-      repeated = repeated || !open.back().insert(parsed.get<std::string>()).second;
-    }
-    return true;
-  };
-  Json header = Json::parse(text.begin(), text.end(), watch, false);
+Result<Json> parse_header(const std::string& path, std::string_view text) {
+  Json header = Json::parse(text);
   if (!header.is_object()) return reject(path, "the header is not a JSON object");
-  if (repeated) return reject(path, "the header has a duplicate key");
+  if (Json::repeats_a_name(text)) return reject(path, "the header has a duplicate key");
   return header;
 }
 
@@ -97,10 +83,10 @@ Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std:
     return reject(path, "tensor %s: its entry must have dtype, shape and data_offsets", n);
   }
   SafetensorsFile::Tensor tensor{};
-  const Json &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  if (dtype == "F32")
+  const Json &dtype = entry.at("dtype"), &shape = entry.at("shape"), &offsets = entry.at("data_offsets");
+  if (dtype.is_text("F32"))
     tensor.type = ElementType::f32;
-  else if (dtype == "U32")
+  else if (dtype.is_text("U32"))
     tensor.type = ElementType::u32;
   else
     return reject(path, "tensor %s: its dtype is neither F32 nor U32", n);
@@ -108,18 +94,16 @@ Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std:
     return reject(path, "tensor %s: its shape is not a list of at most 8 extents", n);
   std::uint64_t bytes = kElementBytes;
   for (const Json& extent : shape) {
-    if (!extent.is_number_unsigned())
-      return reject(path, "tensor %s: an extent of its shape is not an unsigned integer", n);
+    if (!extent.is_natural()) return reject(path, "tensor %s: an extent of its shape is not an unsigned integer", n);
     tensor.shape.push_back(extent.get<std::uint64_t>());
     if (__builtin_mul_overflow(bytes, tensor.shape.back(), &bytes)) {
       return reject(path, "tensor %s: its shape %s is too large", n, text_of(tensor.shape).c_str());
     }
   }
-  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
-      !offsets[1].is_number_unsigned()) {
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets.at(0).is_natural() || !offsets.at(1).is_natural()) {
     return reject(path, "tensor %s: data_offsets are not two unsigned integers", n);
   }
-  const auto from = offsets[0].get<std::uint64_t>(), to = offsets[1].get<std::uint64_t>();
+  const auto from = offsets.at(0).get<std::uint64_t>(), to = offsets.at(1).get<std::uint64_t>();
   if (from > to || to > data.size()) {
     return reject(path, "tensor %s: data_offsets [%llu, %llu) are outside the %zu bytes of data", n,
                   static_cast<unsigned long long>(from), static_cast<unsigned long long>(to), data.size());
@@ -138,20 +122,22 @@ Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std:
 
 Result<void> write_safetensors(const std::string& path, const Metadata& metadata,
                                std::span<const TensorSource> tensors) {
-  auto header = nlohmann::ordered_json::object();
+  Json header = Json::object();
   Metadata said = metadata;
   said[kChecksum] = checksum_of(tensors);
-  header["__metadata__"] = said;
+  Json& notes = header["__metadata__"] = Json::object();
+  for (const auto& [name, text] : said) notes[name] = text;
   std::uint64_t at = 0;
   for (const TensorSource& tensor : tensors) {
     std::uint64_t count = 1;
     for (const std::uint64_t extent : tensor.shape) count *= extent;
     CHECK(count == tensor.rows * tensor.row_elements && !header.contains(tensor.name));
-    header[tensor.name] = {
-        {"dtype", name_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, at + count * kElementBytes}}};
+    header[tensor.name] = {{"dtype", name_of(tensor.type)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", std::vector{at, at + count * kElementBytes}}};
     at += count * kElementBytes;
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   TRY(os::AtomicFile file, os::AtomicFile::create(path));
   const std::uint64_t length = text.size();
@@ -173,7 +159,7 @@ Result<SafetensorsFile> parse_safetensors(const std::string& path, std::vector<s
     return reject(path, "the header claims %llu bytes, but the file has %zu and the limit is %zu",
                   static_cast<unsigned long long>(length), file.bytes.size(), kHeaderBytesMax);
   }
-  const std::span<const char> text(reinterpret_cast<const char*>(file.bytes.data()) + sizeof length, length);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()) + sizeof length, length);
   if (text.empty() || text[0] != '{') return reject(path, "the header does not begin with '{'");
   TRY(const Json header, parse_header(path, text));
   const auto data = std::span<const std::byte>(file.bytes).subspan(sizeof length + length);

@@ -5,7 +5,6 @@
 //
 // A form is published when the optimiser's own, smaller check accepts it. So a form counts as a violation when that
 // check accepts it and the large one refuses it; the unrewritten form always counts.
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
 #include <fstream>
@@ -21,6 +20,7 @@
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/refine.h"
+#include "runtime/command_line/usage_error.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "tests/support/random_expr.h"
@@ -284,18 +284,20 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   trident::Settings settings;
-  CLI::App app("Checks the accuracy of every kernel of a corpus, in every form that would be published.");
+  trident::command_line::Application program(
+      "Checks the accuracy of every kernel of a corpus, in every form that would be published.", "check_accuracy");
+  const trident::command_line::Command app = program.command();
   app.add_option("--corpus", settings.corpora, "files like kernels.tsv, kernels.sexp, rewrite.txt, or of FPCore")
-      ->capture_default_str();
+      .capture_default_str();
   app.add_option("--random", settings.random, "as many random expressions, their seeds from --seed on");
-  app.add_option("--seconds", settings.seconds, "begin no kernel later than this; 0: all")->capture_default_str();
+  app.add_option("--seconds", settings.seconds, "begin no kernel later than this; 0: all").capture_default_str();
   app.add_option("--kernel", settings.only, "only kernels whose name contains this");
-  app.add_option("--points", settings.points, "points of each drawn set")->capture_default_str();
-  app.add_option("--seed", settings.seed, "of the points")->capture_default_str();
-  app.add_option("--threads", settings.threads, "kernels checked at once")->capture_default_str();
-  app.add_option("-k", settings.k, "of the policy bounded(k)")->capture_default_str();
+  app.add_option("--points", settings.points, "points of each drawn set").capture_default_str();
+  app.add_option("--seed", settings.seed, "of the points").capture_default_str();
+  app.add_option("--threads", settings.threads, "kernels checked at once").capture_default_str();
+  app.add_option("-k", settings.k, "of the policy bounded(k)").capture_default_str();
   app.add_flag("--source", settings.source_only, "only the unrewritten kernels");
   app.add_flag("--no-ranges", settings.open_ranges, "take away the declared ranges of floats");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = trident::command_line::exit_status(program, program.parse(argc, argv))) return *status;
   return trident::run(settings);
 }

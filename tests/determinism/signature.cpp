@@ -2,7 +2,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "jit/corpus/corpus_reader.h"
 #include "jit/expr/rewrite/rewrite.h"
 #include "jit/pipeline/forms.h"
+#include "runtime/command_line/usage_error.h"
 
 namespace trident {
 namespace {
@@ -20,7 +20,7 @@ struct Settings {
   std::vector<std::string> corpora;
   std::uint64_t seed = 1;
   std::uint32_t nodes = expr::rewrite::kSearchBudget.nodes;
-  std::size_t every = 1;
+  std::uint64_t every = 1;
   bool backwards = false, swapped = false;
 };
 
@@ -175,15 +175,16 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   trident::Settings settings;
-  CLI::App app("What the compiler makes of a corpus, as one number.");
-  app.add_option("corpora", settings.corpora, "files like kernels.tsv, rewrite.txt, or of FPCore")->required();
-  app.add_option("--seed", settings.seed, "of the search")->capture_default_str();
-  app.add_option("--nodes", settings.nodes, "of one graph of the search")->capture_default_str();
+  trident::command_line::Application program("What the compiler makes of a corpus, as one number.", "signature");
+  const trident::command_line::Command app = program.command();
+  app.add_option("corpora", settings.corpora, "files like kernels.tsv, rewrite.txt, or of FPCore").required();
+  app.add_option("--seed", settings.seed, "of the search").capture_default_str();
+  app.add_option("--nodes", settings.nodes, "of one graph of the search").capture_default_str();
   app.add_option("--every", settings.every, "only each N-th expression of a corpus, from the first")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .check(trident::command_line::range(std::uint64_t{1}, UINT64_MAX))
+      .capture_default_str();
   app.add_flag("--backwards", settings.backwards, "the last expression first: it must not matter");
   app.add_flag("--swapped", settings.swapped, "with the operands of one subtraction swapped: it must matter");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = trident::command_line::exit_status(program, program.parse(argc, argv))) return *status;
   return trident::run(settings);
 }

@@ -1,11 +1,10 @@
 // The campaign of searches: random expressions through every strategy of the search and the code generator, held to
-// their policies (search_case.h). `make campaign NAME=fuzz-search` runs the long one; ctest a few seconds of it. Exit 1 when there
-// are findings: each is made small and left as a file that --case takes.
+// their policies (search_case.h). `make campaign NAME=fuzz-search` runs the long one; ctest a few seconds of it. Exit 1
+// when there are findings: each is made small and left as a file that --case takes.
 //
 // Case number i of a seed is the same everywhere, so a campaign can be stopped and go on where it was (--state), and a
 // case that ends the process is known by its number.
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "runtime/command_line/usage_error.h"
 #include "runtime/os/clock.h"
 #include "runtime/report/progress_bar.h"
 #include "tests/fuzz/search_case.h"
@@ -198,24 +198,26 @@ int one(const Settings& s, const SearchCase& c) {
 int main(int argc, char** argv) {
   using namespace trident;
   fuzz::Settings s;
-  CLI::App app("Random expressions through the search and the code generator, held to their policies.");
-  app.add_option("--runs", s.runs, "expressions")->capture_default_str();
-  app.add_option("--seed", s.seed, "of the campaign")->capture_default_str();
-  app.add_option("--seconds", s.seconds, "begin no case later than this; 0: all")->capture_default_str();
-  app.add_option("--nodes", s.nodes, "operations of the largest expressions")->capture_default_str();
+  command_line::Application program(
+      "Random expressions through the search and the code generator, held to their policies.", "search_campaign");
+  const command_line::Command app = program.command();
+  app.add_option("--runs", s.runs, "expressions").capture_default_str();
+  app.add_option("--seed", s.seed, "of the campaign").capture_default_str();
+  app.add_option("--seconds", s.seconds, "begin no case later than this; 0: all").capture_default_str();
+  app.add_option("--nodes", s.nodes, "operations of the largest expressions").capture_default_str();
   app.add_option("--threads", s.threads, "cases at once")
-      ->check(CLI::Range(1u, fuzz::kThreadsMax))
-      ->capture_default_str();
+      .check(command_line::range(1u, fuzz::kThreadsMax))
+      .capture_default_str();
   app.add_option("--state", s.state, "a file that says how far it is: a campaign that was stopped goes on");
-  app.add_option("--findings", s.findings_max, "stop after this many")->capture_default_str();
-  app.add_option("--tries", s.tries, "checks spent on making a finding small")->capture_default_str();
-  app.add_option("--folder", s.folder, "where findings are left, as files for --case")->capture_default_str();
-  auto* const replay = app.add_option("--replay", s.replay, "one case by its number");
-  app.add_option("--case", s.files, "cases from files")->excludes(replay);
+  app.add_option("--findings", s.findings_max, "stop after this many").capture_default_str();
+  app.add_option("--tries", s.tries, "checks spent on making a finding small").capture_default_str();
+  app.add_option("--folder", s.folder, "where findings are left, as files for --case").capture_default_str();
+  const auto replay = app.add_option("--replay", s.replay, "one case by its number");
+  app.add_option("--case", s.files, "cases from files").excludes(replay);
   app.add_flag("--show", s.show, "print the case, do not check it");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = command_line::exit_status(program, program.parse(argc, argv))) return *status;
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) std::signal(signal, fuzz::name_current);
-  if (replay->count() > 0) return fuzz::one(s, fuzz::make_search_case(s.replay, s.nodes));
+  if (app.count("--replay") > 0) return fuzz::one(s, fuzz::make_search_case(s.replay, s.nodes));
   if (s.files.empty()) return fuzz::run(s);
   int status = 0;
   for (const std::string& file : s.files) {

@@ -107,7 +107,7 @@ def rule_unused_layers(root, files):
 
 
 CONFINED = [
-    # pattern of the include, folders that may have it, why
+    # pattern of the include, folders or files that may have it, why
     (re.compile(r"^asmjit/"), ("jit/codegen/", "jit/image/", "runtime/tensor/"), "asmjit stays in jit/codegen and runtime/tensor"),
     (re.compile(r"^flatbuffers/|control_generated"), ("daemon/", "clients/"), "FlatBuffers stays at the wire"),
     (re.compile(r"^(sys/|linux/)"), ("runtime/os/", "clients/c/", "clients/emu/"),
@@ -116,6 +116,10 @@ CONFINED = [
      "intrinsics stay in the vector code of runtime/simd, runtime/field and jit/kir"),
     (re.compile(r"^mpfr\.h|^gmp"), ("jit/equiv/", "jit/rulecheck/"), "MPFR is the reference, kept out of what it checks"),
     (re.compile(r"^openssl/"), ("runtime/store/",), "libcrypto stays in runtime/store"),
+    # Headers that take seconds to compile.
+    (re.compile(r"^CLI/"), ("runtime/command_line/command.cpp",), "CLI11 stays behind runtime/command_line/command.h"),
+    (re.compile(r"^nlohmann/"), ("runtime/json/json.cpp",), "nlohmann's JSON stays behind runtime/json/json.h"),
+    (re.compile(r"^spdlog/"), ("runtime/log/log.cpp",), "spdlog stays behind runtime/log/log.h"),
     (re.compile(r"^mimalloc"), ("daemon/",), "an allocator must never reach the client library"),
 ]
 

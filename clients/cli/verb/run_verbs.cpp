@@ -1,13 +1,13 @@
 #include "clients/cli/verb/run_verbs.h"
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <new>
-#include <sstream>
 
 #include "clients/cli/verb/verb.h"
+#include "runtime/command_line/usage_error.h"
 #include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
 
@@ -22,16 +22,16 @@ int with_output_written(int status) {
   return status != 0 ? status : kExitWrong;
 }
 
-/// CLI11 speaks through exceptions; they end here.
-int parsed(CLI::App& app, const std::vector<const char*>& words, const int& status) {
+int parsed(command_line::Application& app, const std::vector<std::string>& words, const int& status) {
   try {
-    app.parse(static_cast<int>(words.size()), words.data());
-    return status;
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream message;
-    const bool is_well = app.exit(error, std::cout, message) == 0;
-    std::fputs(printable(message.str()).c_str(), stderr);
-    return is_well ? 0 : kExitUsage;
+    const command_line::Parsed parsed = app.parse(words);
+    if (parsed.outcome == command_line::Parsed::Outcome::ran) return status;
+    if (parsed.outcome == command_line::Parsed::Outcome::answered) {
+      std::cout << parsed.text;
+      return 0;
+    }
+    std::fputs(printable(command_line::usage_error("trident", app.command(), parsed.text)).c_str(), stderr);
+    return kExitUsage;
   } catch (const std::bad_alloc&) {
     std::fputs("trident: out of memory: the system refuses to give this process more (see ulimit -v)\n", stderr);
     return kExitUsage;
@@ -40,19 +40,17 @@ int parsed(CLI::App& app, const std::vector<const char*>& words, const int& stat
 
 }  // namespace
 
-int run_verbs(CLI::App& app, const std::vector<std::string>& words, const int& status) {
-  std::vector<const char*> pointers;
-  for (const std::string& word : words) pointers.push_back(word.c_str());
-  return with_output_written(parsed(app, pointers, status));
+int run_verbs(command_line::Application& app, const std::vector<std::string>& words, const int& status) {
+  return with_output_written(parsed(app, words, status));
 }
 
 int run_one_verb(const char* name, void (*add)(Verb app, int& status), int argc, char** argv) {
   os::occupy_standard_streams();
   os::ignore_file_size_signal();
-  CLI::App app("", "trident");
+  command_line::Application app("", "trident");
   int status = 0;
-  add(Verb(app), status);
-  std::vector<std::string> words = {"trident", name};
+  add(app.command(), status);
+  std::vector<std::string> words = {name};
   for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
   return run_verbs(app, words, status);
 }

@@ -1,30 +1,28 @@
-#include "runtime/manual/usage_error.h"
+#include "runtime/command_line/usage_error.h"
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <iterator>
+#include <sstream>
 
-namespace trident::manual {
+namespace trident::command_line {
 namespace {
 
 std::string said(const std::string& line) {
-  CLI::App app("", "prog");
-  CLI::App* verb = app.add_subcommand("verb", "");
+  Application app("", "prog");
+  const Command verb = app.command().add_subcommand("verb", "");
   std::string text;
-  unsigned number = 0;
-  verb->add_option("--text", text, "");
-  verb->add_option("--number", number, "")->check(CLI::Range(1, 9));
-  unsigned count = 0;
-  verb->add_option("--count", count, "");
-  CLI::App* must = app.add_subcommand("must", "");
-  must->add_option("WHAT", text, "")->required();
-  must->add_option("--other", count, "");
-  try {
-    app.parse(line);
-  } catch (const CLI::ParseError& error) {
-    return usage_error("prog", app, error);
-  }
-  return "";
+  std::uint64_t number = 0, count = 0;
+  verb.add_option("--text", text, "");
+  verb.add_option("--number", number, "").check(range(1, 9));
+  verb.add_option("--count", count, "");
+  const Command must = app.command().add_subcommand("must", "");
+  must.add_option("WHAT", text, "").required();
+  must.add_option("--other", count, "");
+  std::istringstream stream(line);
+  const Parsed parsed = app.parse(std::vector<std::string>(std::istream_iterator<std::string>(stream), {}));
+  EXPECT_EQ(parsed.outcome, Parsed::Outcome::refused);
+  return usage_error("prog", app.command(), parsed.text);
 }
 
 TEST(UsageError, SaysWhatIsWrongAndWhereTheHelpIs) {
@@ -43,4 +41,4 @@ TEST(UsageError, SaysWhatIsWrongAndWhereTheHelpIs) {
 }
 
 }  // namespace
-}  // namespace trident::manual
+}  // namespace trident::command_line

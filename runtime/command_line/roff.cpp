@@ -1,8 +1,8 @@
-#include "runtime/manual/roff.h"
+#include "runtime/command_line/roff.h"
 
-#include "runtime/manual/page.h"
+#include "runtime/command_line/page.h"
 
-namespace trident::manual {
+namespace trident::command_line {
 namespace {
 
 constexpr std::string_view kDefines = " :: ";
@@ -111,4 +111,4 @@ std::string roff_definition(std::string_view term, std::string_view meaning) {
   return ".TP\n.B " + roff_line(term) + "\n" + roff_prose(meaning) + "\n";
 }
 
-}  // namespace trident::manual
+}  // namespace trident::command_line

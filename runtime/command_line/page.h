@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace trident::manual {
+namespace trident::command_line {
 
 struct Section {
   std::string title;  ///< "EXIT STATUS"
@@ -41,4 +41,4 @@ void for_each_line(std::string_view text, Take take) {
   }
 }
 
-}  // namespace trident::manual
+}  // namespace trident::command_line

@@ -1,10 +1,10 @@
-#include "runtime/manual/page.h"
+#include "runtime/command_line/page.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/manual/roff.h"
+#include "runtime/command_line/roff.h"
 
-namespace trident::manual {
+namespace trident::command_line {
 namespace {
 
 TEST(Page, HasItsSectionsInOrder) {
@@ -36,4 +36,4 @@ TEST(Roff, SectionsHaveParagraphsBlocksAndDefinitions) {
 }
 
 }  // namespace
-}  // namespace trident::manual
+}  // namespace trident::command_line

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace trident::manual {
+namespace trident::command_line {
 
 /// Escapes a line of literal text: no character of it is a command.
 std::string roff_line(std::string_view line);
@@ -18,4 +18,4 @@ std::string roff_section(std::string_view text);
 /// Writes a term and what it means.
 std::string roff_definition(std::string_view term, std::string_view meaning);
 
-}  // namespace trident::manual
+}  // namespace trident::command_line

@@ -1,6 +1,6 @@
-#include "runtime/manual/page.h"
+#include "runtime/command_line/page.h"
 
-namespace trident::manual {
+namespace trident::command_line {
 namespace {
 
 constexpr std::string_view kTitleLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ ";
@@ -35,4 +35,4 @@ Page parse_page(std::string_view text) {
   return page;
 }
 
-}  // namespace trident::manual
+}  // namespace trident::command_line

@@ -1,7 +1,7 @@
-#include "runtime/manual/usage_error.h"
+#include "runtime/command_line/usage_error.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <regex>
 #include <sstream>
@@ -9,26 +9,27 @@
 
 #include "runtime/base/nearest.h"
 
-namespace trident::manual {
+namespace trident::command_line {
 namespace {
 
 /// Follows the verbs of the command line to the last, and writes them behind the program's name.
-const CLI::App& verb_of(const CLI::App& app, std::string& command) {
-  const auto verbs = app.get_subcommands();
-  if (verbs.empty()) return app;
-  command += " " + verbs.front()->get_name();
-  return verb_of(*verbs.front(), command);
+Command verb_of(const Command& command, std::string& name) {
+  const auto verb = command.chosen();
+  if (!verb) return command;
+  name += " " + verb->name();
+  return verb_of(*verb, name);
 }
 
-std::vector<std::string> option_names(const CLI::App& app) {
+std::vector<std::string> option_names(const Command& verb) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const Option& option : verb.options())
+    for (const std::string& name : option.dashed_names())
+      if (name.starts_with("--")) names.push_back(name);
   return names;
 }
 
 /// Tells what nobody takes: a misspelt option with the nearest name, or a word too many.
-std::string unknown(const CLI::App& verb, const std::string& command, const std::string& words) {
+std::string unknown(const Command& verb, const std::string& command, const std::string& words) {
   std::istringstream stream(words);
   const std::vector<std::string> all(std::istream_iterator<std::string>(stream), {});
   const auto option = std::find_if(all.begin(), all.end(), [](const std::string& w) { return w.starts_with('-'); });
@@ -40,7 +41,7 @@ std::string unknown(const CLI::App& verb, const std::string& command, const std:
 }
 
 /// Says CLI11's sentence as this project says it; its own where the pattern is not known.
-std::string cause(const CLI::App& verb, const std::string& command, const std::string& said) {
+std::string cause(const Command& verb, const std::string& command, const std::string& said) {
   struct Form {
     const char* pattern;
     const char* text;
@@ -69,10 +70,22 @@ std::string cause(const CLI::App& verb, const std::string& command, const std::s
 
 }  // namespace
 
-std::string usage_error(const std::string& program, const CLI::App& app, const CLI::Error& error) {
-  std::string command = program;
-  const CLI::App& verb = verb_of(app, command);
-  return program + ": " + cause(verb, command, error.what()) + "\n`" + command + " --help` lists what it takes.\n";
+std::string usage_error(const std::string& program, const Command& command, const std::string& said) {
+  std::string name = program;
+  const Command verb = verb_of(command, name);
+  return program + ": " + cause(verb, name, said) + "\n`" + name + " --help` lists what it takes.\n";
 }
 
-}  // namespace trident::manual
+std::optional<int> exit_status(const Application& program, const Parsed& parsed) {
+  constexpr int kExitUsage = 2;  // CLI11 has a number for each kind of mistake
+  if (parsed.outcome == Parsed::Outcome::ran) return std::nullopt;
+  const bool is_answered = parsed.outcome == Parsed::Outcome::answered;
+  const Command command = program.command();
+  if (is_answered)
+    std::fputs(parsed.text.c_str(), stdout);
+  else
+    std::fputs(usage_error(command.name(), command, parsed.text).c_str(), stderr);
+  return is_answered ? 0 : kExitUsage;
+}
+
+}  // namespace trident::command_line
