@@ -144,6 +144,9 @@ HealthCheck told_by_daemon(const std::string& stats) {
   if (const std::string missing = text("workers", "not_confined"); !missing.empty())
     return {"daemon", Status::warning, "answers, but its compiler processes are not fully confined: " + missing,
             "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
+  if (const std::string fault = text("learning", "journal_fault"); !fault.empty())
+    return {"daemon", Status::warning, "answers, but cannot write its journal of expressions " + fault,
+            "training learns nothing from programs until it can: mend what the system says, or set journal_bytes to 0"};
   const auto jobs = json.is_object() ? json.value("jobs", Json::object()) : Json::object();
   std::string last;
   for (const Json& note : jobs.value("notes", Json::array()))

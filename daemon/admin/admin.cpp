@@ -111,9 +111,13 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                    {"rejected", store.rejected},
                    {"set_aside", store.set_aside},
                    {"write_failures", store.write_failures}};
-  json["learning"] = {{"weights", learning.weights}, {"weights_changed", learning.weights_changed},
-                      {"costs", learning.costs},     {"costs_changed", learning.costs_changed},
-                      {"noted", learning.noted},     {"lost", learning.lost}};
+  json["learning"] = {{"weights", learning.weights},
+                      {"weights_changed", learning.weights_changed},
+                      {"costs", learning.costs},
+                      {"costs_changed", learning.costs_changed},
+                      {"noted", learning.noted},
+                      {"lost", learning.lost},
+                      {"journal_fault", learning.journal_fault}};
   json["configuration"] = {{"restart_due", condition.restart_due}, {"reload_error", condition.reload_error}};
   return json.dump(2);
 }

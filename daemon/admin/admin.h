@@ -15,7 +15,8 @@ struct Learning {
   std::uint64_t weights_changed = 0;
   std::string costs;  ///< what it weighs instructions by: where and when it was measured, or built in
   std::uint64_t costs_changed = 0, noted = 0;
-  std::uint64_t lost = 0;  ///< expressions that the journal could not take
+  std::uint64_t lost = 0;     ///< expressions that the journal could not take
+  std::string journal_fault;  ///< why it can be written no more; empty: it can
 };
 
 struct Condition {

@@ -366,7 +366,8 @@ std::string Front::stats_json() const {
                             .costs = costs_->name(),
                             .costs_changed = costs_changed_,
                             .noted = journal_ ? journal_->stats().noted : 0,
-                            .lost = journal_ ? journal_->stats().lost : 0},
+                            .lost = journal_ ? journal_->stats().lost : 0,
+                            .journal_fault = journal_ ? journal_->fault() : ""},
                            {.confined = confined_.describe(),
                             .not_confined = confined_.missing,
                             .restart_due = restart_due_,
@@ -434,7 +435,8 @@ void turn_clients_away() {
 /// Refuses fewer descriptors than front, workers and one client need.
 Result<void> check_open_files(const config::Settings& settings, std::uint64_t allowed) {
   constexpr std::uint64_t kForClients = 34, kEachWorker = 2;
-  const std::uint64_t needed = kForClients + kEachWorker * (config::optimise_workers(settings) + settings.baseline_workers);
+  const std::uint64_t needed =
+      kForClients + kEachWorker * (config::optimise_workers(settings) + settings.baseline_workers);
   if (allowed >= needed) return {};
   return make_error(ErrorCode::kInvalidArgument,
                     "the daemon may open %llu files and needs %llu with so many workers: raise open_files or the limit "

@@ -114,12 +114,13 @@ Result<void> Journal::append(const std::string& line) {
 void Journal::written(const Result<void>& how) {
   const bool was_ill = ill_until_ns_ != 0;
   ill_until_ns_ = how.ok() ? 0 : os::monotonic_ns() + retry_ns_;
+  fault_ = how.ok() ? "" : path_ + ": " + how.error().message;
   if (!how.ok()) file_.reset();
   if (!how.ok() && !was_ill)
     log::error(
-        "cannot write the journal {}: {}; submitted expressions are not recorded for training until it can be written "
+        "cannot write the journal {}; submitted expressions are not recorded for training until it can be written "
         "(retried every {} s)",
-        path_, how.error().message, retry_ns_ / 1'000'000'000);
+        fault_, retry_ns_ / 1'000'000'000);
   if (how.ok() && was_ill)
     log::info("the journal {} can be written again; {} expressions were lost in the meantime", path_, stats_.lost);
 }

@@ -35,6 +35,8 @@ class Journal {
     std::uint64_t lost = 0;  ///< while the file could not be written
   };
   [[nodiscard]] const Stats& stats() const { return stats_; }
+  /// Why nothing can be written now, with the path; empty while all is well.
+  [[nodiscard]] const std::string& fault() const { return fault_; }
 
  private:
   using Owner = std::uint64_t;  ///< a uid, or kBeforeTheStart
@@ -59,6 +61,7 @@ class Journal {
   std::uint64_t bytes_ = 0;  ///< of the file at `path_`
   os::Fd file_;
   std::uint64_t ill_until_ns_ = 0;  ///< 0: well
+  std::string fault_;
   std::unordered_map<Owner, Share> shares_;
   std::unordered_set<std::uint64_t> known_;  ///< hashes of all lines of shares_
   std::uint64_t kept_bytes_ = 0;

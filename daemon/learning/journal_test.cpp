@@ -109,9 +109,11 @@ TEST_F(JournalTest, GoesOnWhenItsFolderIsThereAgain) {
   Journal journal(path(), 1 << 16, 0);
   journal.note(1, parsed("x*y + 1"));
   EXPECT_EQ(journal.stats().lost, 1u);
+  EXPECT_EQ(journal.fault(), path() + ": No such file or directory");
   fs::create_directory(folder_);
   journal.note(1, parsed("x*y + 1"));
   EXPECT_EQ(lines().size(), 1u);
+  EXPECT_EQ(journal.fault(), "");
 }
 
 TEST_F(JournalTest, DoesNotTryAtEverySubmission) {

@@ -156,7 +156,8 @@ struct OpInfo {
   /// The greatest |a| up to which the condition number |a f'(a) / f(a)| is at most about 2; 0: nothing is said.
   double well_conditioned_to = 0;
   std::uint16_t traits = 0;
-  std::uint8_t holds = 0;  ///< of a comparison: for which outcomes it is true
+  std::uint8_t holds = 0;       ///< of a comparison: for which outcomes it is true
+  Op joined_by = Op::Constant;  ///< of a reduction: the op that joins its elements
 };
 
 inline constexpr std::uint32_t kOpCount = 0

@@ -34,9 +34,8 @@ constexpr bool makes_total(Op op) {
 }
 /// Returns the op that joins the elements of the reduction `op`.
 constexpr Op joining_op(Op op) {
-  if (op == Op::MinOf) return Op::Min;
-  if (op == Op::MaxOf) return Op::Max;
-  return op == Op::Prod ? Op::Mul : Op::Add;
+  CHECK(info(op).joined_by != Op::Constant);
+  return info(op).joined_by;
 }
 
 /// Returns whether there are reductions. Without one no value is a total and all shapes meet.

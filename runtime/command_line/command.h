@@ -67,7 +67,7 @@ class Option {
   [[nodiscard]] std::string names() const;
   /// Each name with its dashes, the long ones first; none of a positional argument.
   [[nodiscard]] std::vector<std::string> dashed_names() const;
-  /// What stands behind the names in the help: " N=4096".
+  /// Returns the value as the help shows it behind the names: " N=4096".
   [[nodiscard]] std::string value_hint() const;
   [[nodiscard]] bool takes_value() const;
   [[nodiscard]] bool is_positional() const;
@@ -124,7 +124,7 @@ class Command {
   CLI::App* app_;
 };
 
-/// What became of a command line.
+/// The outcome of a command line.
 struct Parsed {
   enum class Outcome { ran, answered, refused };
   Outcome outcome = Outcome::ran;

@@ -47,6 +47,7 @@ std::string cause(const Command& verb, const std::string& command, const std::st
     const char* text;
   };
   static const Form kForms[] = {
+      {"^A subcommand is required$", "a verb is missing"},
       {R"(^(.*): At Most 1 required but received (\d+)$)", "$1 is given $2 times"},
       {R"(^(.*): Value\s+([-+]?[.\d]+) not in range (\d+)(?:\.0+)? to (\d+)(?:\.0+)?$)",
        "$1: $2 is not between $3 and $4"},

@@ -10,6 +10,7 @@ namespace {
 
 std::string said(const std::string& line) {
   Application app("", "prog");
+  app.command().require_subcommand();
   const Command verb = app.command().add_subcommand("verb", "");
   std::string text;
   std::uint64_t number = 0, count = 0;
@@ -37,6 +38,7 @@ TEST(UsageError, SaysWhatIsWrongAndWhereTheHelpIs) {
   EXPECT_EQ(said("verb --count 1.5"), "prog: --count: 1.5 is no whole number" + help);
   EXPECT_EQ(said("must --othr"),
             "prog: `prog must` has no option --othr: did you mean --other?\n`prog must --help` lists what it takes.\n");
+  EXPECT_EQ(said(""), "prog: a verb is missing\n`prog --help` lists what it takes.\n");
   EXPECT_EQ(said("--other"), "prog: `prog` has no option --other\n`prog --help` lists what it takes.\n");
 }
 

@@ -100,8 +100,8 @@ bool Json::repeats_a_name(std::string_view text) {
     if (event == Event::key && !open.empty()) repeats |= !open.back().insert(parsed.get<std::string>()).second;
     return true;
   };
-  static_cast<void>(Library::Value::parse(text, watch, false));
-  return repeats;
+  const bool is_well_formed = !Library::Value::parse(text, watch, false).is_discarded();
+  return is_well_formed && repeats;
 }
 
 std::vector<std::pair<std::string, Json>> Json::items() const {

@@ -241,7 +241,7 @@ class TrainingCommand(CommandCase):
 
     def test_names_that_are_unknown_are_told_what_exists(self):
         for option, names in (("--teacher", "both, hindsight, q"), ("--gain", "judge, none, static")):
-            # What cannot be printed is told escaped.
+            # Messages escape characters that cannot be printed.
             for wrong, told in (("foo", "foo"), ("", ""), ("None", "None"), ("0", "0"), ("\1", "\\x01")):
                 message = self.trident("train", "guide", option, wrong, "-o", self.at("o"), status=2).stderr
                 self.assertIn(f"{option}: expected one of {names}, found {told}\n", message)
