@@ -121,6 +121,7 @@ int run_command_line(int argc, char** argv) {
   add_train_command(verbs, status);
   add_weights_command(verbs, status);
   add_stats_command(verbs, status);
+  add_top_command(verbs, status);
   add_text_commands(verbs, status);
   add_completion_command(verbs, status);
   add_manual_command(verbs, status);

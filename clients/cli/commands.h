@@ -9,6 +9,7 @@ namespace trident::cli {
 void add_run_command(Verb app, int& status);
 void add_doctor_command(Verb app, int& status);
 void add_stats_command(Verb app, int& status);
+void add_top_command(Verb app, int& status);
 /// Its parts stand in the folders of what they compare.
 void add_oracle_command(Verb app, int& status);
 /// parse, print, check, dot: one stage each, on text.

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TRIDENT, TRIDENTD = sys.argv[1:3]
@@ -71,3 +72,13 @@ class CommandCase(unittest.TestCase):
                 break
         self.assertEqual(status, done.returncode, done.stdout[-2000:] + done.stderr[-2000:])
         return done
+
+    def start_daemon(self):
+        """Starts a daemon on the socket that this test's commands use; it ends with the test."""
+        daemon = subprocess.Popen([TRIDENTD, "--socket", self.environment["TRIDENT_SOCKET"], "--cache", "none", "--log-level",
+                                   "error"], env=self.environment)
+        self.addCleanup(lambda: (daemon.kill(), daemon.wait()))
+        for _ in range(1000):
+            if os.path.exists(self.environment["TRIDENT_SOCKET"]):
+                break
+            time.sleep(0.01)

@@ -21,7 +21,7 @@ TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
 VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
-         "profile", "build", "lower", "loop", "library", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "completion", "manual")
+         "profile", "build", "lower", "loop", "library", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "top", "completion", "manual")
 PROSE_LINES_MAX = 10
 COLUMNS_MAX = 120
 
@@ -400,15 +400,6 @@ class Command(CommandCase):
             self.assertIn("a corpus file declares its own", self.trident("bench", corpus, *option, status=2).stderr)
         self.assertIn("--quick", self.trident("bench", "x", "--quick", "--rounds", "21", status=2).stderr)
 
-    def start_daemon(self):
-        daemon = subprocess.Popen([TRIDENTD, "--socket", self.environment["TRIDENT_SOCKET"], "--cache", "none", "--log-level",
-                                   "error"], env=self.environment)
-        self.addCleanup(lambda: (daemon.kill(), daemon.wait()))
-        for _ in range(1000):
-            if os.path.exists(self.environment["TRIDENT_SOCKET"]):
-                break
-            time.sleep(0.01)
-
     def test_options_of_run(self):
         self.start_daemon()
         text = ["run", "x" + "*1" * 150 + " + 2", "-i", "x=1:3", "-p", "exact", "-t", "f32"]
@@ -686,7 +677,7 @@ class Command(CommandCase):
         self.assertIn("--seconds: Value nan", self.trident("fuzz-equiv", "a", "b", "--seconds", "nan", status=2).stderr)
 
     def test_without_a_daemon_the_cure_is_named(self):
-        for words in (("stats",), ("run", "x", "--mode", "daemon")):
+        for words in (("stats",), ("top",), ("run", "x", "--mode", "daemon")):
             done = self.trident(*words, status=1)
             self.assertRegex(done.stderr, "no daemon: .*nobody.sock: .*: start tridentd, or name its socket with TRIDENT_SOCKET")
 
