@@ -123,6 +123,16 @@ TEST(Policy, WhatOverflowsOnTheWayMayBeTheSourcesOrRight) {
     EXPECT_FALSE(passes(1e200, 0, candidate, 2, "x / (x*x) + y")) << candidate;
 }
 
+// -(y y) is an infinity, whose power is one too, and the quotient 0; the correct power is no number. Other functions
+// may round the rest otherwise.
+TEST(Policy, WhatOverflowsOnTheWayMayBeTheSourcesWhereNothingIsRight) {
+  const char* text = "x / pow(-(y*y), 1.5) + 1/3";
+  for (const double candidate : {1.0 / 3, std::nextafter(1.0 / 3, 0), std::nextafter(1.0 / 3, 1)})
+    EXPECT_TRUE(passes(1, 1e200, candidate, 2, text)) << candidate;
+  for (const double candidate : {1.0 / 3 + 1e-15, 0.0, 1.0, -1.0 / 3, static_cast<double>(HUGE_VAL)})
+    EXPECT_FALSE(passes(1, 1e200, candidate, 2, text)) << candidate;
+}
+
 // 1 + y lies a quarter of an ulp below 1.5.
 TEST(Policy, EitherSideOfAStepIsRight) {
   const double y = 0.5 - 0x1p-54;

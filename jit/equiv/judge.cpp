@@ -109,10 +109,10 @@ Judged Judge::judge_class(std::size_t i, double got) {
 bool Judge::class_holds(std::size_t i, double got) const {
   const long double correct = values().correct[i], bound = values().bound[i];
   const long double greatest = greatest_finite(values().type);
+  // The correct value may be NaN, as that of the root of a negative number whose strict value is an infinity.
+  const long double reach = (std::isfinite(bound) ? bound : 0) + slack(std::fabs(values().strict[i]));
+  if ((values().on_the_way[i] & kOverflows) != 0 && near_strict(i, got, reach)) return true;
   if (std::isnan(correct) || std::isnan(got)) return std::isnan(correct) && std::isnan(got);
-  if ((values().on_the_way[i] & kOverflows) != 0 &&
-      near_strict(i, got, bound + slack(std::fabs(static_cast<long double>(values().strict[i])))))
-    return true;
   if (std::signbit(correct) != std::signbit(got)) return false;
   // At the edge of overflow a value within the bound may be on the other side.
   if (std::isinf(got)) return std::isfinite(bound) && std::fabs(correct) + bound + slack(greatest) >= greatest;
