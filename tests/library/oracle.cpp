@@ -1,9 +1,11 @@
 #include "tests/library/oracle.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -260,6 +262,86 @@ void sorted_and_found(Arguments& a, Random& random) {
 
 void sometimes_sorted(Arguments& a, Random& random) {
   if (random() % 2 == 0) sort_lists(a, random);
+}
+
+/// FIPS 180-4 on 32-bit words, with any round constants.
+std::array<unsigned char, 32> sha256(std::span<const Int> constants, std::string message) {
+  std::array<std::uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  const Word bits = 8 * message.size();
+  message += '\x80';
+  while (message.size() % 64 != 56) message += '\0';
+  for (int shift = 56; shift >= 0; shift -= 8) message += static_cast<char>(bits >> shift);
+  for (std::size_t block = 0; block < message.size(); block += 64) {
+    std::array<std::uint32_t, 64> w{};
+    for (std::size_t i = 0; i < 64; ++i) w[i / 4] = w[i / 4] << 8 | static_cast<unsigned char>(message[block + i]);
+    for (std::size_t i = 16; i < 64; ++i)
+      w[i] = w[i - 16] + (std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3)) + w[i - 7] +
+             (std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10));
+    auto [a, b, c, d, e, f, g, h] = state;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::uint32_t t = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) +
+                              static_cast<std::uint32_t>(constants[i]) + w[i];
+      const std::uint32_t u = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      h = g, g = f, f = e, e = d + t, d = c, c = b, b = a, a = t + u;
+    }
+    const std::array<std::uint32_t, 8> after = {a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < 8; ++i) state[i] += after[i];
+  }
+  std::array<unsigned char, 32> digest{};
+  for (std::size_t i = 0; i < 32; ++i) digest[i] = static_cast<unsigned char>(state[i / 4] >> (24 - 8 * (i % 4)));
+  return digest;
+}
+
+/// The first bits behind the point of the cube roots of the first primes.
+List sha256_constants() {
+  List all;
+  for (int p = 2; all.size() < 64; ++p) {
+    bool is_prime = true;
+    for (int d = 2; d * d <= p; ++d) is_prime = is_prime && p % d != 0;
+    const long double root = std::cbrt(static_cast<long double>(p));
+    if (is_prime) all.push_back(static_cast<Int>((root - std::floor(root)) * 0x1p32L));
+  }
+  return all;
+}
+
+std::string bytes(const List& list, std::size_t count) {
+  return {list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+bool write_digest(List& to, const std::array<unsigned char, 32>& digest) {
+  if (to.size() < digest.size()) return false;
+  std::copy(digest.begin(), digest.end(), to.begin());
+  return true;
+}
+
+Answer hmac_sha256(Arguments& a) {
+  const List constants = sha256_constants();
+  const auto hashed = [&](const std::string& message) {
+    const auto digest = sha256(constants, message);
+    return std::string(digest.begin(), digest.end());
+  };
+  std::string key = bytes(list(a, 0), list(a, 0).size());
+  if (key.size() > 64) key = hashed(key);
+  key.resize(64);
+  std::string inner = key, outer = key;
+  for (char& c : inner) c ^= 0x36;
+  for (char& c : outer) c ^= 0x5c;
+  const std::string message = outer + hashed(inner + bytes(list(a, 1), list(a, 1).size()));
+  return write_digest(list(a, 2), sha256(constants, message)) ? Answer(0) : Answer();
+}
+
+/// Makes room for a digest, most of the time, and lengths around those of a block.
+void digest_room(Arguments& a, Random& random) {
+  if (random() % 8 != 0) a.back().elements.resize(32 + random() % 3);
+  for (std::size_t i = 0; i + 1 < a.size(); ++i)
+    if (a[i].is_array && random() % 2 == 0) a[i].elements.resize(48 + random() % 100, 'x');
+}
+
+void joined_shape(Arguments& a, Random& random) {
+  digest_room(a, random);
+  list(a, 0).resize(random() % 8 == 0 ? 63 : 64, 77);
+  a[2].number = static_cast<Int>(random() % (list(a, 1).size() + 2));
 }
 
 constexpr Oracle kOracles[] = {
@@ -614,6 +696,29 @@ constexpr Oracle kOracles[] = {
      digits},
     {"trim_right_len",
      [](Arguments& a) -> Answer { return static_cast<Int>(text(a, 0).find_last_not_of(" \t\n\v\f\r") + 1); }, digits},
+    {"hmac_sha256", hmac_sha256, digest_room},
+    {"sha256",
+     [](Arguments& a) -> Answer {
+       const auto digest = sha256(sha256_constants(), bytes(list(a, 0), list(a, 0).size()));
+       return write_digest(list(a, 1), digest) ? Answer(0) : Answer();
+     },
+     digest_room},
+    {"sha256_constants",
+     [](Arguments& a) -> Answer {
+       const List constants = sha256_constants();
+       if (list(a, 0).size() < constants.size()) return {};
+       std::copy(constants.begin(), constants.end(), list(a, 0).begin());
+       return 0;
+     },
+     [](Arguments& a, Random& random) { list(a, 0).resize(63 + random() % 4, 5); }},
+    {"sha256_joined",
+     [](Arguments& a) -> Answer {
+       const auto h = static_cast<std::size_t>(number(a, 2));
+       if (list(a, 0).size() < 64 || h > list(a, 1).size()) return {};
+       const std::string message = bytes(list(a, 1), h) + bytes(list(a, 3), list(a, 3).size());
+       return write_digest(list(a, 4), sha256(list(a, 0), message)) ? Answer(0) : Answer();
+     },
+     joined_shape},
     // --- collections ---
     {"hash_u64", [](Arguments& a) -> Answer { return wrapped(mixed(word(a, 0))); }, nullptr},
     {"hashtable_contains", [](Arguments& a) -> Answer { return value_of(list(a, 0), number(a, 1)) != nullptr; }, table},
