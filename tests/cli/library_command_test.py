@@ -1,12 +1,14 @@
 """`trident library`: functions with loops. Oracle: Python's own arithmetic, and texts written by hand."""
 import json
 import os
+import re
 import sys
 import unittest
 
 from command_case import ROOT, CommandCase
 
 LIBRARY = os.path.join(ROOT, "jit/function/lib")
+EXAMPLES = os.path.join(ROOT, "jit/function/examples")
 DOUBLE = "@prompt twice {a}\n@param a: a number\n@test double(2) = 4\nfn double(a: i64) -> i64 {\n  return 2 * a;\n}\n"
 
 
@@ -32,6 +34,19 @@ class LibraryVerb(CommandCase):
             text = file.read()
         self.assertEqual(text, self.library("show", "gcd").stdout)
         self.assertIn("block 0", self.library("show", "gcd", "--region").stdout)
+
+    def test_examples_use_the_library(self):
+        names = {name[:-3] for area in os.listdir(LIBRARY) for name in os.listdir(os.path.join(LIBRARY, area))}
+        files = [os.path.join(EXAMPLES, name) for name in sorted(os.listdir(EXAMPLES))]
+        self.assertGreaterEqual(len(files), 50)
+        for file in files:
+            with open(file, encoding="utf-8") as handle:
+                body = handle.read().partition("\nfn ")[2].partition("{")[2]
+            self.assertGreaterEqual(len(names & set(re.findall(r"\b(\w+)\(", body))), 2, file)
+        out = json.loads(self.library("test", EXAMPLES, "--json").stdout)
+        self.assertEqual((len(files), 0), (out["functions"], out["failed"]))
+        self.assertGreaterEqual(out["tests"], 5 * len(files))
+        self.library("format", "--check", EXAMPLES)
 
     def test_own_functions_call_the_library_and_each_other(self):
         folder = self.folder_of(double=DOUBLE, twelve="@test twelve() = 12\nfn twelve() -> i64 {\n  return lcm(double(2), 6);\n}\n")
