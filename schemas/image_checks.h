@@ -16,16 +16,23 @@
 #include <iterator>
 #include <span>
 
+#include "schemas/function_checks.h"
 #include "schemas/kernel_image.h"
 #include "schemas/loop_checks.h"
 #include "schemas/loop_image.h"
 
 namespace trident::image {
 
-/// Says whether the image's end is that of its last part. A loop's last part is its description, which begins at the
-/// next multiple of 8 behind the others: the digest does not cover the two fields, which follow from the others.
+/// Says whether images of this version are scalar code with a description: loops and functions. Their entry takes a
+/// frame and windows, and they need BMI2.
+inline bool is_region_image(std::uint16_t version) {
+  return version == TRIDENT_LOOP_IMAGE_VERSION || version == TRIDENT_FUNCTION_IMAGE_VERSION;
+}
+
+/// Says whether the image's end is that of its last part. A description is the last part, and begins at the next
+/// multiple of 8 behind the others: the digest does not cover the two fields, which follow from the others.
 inline bool ends_behind(const trident_image_header& h, std::uint64_t unwind_end) {
-  if (h.version != TRIDENT_LOOP_IMAGE_VERSION)
+  if (!is_region_image(h.version))
     return unwind_end == h.total_size && h.description_offset == 0 && h.description_size == 0;
   constexpr std::uint64_t kAlign = TRIDENT_IMAGE_DESCRIPTION_ALIGN;
   return h.description_offset == (unwind_end + kAlign - 1) / kAlign * kAlign &&
@@ -49,8 +56,8 @@ inline const char* place_fault(const trident_image_header& h) {
 /// Says what is wrong with the header `h` of an image of `size` bytes; null when nothing is.
 inline const char* header_fault(const trident_image_header& h, std::uint64_t size) {
   if (h.magic != TRIDENT_IMAGE_MAGIC) return "magic number";
-  if (h.version != TRIDENT_IMAGE_VERSION && h.version != TRIDENT_LOOP_IMAGE_VERSION &&
-      h.version != TRIDENT_SPECULATIVE_IMAGE_VERSION)
+  if (h.version != TRIDENT_IMAGE_VERSION && h.version != TRIDENT_SPECULATIVE_IMAGE_VERSION &&
+      !is_region_image(h.version))
     return "version";
   if (h.tier != TRIDENT_TIER_BASELINE && h.tier != TRIDENT_TIER_OPTIMISED) return "tier";
   if (h.total_size != size || size < TRIDENT_IMAGE_HEADER_BYTES) return "total size";
@@ -64,8 +71,10 @@ inline const char* header_fault(const trident_image_header& h, std::uint64_t siz
 /// Says what is wrong with the description of `image`, whose header `h` is sound; null when nothing is, and for
 /// kernels, which have none.
 inline const char* image_description_fault(std::span<const std::byte> image, const trident_image_header& h) {
-  if (h.version != TRIDENT_LOOP_IMAGE_VERSION) return nullptr;
-  return description_fault(image.subspan(h.description_offset, h.description_size));
+  if (!is_region_image(h.version)) return nullptr;
+  const auto description = image.subspan(h.description_offset, h.description_size);
+  return h.version == TRIDENT_LOOP_IMAGE_VERSION ? description_fault(description)
+                                                 : function_description_fault(description);
 }
 
 /// Returns true when the entry of `image`, whose header `h` is sound, is a landing pad for indirect branches.

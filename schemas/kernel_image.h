@@ -4,7 +4,8 @@
  *   code_offset           position-independent code; starts with endbr64 (x86-64) or bti c (AArch64)
  *   pool_offset           constants, 64-byte aligned, addressed relative to the code
  *   unwind_offset         one CIE and one FDE in .eh_frame form, a zero terminator
- *   description_offset    version 2 (loops): the description, of the next multiple of 8 (loop_image.h)
+ *   description_offset    versions 2 (loops) and 4 (functions): the description, at the next multiple of 8
+ *                         (loop_image.h, function_image.h)
  *   total_size            end; the file is padded with trapping bytes to whole pages
  *
  * No relocations, no calls out of the image, no absolute addresses. C99 and C++; little-endian hosts only. */
@@ -15,7 +16,7 @@
 #include <stdint.h>
 
 #define TRIDENT_IMAGE_MAGIC 0x4B4E5254u      /* "TRNK" */
-#define TRIDENT_IMAGE_VERSION 1u             /* of kernels; that of loops is TRIDENT_LOOP_IMAGE_VERSION */
+#define TRIDENT_IMAGE_VERSION 1u             /* of kernels; loop_image.h and function_image.h have others */
 #define TRIDENT_SPECULATIVE_IMAGE_VERSION 3u /* of kernels that count misses of assumed ranges */
 #define TRIDENT_SELF_MISSES_OFFSET 8u        /* in `self`: where it has the pointer to the counter of misses */
 #define TRIDENT_IMAGE_HEADER_BYTES 128u
@@ -34,7 +35,7 @@ enum trident_tier { TRIDENT_TIER_INTERPRETER = 0, TRIDENT_TIER_BASELINE = 1, TRI
 
 typedef struct trident_image_header {
   uint32_t magic;       /* TRIDENT_IMAGE_MAGIC */
-  uint16_t version;     /* TRIDENT_IMAGE_VERSION, TRIDENT_LOOP_IMAGE_VERSION */
+  uint16_t version;     /* TRIDENT_IMAGE_VERSION, .. */
   uint8_t isa;          /* enum trident_isa */
   uint8_t tier;         /* enum trident_tier */
   uint32_t total_size;  /* bytes used, header included */
@@ -45,13 +46,13 @@ typedef struct trident_image_header {
   uint32_t pool_size;
   uint32_t unwind_offset;
   uint32_t unwind_size;
-  uint32_t inputs;  /* arrays the kernel reads; this and the next two are 0 for loops */
+  uint32_t inputs;  /* arrays the kernel reads; this and the next two are 0 for loops, functions */
   uint32_t outputs; /* arrays and scalars it writes */
   uint32_t params;  /* scalar parameters */
   uint32_t reserved0;
   uint8_t key[32];    /* SHA-256 identity of the source, policy, ISA and code generator */
   uint64_t digest[2]; /* XXH3-128 of bytes [128, total_size), seeded with XXH3-64 of bytes [0, 88): low, high */
-  uint32_t description_offset; /* version 2; zero in version 1 */
+  uint32_t description_offset; /* versions 2 and 4; else zero */
   uint32_t description_size;
   uint8_t reserved1[16]; /* zero */
 } trident_image_header;

@@ -23,7 +23,7 @@ Error refused(const char* why) {
 
 bool runs_here(std::uint8_t isa, std::uint16_t version) {
   const std::uint8_t greatest = greatest_isa();
-  if (version == TRIDENT_LOOP_IMAGE_VERSION && isa != TRIDENT_ISA_NEON && !os::cpu_features().bmi2) return false;
+  if (image::is_region_image(version) && isa != TRIDENT_ISA_NEON && !os::cpu_features().bmi2) return false;
   return isa != 0 && (isa == greatest || (isa == TRIDENT_ISA_AVX2 && greatest == TRIDENT_ISA_AVX512));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/limits.h"
+#include "schemas/function_image.h"
 #include "schemas/loop_image.h"
 
 namespace trident::client {
@@ -96,7 +97,7 @@ TEST_F(ImageMapTest, EveryFieldIsChecked) {
   using Header = trident_image_header;
   const Lie lies[] = {
       {"magic number", [](Header& h) { h.magic ^= 1; }},
-      {"version", [](Header& h) { h.version = 4; }},
+      {"version", [](Header& h) { h.version = 5; }},
       {"another kind", [](Header& h) { h.version = TRIDENT_SPECULATIVE_IMAGE_VERSION; }},
       {"instruction set", [](Header& h) { h.isa = 0; }},
       {"instruction set", [](Header& h) { h.isa = 7; }},
@@ -120,6 +121,7 @@ TEST_F(ImageMapTest, EveryFieldIsChecked) {
       {"description", [](Header& h) { h.description_offset = kTotal; }},
       {"description", [](Header& h) { h.description_size = 8; }},
       {"description", [](Header& h) { h.version = TRIDENT_LOOP_IMAGE_VERSION; }},
+      {"description", [](Header& h) { h.version = TRIDENT_FUNCTION_IMAGE_VERSION; }},
       {"another kernel", [](Header& h) { h.inputs = 3; }},
       {"another kernel", [](Header& h) { h.outputs = 2; }},
       {"another kernel", [](Header& h) { h.params = 2; }},

@@ -109,6 +109,51 @@ std::string difference(const Function& function, const Case& test, const Returne
   return {};
 }
 
+/// Frame and memory of one call.
+struct Scene {
+  std::vector<std::byte> frame;
+  Memory memory{};
+};
+
+/// Fills the scene; returns the fault of an argument outside of its range.
+std::optional<Fault> set_up(const Function& function, const Layout& layout, std::span<const Argument> arguments,
+                            Scene& scene) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Parameter& p = function.parameters[i];
+    if (!lies_in(p, arguments[i])) return Fault{Failure::range, {function.name, 1}, p.name};
+    if (p.is_array()) scene.memory.add(p, arguments[i]);
+    write(scene.frame, layout.slots[i],
+          p.is_array() ? static_cast<std::int64_t>(arguments[i].elements.size()) : arguments[i].number);
+  }
+  for (const std::uint64_t bytes : layout.local_bytes) scene.memory.add(bytes);
+  return {};
+}
+
+void take_results(const Function& function, const Layout& layout, const Scene& scene, Returned& returned) {
+  for (std::size_t i = 0, array = 0; i < function.parameters.size(); ++i)
+    if (function.parameters[i].is_array())
+      returned.arguments[i].elements = scene.memory.elements(array++, function.parameters[i].type);
+  if (const auto failure = read<std::uint32_t>(scene.frame, layout.failure_slot); failure != 0)
+    returned.fault = {static_cast<Failure>(failure - 1),
+                      layout.places[read<std::uint32_t>(scene.frame, layout.place_slot)]};
+  else
+    returned.result = read<std::int64_t>(scene.frame, layout.result_slot);
+}
+
+template <class Run>
+Result<Returned> call_with(const Function& function, const Layout& layout, std::span<const Argument> arguments,
+                           std::uint64_t budget, const Run& run) {
+  TRY_VOID(takes(function, arguments));
+  Returned returned{.arguments = {arguments.begin(), arguments.end()}};
+  Scene scene{.frame = std::vector<std::byte>(layout.frame_bytes)};
+  write(scene.frame, offsetof(region::FrameHead, budget), budget);
+  returned.fault = set_up(function, layout, arguments, scene);
+  if (returned.fault) return returned;
+  run(scene.frame, scene.memory.windows());
+  take_results(function, layout, scene, returned);
+  return returned;
+}
+
 }  // namespace
 
 std::string print(const Fault& fault) {
@@ -118,39 +163,24 @@ std::string print(const Fault& fault) {
 
 Result<Returned> call(const Function& function, const Lowered& lowered, std::span<const Argument> arguments,
                       std::uint64_t budget) {
-  TRY_VOID(takes(function, arguments));
-  Returned returned{.arguments = {arguments.begin(), arguments.end()}};
-  std::vector<std::byte> frame(lowered.frame_bytes);
-  write(frame, 0, budget);
-  Memory memory;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Parameter& p = function.parameters[i];
-    if (!lies_in(p, arguments[i])) {
-      returned.fault = {Failure::range, {function.name, 1}, p.name};
-      return returned;
-    }
-    if (p.is_array()) memory.add(p, arguments[i]);
-    write(frame, lowered.slots[i],
-          p.is_array() ? static_cast<std::int64_t>(arguments[i].elements.size()) : arguments[i].number);
-  }
-  for (const std::uint64_t bytes : lowered.local_bytes) memory.add(bytes);
-  const auto windows = memory.windows();
-  region::interpret(lowered.region, frame, windows, std::numeric_limits<std::uint64_t>::max());
-  for (std::size_t i = 0, array = 0; i < arguments.size(); ++i)
-    if (function.parameters[i].is_array())
-      returned.arguments[i].elements = memory.elements(array++, function.parameters[i].type);
-  if (const auto failure = read<std::uint32_t>(frame, lowered.failure_slot); failure != 0)
-    returned.fault = {static_cast<Failure>(failure - 1),
-                      lowered.places[read<std::uint32_t>(frame, lowered.place_slot)]};
-  else
-    returned.result = read<std::int64_t>(frame, lowered.result_slot);
-  return returned;
+  return call_with(function, lowered, arguments, budget, [&](std::span<std::byte> frame, const auto& windows) {
+    region::interpret(lowered.region, frame, windows, std::numeric_limits<std::uint64_t>::max());
+  });
 }
 
-Result<std::vector<Miss>> run_tests(const Function& function, const Lowered& lowered, std::uint64_t budget) {
+Result<Returned> call(const Function& function, const Layout& layout, Entry entry, std::span<const Argument> arguments,
+                      std::uint64_t budget) {
+  return call_with(function, layout, arguments, budget,
+                   [&](std::span<std::byte> frame, const auto& windows) { entry(frame.data(), windows.data()); });
+}
+
+Result<std::vector<Miss>> run_tests(const Function& function, const Lowered& lowered, Entry entry,
+                                    std::uint64_t budget) {
   std::vector<Miss> misses;
   for (std::size_t t = 0; t < function.tests.size(); ++t) {
-    TRY(const Returned returned, call(function, lowered, function.tests[t].arguments, budget));
+    const auto& arguments = function.tests[t].arguments;
+    TRY(const Returned returned, entry != nullptr ? call(function, lowered, entry, arguments, budget)
+                                                  : call(function, lowered, arguments, budget));
     if (std::string why = difference(function, function.tests[t], returned); !why.empty())
       misses.push_back({t, std::move(why)});
   }

@@ -17,10 +17,10 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// The frame begins with region::FrameHead, whose budget counts rounds of all loops. Windows are those of array
-/// parameters in their order, from address 0 on, then those of local arrays, which code clears itself.
-struct Lowered {
-  region::Region region;
+/// How a call passes arguments and finds results. The frame begins with region::FrameHead, whose budget counts rounds
+/// of all loops. Windows are those of array parameters in their order, from address 0 on, then those of local arrays,
+/// which code clears itself.
+struct Layout {
   std::uint32_t failure_slot = 0;          ///< i32: 0, or a Failure + 1
   std::uint32_t place_slot = 0;            ///< i32: where it failed, a number of `places`
   std::uint32_t result_slot = 0;           ///< i64; a bool is 0 or 1
@@ -28,6 +28,11 @@ struct Lowered {
   std::vector<std::uint64_t> local_bytes;  ///< per window of a local array
   std::uint32_t frame_bytes = 0;
   std::vector<Place> places;
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+struct Lowered : Layout {
+  region::Region region;
 };
 
 /// Lowers a checked function. LimitExceeded when it and what it calls need more instructions, variables or arrays than

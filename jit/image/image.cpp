@@ -42,10 +42,10 @@ Error refused(const char* what) {
   return make_error(ErrorCode::kRejectedImage, "kernel image refused: %s", what);
 }
 
-/// A loop takes no arguments of kernels.
+/// Loops and functions take no arguments of kernels.
 const char* counts_of_arguments_fault(const trident_image_header& h) {
-  if (h.version == TRIDENT_LOOP_IMAGE_VERSION)
-    return (h.inputs | h.outputs | h.params) == 0 ? nullptr : "number of inputs and outputs of a loop";
+  if (is_region_image(h.version))
+    return (h.inputs | h.outputs | h.params) == 0 ? nullptr : "number of inputs and outputs of a loop or function";
   if (h.inputs > limits::kInputsMax || h.params > limits::kInputsMax || h.inputs + h.params > limits::kInputsMax)
     return "number of inputs";
   return h.outputs == 0 || h.outputs > limits::kOutputsMax ? "number of outputs" : nullptr;
@@ -154,10 +154,10 @@ ImageBytes build_speculative(const codegen::MachineCode& code, const Counts& cou
   return build_kernel(header_of(TRIDENT_SPECULATIVE_IMAGE_VERSION, isa, TRIDENT_TIER_OPTIMISED, key), code, counts);
 }
 
-ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
-                      trident_tier tier, const Key& key) {
-  CHECK(description_fault(description) == nullptr);
-  trident_image_header h = header_of(TRIDENT_LOOP_IMAGE_VERSION, isa, tier, key);
+namespace {
+
+ImageBytes build_region(trident_image_header h, const codegen::MachineCode& code,
+                        std::span<const std::byte> description) {
   constexpr std::size_t kAlign = TRIDENT_IMAGE_DESCRIPTION_ALIGN;
   const std::size_t offset = (place_code(code, h) + kAlign - 1) / kAlign * kAlign;
   CHECK(offset + description.size() <= UINT32_MAX);
@@ -165,6 +165,20 @@ ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byt
   h.description_size = static_cast<std::uint32_t>(description.size());
   h.total_size = h.description_offset + h.description_size;
   return lay_out(h, code, description);
+}
+
+}  // namespace
+
+ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
+                      trident_tier tier, const Key& key) {
+  CHECK(description_fault(description) == nullptr);
+  return build_region(header_of(TRIDENT_LOOP_IMAGE_VERSION, isa, tier, key), code, description);
+}
+
+ImageBytes build_function(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
+                          trident_tier tier, const Key& key) {
+  CHECK(function_description_fault(description) == nullptr);
+  return build_region(header_of(TRIDENT_FUNCTION_IMAGE_VERSION, isa, tier, key), code, description);
 }
 
 Result<void> validate(std::span<const std::byte> bytes) {
@@ -204,7 +218,7 @@ trident_entry Mapped::entry() const {
   return reinterpret_cast<trident_entry>(static_cast<std::byte*>(mapping_.base()) + header().entry_offset);
 }
 
-codegen::RegionEntry Mapped::loop_entry() const {
+codegen::RegionEntry Mapped::region_entry() const {
   return reinterpret_cast<codegen::RegionEntry>(static_cast<std::byte*>(mapping_.base()) + header().entry_offset);
 }
 

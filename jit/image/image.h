@@ -47,6 +47,10 @@ ImageBytes build_speculative(const codegen::MachineCode& code, const Counts& cou
 ImageBytes build_loop(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
                       trident_tier tier, const Key& key);
 
+/// Lays the code of a function out as an image of version 4, with the description of schemas/function_image.h.
+ImageBytes build_function(const codegen::MachineCode& code, std::span<const std::byte> description, codegen::Isa isa,
+                          trident_tier tier, const Key& key);
+
 /// Checks every field of the header against `bytes`, and the digest, which covers every other byte. For bytes from
 /// outside: any change of a valid image is refused (RejectedImage), nothing is ever read out of bounds.
 Result<void> validate(std::span<const std::byte> bytes);
@@ -60,7 +64,7 @@ class Mapped {
   /// Maps and validates. RejectedImage when the file is not a sealed, valid image; ExecDenied where the system refuses.
   static Result<Mapped> map(const os::Fd& fd);
   [[nodiscard]] trident_entry entry() const;
-  [[nodiscard]] codegen::RegionEntry loop_entry() const;
+  [[nodiscard]] codegen::RegionEntry region_entry() const;  ///< of a loop or a function
   [[nodiscard]] const trident_image_header& header() const;
 
  private:

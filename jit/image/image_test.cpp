@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 
+#include "schemas/function_image.h"
 #include "schemas/loop_image.h"
 
 namespace trident::image {
@@ -106,8 +107,9 @@ TEST(Image, EveryFieldIsChecked) {
   };
   refused_for("magic", [](Header& h) { ++h.magic; });
   refused_for("version", [](Header& h) { h.version = 0; });
-  refused_for("version", [](Header& h) { h.version = 4; });
+  refused_for("version", [](Header& h) { h.version = 5; });
   refused_for("description", [](Header& h) { h.version = TRIDENT_LOOP_IMAGE_VERSION; });
+  refused_for("description", [](Header& h) { h.version = TRIDENT_FUNCTION_IMAGE_VERSION; });
   refused_for("instruction set", [](Header& h) { h.isa = 0; });
   refused_for("instruction set", [](Header& h) { h.isa = 4; });
   refused_for("tier", [](Header& h) { h.tier = TRIDENT_TIER_INTERPRETER; });

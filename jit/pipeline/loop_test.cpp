@@ -67,7 +67,7 @@ TEST(CompileLoop, ItsImageCopiesWhereverTheLoopStands) {
     Frame frame{};
     frame.region.budget = 1000;
     frame.x[0] = 0x1'0000 + 120, frame.x[1] = 0x1'0000, frame.x[4] = 100, frame.pc = head;
-    mapped->loop_entry()(&frame, windows);
+    mapped->region_entry()(&frame, windows);
     EXPECT_EQ(frame.region.exit, static_cast<std::uint32_t>(region::Exit::left));
     EXPECT_EQ(frame.pc, head + 20);
     EXPECT_EQ(frame.x[2], 100u);
@@ -152,7 +152,7 @@ TEST(CompileLoop, OneEntryRunsJoinedLoops) {
   Frame frame{};
   frame.region.budget = 100;
   frame.x[1] = 0x1000, frame.x[2] = bytes.size(), frame.x[5] = 0x8000, frame.x[6] = words.size(), frame.pc = kHead;
-  mapped->loop_entry()(&frame, windows);
+  mapped->region_entry()(&frame, windows);
   EXPECT_EQ(frame.region.exit, static_cast<std::uint32_t>(region::Exit::left));
   EXPECT_EQ(frame.pc, kHead + 36);
   EXPECT_EQ(frame.x[4], 1 + 2 + 3 + 4 + 255 + 1000 + (1u << 20) + (std::uint64_t{1} << 40));

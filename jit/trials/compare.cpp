@@ -36,15 +36,19 @@ std::size_t first_difference(const Bytes& a, const Bytes& b) {
 }  // namespace
 
 std::string difference_of(const Subject& subject, const Arena& arena, const Run& run) {
-  const Bytes frame(arena.frame().begin(), arena.frame().end()), memory(arena.memory().begin(), arena.memory().end());
+  const auto copy = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
+  const Bytes frame = copy(arena.frame()), memory = copy(arena.memory()), locals = copy(arena.locals(run.local_bytes));
   set_up(run, arena);
   (void)interpret(subject, run, arena, UINT64_MAX);
-  const Bytes right_frame(arena.frame().begin(), arena.frame().end());
-  const Bytes right_memory(arena.memory().begin(), arena.memory().end());
+  const Bytes right_frame = copy(arena.frame()), right_memory = copy(arena.memory());
+  const Bytes right_locals = copy(arena.locals(run.local_bytes));
   const std::size_t at = first_difference(frame, right_frame), place = first_difference(memory, right_memory);
+  const std::size_t local = first_difference(locals, right_locals);
   if (at < frame.size()) return frame_difference(subject, frame, right_frame, at);
   if (place < memory.size())
     return difference_text("byte " + std::to_string(place) + " of memory", memory, right_memory, place, 1);
+  if (local < locals.size())
+    return difference_text("byte " + std::to_string(local) + " of local arrays", locals, right_locals, local, 1);
   return "memory behind the frame was written, or the run differs only now and then";
 }
 

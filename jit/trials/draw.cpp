@@ -88,21 +88,6 @@ constexpr Contents kLayouts[] = {Contents::mixed, Contents::own, Contents::small
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
 
-/// Most are small, so that counted loops end; others are what arithmetic goes wrong at.
-std::uint64_t drawn_number(SplitMix64& random) {
-  const std::uint64_t drawn = random.next();
-  switch (drawn % 10) {
-    case 0: return 0 - (drawn >> 8) % 16;
-    case 1: return std::uint64_t{1} << (drawn >> 8) % 64;
-    case 2: return static_cast<std::uint32_t>(drawn >> 8);
-    case 3: return 0x7FFF'FFFF'FFFF'FFFF + (drawn >> 8) % 3;
-    case 4: return 0x7FFF'FFFF + (drawn >> 8) % 3;
-    case 5: return random.next();
-    case 6: return (drawn >> 8) % 12;
-    default: return (drawn >> 8) % 4;
-  }
-}
-
 std::uint64_t word_at(std::span<const std::byte> frame, std::uint32_t slot) {
   std::uint64_t word = 0;
   std::memcpy(&word, frame.data() + slot, sizeof word);
@@ -414,10 +399,31 @@ class WaysBack {
 void set_up(const Run& run, const Arena& arena) {
   std::memcpy(arena.frame().data(), run.frame.data(), run.frame.size());
   std::memcpy(arena.memory().data(), run.layout->contents.data(), Arena::kMemoryBytes);
+  soil(arena.locals(run.local_bytes));
 }
 
-region::Outcome interpret(const Subject& subject, const Run& run, const Arena& arena, std::uint64_t steps) {
-  const region::Outcome outcome = region::interpret(subject.region, arena.frame(), run.windows, steps);
+void soil(std::span<std::byte> locals) {
+  constexpr int kDirt = 0xA5;
+  if (!locals.empty()) std::memset(locals.data(), kDirt, locals.size());
+}
+
+std::uint64_t drawn_number(SplitMix64& random) {
+  const std::uint64_t drawn = random.next();
+  switch (drawn % 10) {
+    case 0: return 0 - (drawn >> 8) % 16;
+    case 1: return std::uint64_t{1} << (drawn >> 8) % 64;
+    case 2: return static_cast<std::uint32_t>(drawn >> 8);
+    case 3: return 0x7FFF'FFFF'FFFF'FFFF + (drawn >> 8) % 3;
+    case 4: return 0x7FFF'FFFF + (drawn >> 8) % 3;
+    case 5: return random.next();
+    case 6: return (drawn >> 8) % 12;
+    default: return (drawn >> 8) % 4;
+  }
+}
+
+region::Outcome interpret(const Subject& subject, const Run& run, const Arena& arena, std::uint64_t steps,
+                          std::span<std::uint8_t> reached) {
+  const region::Outcome outcome = region::interpret(subject.region, arena.frame(), run.windows, steps, reached);
   restore_scratch(subject, run, arena);
   return outcome;
 }

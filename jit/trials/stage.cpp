@@ -45,7 +45,7 @@ Stage::Stage(const Room& room, Arena arena, os::CodeFile code, os::Mapping scrip
       progress_(static_cast<Progress*>(progress_memory_.base())) {}
 
 Result<std::unique_ptr<Stage>> Stage::make(const Room& room) {
-  TRY(Arena arena, Arena::make(room.frame_bytes, room.runs));
+  TRY(Arena arena, Arena::make(room.frame_bytes, room.runs, room.local_bytes));
   TRY(os::CodeFile code, os::CodeFile::make(room.code_bytes));
   TRY(os::Mapping script, os::map_shared(script_bytes(room, sizeof(Scene), sizeof(Script))));
   TRY(os::Mapping progress, os::map_shared(sizeof(Progress)));
@@ -63,7 +63,8 @@ Result<std::unique_ptr<Stage>> Stage::make_ahead(const Room& room) {
 
 bool Stage::fits(const Subject& subject, const Options& options) const {
   return subject.frame_bytes == room_.frame_bytes && subject.region.windows <= room_.windows &&
-         runs_max(options) <= room_.runs && subject.code.size() <= room_.code_bytes && options.cpu_ns == room_.cpu_ns;
+         runs_max(options) <= room_.runs && subject.code.size() <= room_.code_bytes &&
+         local_bytes(subject) <= room_.local_bytes && options.cpu_ns == room_.cpu_ns;
 }
 
 // --- in the child: no allocation, no locks ---------------------------------------------------------------------------
@@ -77,7 +78,7 @@ void Stage::prepare(void* opaque) {
   for (std::size_t at = 0; at < bytes.size(); at += kPageBytes)
     __atomic_fetch_or(reinterpret_cast<unsigned char*>(&bytes[at]), 0, __ATOMIC_RELAXED);
   __atomic_fetch_or(&const_cast<Progress*>(stage.progress_)->begun, 0, __ATOMIC_RELAXED);
-  [[maybe_unused]] const volatile std::uint64_t digest = stage.arena_.digest().frame[0];
+  [[maybe_unused]] const volatile std::uint64_t digest = stage.arena_.digest(stage.room_.local_bytes).frame[0];
 }
 
 void Stage::play(void* opaque) {
@@ -86,9 +87,10 @@ void Stage::play(void* opaque) {
     const Scene& scene = stage.scenes_[i];
     std::memcpy(stage.arena_.frame().data(), scene.frame, stage.room_.frame_bytes);
     std::memcpy(stage.arena_.memory().data(), scene.contents, Arena::kMemoryBytes);
+    soil(stage.arena_.locals(stage.script_->local_bytes));
     stage.progress_->begun = i + 1;
     stage.script_->entry(stage.arena_.frame().data(), scene.windows);
-    stage.arena_.log(i) = stage.arena_.digest();
+    stage.arena_.log(i) = stage.arena_.digest(stage.script_->local_bytes);
     stage.progress_->done = i + 1;
   }
 }
@@ -120,6 +122,7 @@ void Stage::write(std::span<const Run> runs) {
                   reinterpret_cast<const region::Window*>(put_bytes(place, std::as_bytes(std::span(run.windows))))};
   }
   script_->runs = runs.size();
+  script_->local_bytes = runs.empty() ? 0 : runs[0].local_bytes;
   progress_->begun = 0;
   progress_->done = 0;
 }

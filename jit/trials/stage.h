@@ -26,7 +26,8 @@ class Stage {
   struct Room {
     std::size_t frame_bytes = 0;  ///< of every subject
     std::size_t windows = 0, runs = 0, code_bytes = 0;
-    std::uint64_t cpu_ns = 0;  ///< of a child
+    std::size_t local_bytes = 0;  ///< of local arrays with their gaps
+    std::uint64_t cpu_ns = 0;     ///< of a child
   };
   /// Makes a stage that forks a child when it is needed.
   static Result<std::unique_ptr<Stage>> make(const Room& room);
@@ -56,7 +57,7 @@ class Stage {
   };
   struct Script {
     codegen::RegionEntry entry;
-    std::size_t runs;
+    std::size_t runs, local_bytes;
   };
 
   Stage(const Room& room, Arena arena, os::CodeFile code, os::Mapping script, os::Mapping progress);

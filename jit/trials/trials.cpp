@@ -2,6 +2,7 @@
 
 #include "jit/trials/compare.h"
 #include "jit/trials/draw.h"
+#include "jit/trials/draw_call.h"
 #include "jit/trials/stage.h"
 #include "runtime/base/check.h"
 
@@ -30,7 +31,8 @@ Result<std::string> first_difference(const Subject& subject, Stage& stage, const
 }
 
 Result<Verdict> try_on(Stage& stage, const Subject& subject, const Options& options) {
-  const Draw draw = draw_runs(subject, options, stage.arena());
+  const Draw draw =
+      subject.call ? draw_calls(subject, options, stage.arena()) : draw_runs(subject, options, stage.arena());
   if (draw.runs.empty()) return Verdict{.coverage = {}, .difference = "no drawn run comes to an end"};
   TRY_VOID(stage.put(subject));
   TRY(const judge::GuardedEnd end, stage.run(draw.runs));
@@ -44,13 +46,14 @@ Stage::Room room_for(const Subject& subject, const Options& options) {
           .windows = subject.region.windows,
           .runs = runs_max(options),
           .code_bytes = subject.code.size(),
+          .local_bytes = local_bytes(subject),
           .cpu_ns = options.cpu_ns};
 }
 
 }  // namespace
 
 Result<Verdict> try_out(const Subject& subject, const Options& options, Stage* stage) {
-  CHECK(subject.bases.size() == subject.region.windows);
+  CHECK(subject.call || subject.bases.size() == subject.region.windows);
   CHECK(subject.frame_bytes % 8 == 0);
   if (stage != nullptr && stage->fits(subject, options) && stage->clear().ok()) return try_on(*stage, subject, options);
   TRY(const std::unique_ptr<Stage> own, Stage::make(room_for(subject, options)));

@@ -54,6 +54,12 @@ class LibraryVerb(CommandCase):
         out = json.loads(self.library("test", folder, "gcd", "--json").stdout)
         self.assertEqual((3, 0, []), (out["functions"], out["failed"], out["misses"]))
 
+    def test_machine_code_passes_the_same_tests(self):
+        folder = self.folder_of(double=DOUBLE, other=DOUBLE.replace("double", "other").replace("2 * a", "a / a"))
+        for tier in ("interpreted", "native"):
+            wrong = self.library("test", folder, "--tier", tier, status=1)
+            self.assertEqual(f"{folder}/area/other.fn:3: 1, not 4\n2 functions, 2 tests, 1 failed\n", wrong.stdout)
+
     def test_a_wrong_test_names_its_line(self):
         folder = self.folder_of(double=DOUBLE.replace("= 4", "= 5"))
         wrong = self.library("test", folder, status=1)

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "jit/function/call.h"
+#include "jit/pipeline/function.h"
+#include "runtime/os/cpu.h"
 #include "tests/library/oracle.h"
 
 namespace trident::test {
@@ -64,11 +66,45 @@ std::string print(const Function& f, const std::vector<Argument>& arguments) {
   return text + ")";
 }
 
-void expect_equal(const Function& f, const function::Lowered& lowered, const Oracle& oracle, Random& random) {
+/// A function in a tier: by the interpreter where it has no machine code.
+struct Tier {
+  std::string name = "interpreted";
+  function::Lowered lowered{};
+  std::optional<image::Mapped> code{};
+
+  [[nodiscard]] function::Entry entry() const { return code ? code->region_entry() : nullptr; }
+  [[nodiscard]] Result<function::Returned> call(const Function& f, const std::vector<Argument>& arguments) const {
+    constexpr std::uint64_t kBudget = 10'000'000;
+    return code ? function::call(f, lowered, entry(), arguments, kBudget)
+                : function::call(f, lowered, arguments, kBudget);
+  }
+};
+
+Result<Tier> native(const Function& f) {
+  TRY(pipeline::CompiledFunction made, pipeline::compile_function(f, Library::shipped(), {}));
+  TRY(const os::Fd fd, image::seal(made.image));
+  TRY(image::Mapped mapped, image::Mapped::map(fd));
+  return Tier{"native", std::move(made.lowered), std::move(mapped)};
+}
+
+/// The interpreter, and where it can run machine code that has passed its trials.
+std::vector<Tier> tiers(const Function& f) {
+  auto lowered = function::lower(f, Library::shipped());
+  EXPECT_TRUE(lowered.ok()) << lowered.error().message;
+  std::vector<Tier> list;
+  list.push_back({.lowered = std::move(*lowered)});
+  if (!os::cpu_features().bmi2) return list;
+  auto code = native(f);
+  EXPECT_TRUE(code.ok()) << f.name << ": " << code.error().message;
+  if (code.ok()) list.push_back(std::move(*code));
+  return list;
+}
+
+void expect_equal(const Function& f, const Tier& tier, const Oracle& oracle, Random& random) {
   std::vector<Argument> arguments;
   for (const Parameter& p : f.parameters) arguments.push_back(draw(p, random));
   if (oracle.shape != nullptr) oracle.shape(arguments, random);
-  const auto got = function::call(f, lowered, arguments, 10'000'000);
+  const auto got = tier.call(f, arguments);
   ASSERT_TRUE(got.ok()) << print(f, arguments) << got.error().message;
   std::vector<Argument> expected = arguments;
   const auto wanted = oracle.call(expected);
@@ -83,11 +119,12 @@ TEST(Library, EachFunctionDoesWhatItsOracleDoes) {
   for (const Oracle& oracle : oracles()) {
     const Function* const f = Library::shipped().find(oracle.name);
     ASSERT_NE(f, nullptr) << oracle.name;
-    const auto lowered = function::lower(*f, Library::shipped());
-    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-    Random random(7);
-    for (std::size_t i = 0; i < draws() && !::testing::Test::HasFailure(); ++i)
-      expect_equal(*f, *lowered, oracle, random);
+    for (const Tier& tier : tiers(*f)) {
+      SCOPED_TRACE(tier.name);
+      Random random(7);
+      for (std::size_t i = 0; i < draws() && !::testing::Test::HasFailure(); ++i)
+        expect_equal(*f, tier, oracle, random);
+    }
   }
 }
 
@@ -101,11 +138,12 @@ TEST(Library, EachFunctionHasAnOracleAndTestsThatHold) {
     const bool told =
         std::all_of(f->parameters.begin(), f->parameters.end(), [](const Parameter& p) { return !p.meaning.empty(); });
     EXPECT_TRUE(told) << f->name << " has a parameter that no @param tells of";
-    const auto lowered = function::lower(*f, Library::shipped());
-    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-    const auto misses = function::run_tests(*f, *lowered);
-    ASSERT_TRUE(misses.ok());
-    for (const auto& miss : *misses) ADD_FAILURE() << f->name << " test " << miss.test << ": " << miss.why;
+    for (const Tier& tier : tiers(*f)) {
+      const auto misses = function::run_tests(*f, tier.lowered, tier.entry());
+      ASSERT_TRUE(misses.ok());
+      for (const auto& miss : *misses)
+        ADD_FAILURE() << f->name << " " << tier.name << " test " << miss.test << ": " << miss.why;
+    }
   }
 }
 

@@ -10,6 +10,8 @@
 #include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/function/call.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/function.h"
 #include "jit/region/region.h"
 #include "runtime/json/json.h"
 #include "runtime/os/atomic_file.h"
@@ -19,8 +21,12 @@ namespace {
 
 using function::Function;
 
+/// Names the runner of functions.
+enum class Tier : std::uint8_t { interpreted, native };
+
 struct LibraryVerb {
   std::vector<std::string> words;
+  std::string tier = "interpreted";
   std::string name;
   bool json = false, region = false, check = false;
 };
@@ -63,14 +69,27 @@ Result<int> show_function(const LibraryVerb& verb) {
   return 0;
 }
 
+/// Runs the tests on machine code that has passed its trials.
+Result<std::vector<function::Miss>> run_native_tests(const Function& f, const function::Library& library) {
+  TRY(const pipeline::CompiledFunction made, pipeline::compile_function(f, library, {}));
+  TRY(const os::Fd fd, image::seal(made.image));
+  TRY(const image::Mapped mapped, image::Mapped::map(fd));
+  return function::run_tests(f, made.lowered, mapped.region_entry());
+}
+
+Result<std::vector<function::Miss>> run_tests(const Function& f, const function::Library& library, Tier tier) {
+  if (tier == Tier::native) return run_native_tests(f, library);
+  TRY(const function::Lowered lowered, function::lower(f, library));
+  return function::run_tests(f, lowered);
+}
+
 /// Counts tests of all functions; prints those that do not hold.
 class TestReport {
  public:
-  explicit TestReport(bool json) : json_(json) {}
+  TestReport(bool json, Tier tier) : json_(json), tier_(tier) {}
 
   Result<void> take(const Function& f, const function::Library& library) {
-    TRY(const function::Lowered lowered, function::lower(f, library));
-    TRY(const std::vector<function::Miss> misses, function::run_tests(f, lowered));
+    TRY(const std::vector<function::Miss> misses, run_tests(f, library, tier_));
     ++functions_;
     tests_ += f.tests.size();
     for (const function::Miss& miss : misses) tell(f, miss);
@@ -100,13 +119,14 @@ class TestReport {
   }
 
   bool json_;
+  Tier tier_;
   std::size_t functions_ = 0, tests_ = 0, failed_ = 0;
   Json misses_ = Json::array();
 };
 
 Result<int> test_functions(const LibraryVerb& verb) {
   TRY(const ChosenFunctions functions, chosen_functions(verb.words));
-  TestReport tests(verb.json);
+  TestReport tests(verb.json, verb.tier == "native" ? Tier::native : Tier::interpreted);
   for (const Function* f : functions.chosen) TRY_VOID(tests.take(*f, functions.library()));
   tests.print();
   return tests.holds() ? 0 : kExitWrong;
@@ -166,6 +186,9 @@ void add_library_command(Verb app, int& status) {
   const Verb test = add_verb(library, status, options, "test", "Run the @test lines of functions", test_functions);
   test.add_option("FUNCTION", options->words, kWords);
   test.add_flag("--json", options->json, "Print a JSON object");
+  test.add_option("--tier", options->tier, "What runs them: interpreted, or native for machine code")
+      .check(one_of({"interpreted", "native"}))
+      .capture_default_str();
   const Verb format =
       add_verb(library, status, options, "format", "Rewrite .fn files in their one form", format_functions);
   format.add_option("FILE", options->words, ".fn files, or folders of these").required();
