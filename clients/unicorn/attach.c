@@ -147,7 +147,7 @@ static void add_head_to_stats(const struct head* head, trident_unicorn_stats* st
   stats->not_entered += head->not_entered;
   stats->shadows += head->shadows;
   stats->mismatches += head->mismatches;
-  if (w->timed != 0) stats->native_ns += (uint64_t)(w->timed_ns / (double)w->timed * (double)head->entries);
+  if (w->timed != 0) stats->native_ns += (uint64_t)(w->timed_ns / (double)w->timed * (double)head->visits);
 }
 
 static void add_handle_to_stats(const trident_unicorn* h, trident_unicorn_stats* stats) {

@@ -44,8 +44,15 @@ static void write_back(struct head* head) {
 static void count(struct head* head, uint32_t exit) {
   ++head->entries;
   head->iterations += head->frame.iterations;
+  ++head->visits;
+  head->saved += head->frame.iterations + (exit == TRIDENT_LOOP_LEFT); /* else the guest runs the last round itself */
   head->misses_in_a_row = exit == TRIDENT_LOOP_MISS && head->frame.iterations == 0 ? head->misses_in_a_row + 1 : 0;
   if (exit == TRIDENT_LOOP_MISS) ++head->misses;
+}
+
+static void refused_late(struct head* head) {
+  ++head->not_entered;
+  ++head->visits;
 }
 
 /* trident_loop_enter() without its look: may_enter() has looked. */
@@ -55,7 +62,7 @@ static void enter(struct head* head) {
   frame->region.budget = budget;
   head->loop->entry(frame, head->loop->windows);
   if (frame->region.exit == TRIDENT_LOOP_REFUSED) {
-    ++head->not_entered;
+    refused_late(head);
     return;
   }
   trident_loop_left(head->loop, frame, budget);
@@ -81,11 +88,16 @@ static int has_timed_out(trident_unicorn* h) {
   return it_has != 0;
 }
 
+/* Returns whether the program and the daemon let the loop be entered at all. */
+static int is_allowed(struct head* head, uint32_t block_bytes) {
+  return !head->owner->is_paused && block_bytes >= head->block_bytes && !has_timed_out(head->owner) &&
+         !trident_unicorn_is_in_shadow(head);
+}
+
 /* Looking reads the guest's code, so regions are checked before; it fills windows by the registers, and memory is
  * checked where these lie, so that comes last. */
-static int may_enter(struct head* head, uint32_t block_bytes) {
+static int may_enter(struct head* head) {
   trident_unicorn* const h = head->owner;
-  if (h->is_paused || block_bytes < head->block_bytes || has_timed_out(h)) return 0;
   if (!trident_unicorn_regions_hold(h)) return 0;
   if (uc_reg_read_batch(h->uc, head->read_ids, head->read_places, head->read_count) != UC_ERR_OK) return 0;
   if (!trident_unicorn_is_flat(head)) return 0;
@@ -103,45 +115,46 @@ static void visit(struct head* head, uint32_t block_bytes) {
     trident_unicorn_shadow_arrival(head);
     return;
   }
-  if (trident_unicorn_is_in_shadow(head) || !may_enter(head, block_bytes)) {
+  if (!is_allowed(head, block_bytes))
     ++head->not_entered;
-    return;
-  }
-  if (trident_unicorn_wants_shadow(head))
+  else if (!may_enter(head))
+    refused_late(head);
+  else if (trident_unicorn_wants_shadow(head))
     trident_unicorn_shadow_begin(head);
   else
     enter(head);
 }
 
 /* The whole visit counts: looking at memory and copying registers takes longer than native code often does. */
-static void weigh(struct head* head, uint64_t visit_ns, uint64_t rounds) {
-  const struct prices* const prices = &head->owner->prices;
-  const double outside = prices->arrival_ns + prices->leave_ns - prices->clock_ns;
-  const int has_lost =
-      trident_unicorn_worth_of_entry(&head->worth, (double)visit_ns + outside, rounds, head->entries, head->iterations);
+static void weigh(struct head* head, uint64_t visit_ns, uint64_t saved) {
+  trident_unicorn* const h = head->owner;
+  const double leaving = head->is_moved ? h->prices.leave_ns : 0;
+  const double ns = (double)visit_ns + trident_unicorn_call_ns(h) + leaving - h->prices.clock_ns;
+  const int has_lost = trident_unicorn_worth_of_visit(&head->worth, ns, saved, head->visits, head->saved);
   if (head->worth.period_timed == 0) trident_unicorn_tell(head);
-  if (has_lost && (head->owner->flags & TRIDENT_UNICORN_VERIFY) == 0)
+  if (has_lost && (h->flags & TRIDENT_UNICORN_VERIFY) == 0)
     trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "its rounds are too few to pay for an entry");
 }
 
 static void visit_by_the_clock(struct head* head, uint32_t block_bytes) {
   const uint64_t begin = trident_unicorn_now_ns();
-  const uint64_t entries = head->entries, iterations = head->iterations;
+  const uint64_t visits = head->visits, saved = head->saved;
   visit(head, block_bytes);
-  if (head->entries == entries || !head->is_ready) return;
+  if (head->visits == visits || !head->is_ready) return;
   const uint64_t end = trident_unicorn_now_ns();
-  weigh(head, end - begin, head->iterations - iterations + 1);
+  weigh(head, end - begin, head->saved - saved);
   trident_unicorn_sampling_turn(head->owner, end);
 }
 
 static int is_timed_visit(const struct head* head) {
-  return head->is_ready && head->shadow == NULL && trident_unicorn_worth_wants_time(&head->worth, head->entries);
+  return head->is_ready && head->shadow == NULL && trident_unicorn_worth_wants_time(&head->worth, head->visits);
 }
 
 void trident_unicorn_at_head(uc_engine* uc, uint64_t address, uint32_t size, void* data) {
   struct head* const head = data;
   if (trident_unicorn_is_timed(head->owner)) return;
   ++head->arrivals;
+  ++head->owner->calls;
   head->is_moved = 0;
   if (is_timed_visit(head))
     visit_by_the_clock(head, size);

@@ -95,6 +95,8 @@ struct head {
   uint64_t probe_generation;
   /* Statistics. */
   uint64_t entries, iterations, misses, not_entered, shadows, mismatches;
+  uint64_t visits; /* entries, and those that were refused late: after looks that cost about as much */
+  uint64_t saved;  /* rounds that the guest did not run */
   uint32_t misses_in_a_row;
   struct worth worth;
   struct shadow* shadow;
@@ -119,6 +121,7 @@ struct trident_unicorn {
   uint32_t shadows_pending; /* heads whose shadow run has begun */
   uint64_t last_shadow_ns;
   struct prices prices;
+  uint64_t calls; /* of heads' and exits' hooks */
   uint64_t submitted, installed, refused, unhooked;
 };
 
@@ -184,6 +187,8 @@ int trident_unicorn_is_in_shadow(const struct head* head);
 /* Tells that Unicorn has translated a block. */
 void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uint64_t size);
 void trident_unicorn_unhook_exits(struct head* head);
+/* Returns how long Unicorn takes to call a head's hook, and to walk by the others. */
+double trident_unicorn_call_ns(const trident_unicorn* h);
 
 /* hook_price.c */
 struct prices trident_unicorn_measure_prices(void);

@@ -82,13 +82,11 @@ static struct head* find(trident_unicorn* h, uint64_t address) {
 
 void trident_unicorn_tell(struct head* head) {
   struct worth* const w = &head->worth;
-  const double entries = (double)(head->entries - w->told_entries);
-  const double iterations = (double)(head->iterations - w->told_iterations);
-  if (head->loop == NULL || entries == 0 || w->timed == 0) return;
-  trident_loop_seen(head->loop, (uint64_t)(w->guest_ns * iterations),
-                    (uint64_t)(w->timed_ns / (double)w->timed * entries));
-  w->told_entries = head->entries;
-  w->told_iterations = head->iterations;
+  const double visits = (double)(head->visits - w->told_visits), saved = (double)(head->saved - w->told_saved);
+  if (head->loop == NULL || visits == 0 || w->timed == 0) return;
+  trident_loop_seen(head->loop, (uint64_t)(w->guest_ns * saved), (uint64_t)(w->timed_ns / (double)w->timed * visits));
+  w->told_visits = head->visits;
+  w->told_saved = head->saved;
 }
 
 static void forget_loop(struct head* head) {
@@ -105,8 +103,8 @@ static trident_status ask_again(struct head* head) {
   head->shadow_tries = head->misses_in_a_row = 0;
   head->passed = head->retimed = 0;
   memset(&head->worth, 0, sizeof head->worth);
-  head->worth.told_entries = head->worth.period_entries = head->entries;
-  head->worth.told_iterations = head->worth.period_iterations = head->iterations;
+  head->worth.told_visits = head->worth.period_visits = head->visits;
+  head->worth.told_saved = head->worth.period_saved = head->saved;
   const trident_status status = submit(head);
   if (status != TRIDENT_OK)
     trident_unicorn_give_up(head, TRIDENT_UNICORN_REFUSED, trident_unicorn_error());

@@ -29,16 +29,22 @@
 #define EXACT_RUNS 4u
 #define RETIMED_MAX 8u
 
+/* Calls of hooks so far: heads' and exits' own, and those of sampling at every block. */
+struct calls {
+  uint64_t own, sampling;
+};
+
 struct shadow {
   trident_loop_frame before, after;
   uint64_t generation, begin_ns, rounds;
-  uint64_t arrivals;          /* of the guest at the head */
-  uint64_t arrivals_inside;   /* at heads of other loops inside of this one */
-  uint64_t first_ns, last_ns; /* the first of them, and the last; 0: it has not come */
-  uint32_t turns;             /* of sampling, when it began */
-  int was_watched;            /* by sampling */
-  uint64_t visits;            /* of the guest where native code left */
-  int is_left;                /* native code left the loop there: the guest's first visit decides */
+  uint64_t arrivals;                                 /* of the guest at the head */
+  uint64_t arrivals_inside;                          /* at heads of other loops inside of this one */
+  uint64_t first_ns, last_ns;                        /* the first of them, and the last; 0: it has not come */
+  struct calls begin_calls, first_calls, last_calls; /* at these times */
+  uint32_t turns;                                    /* of sampling, when it began */
+  int was_watched;                                   /* by sampling */
+  uint64_t visits;                                   /* of the guest where native code left */
+  int is_left; /* native code left the loop there: the guest's first visit decides */
   int was_stopped_there;
   unsigned telling; /* a register that native code changed, to compare first */
   struct mirrors mirrors;
@@ -105,40 +111,59 @@ static void strike(struct head* head, const char* what) {
   trident_unicorn_give_up(head, TRIDENT_UNICORN_MISMATCHED, note);
 }
 
+/* Hooks that were deleted are not counted: they may be gone. */
 static uint32_t listed_hooks(const trident_unicorn* h) {
-  uint32_t count = 0;
+  uint32_t count = (uint32_t)h->sampling.is_on;
   for (uint32_t i = 0; i < h->head_count; ++i) count += (uint32_t)h->heads[i]->is_hooked + h->heads[i]->exit_count;
   return count;
 }
 
-static double call_ns(const struct head* head) {
-  const trident_unicorn* const h = head->owner;
-  const int is_compared = head->shadow->after.pc == head->address;
-  return (is_compared ? h->prices.compared_ns : h->prices.arrival_ns) + h->prices.listed_ns * listed_hooks(h);
+double trident_unicorn_call_ns(const trident_unicorn* h) {
+  return h->prices.arrival_ns + h->prices.listed_ns * listed_hooks(h);
+}
+
+static struct calls calls_now(const trident_unicorn* h) {
+  return (struct calls){h->calls, h->sampling.watched + (h->sampling.is_on ? h->sampling.count : 0)};
 }
 
 struct lap {
-  double ns, rounds, calls; /* calls of the head's hook */
+  double ns, rounds;
+  struct calls calls; /* in these rounds */
 };
+
+static struct lap lap_between(double ns, double rounds, struct calls from, struct calls to) {
+  return (struct lap){ns, rounds, {to.own - from.own, to.sampling - from.sampling}};
+}
+
+/* A block for which sampling has walked by all hooks calls its head's in the same walk. */
+static double calls_ns(const struct head* head, const struct lap* lap) {
+  const struct prices* const prices = &head->owner->prices;
+  const double compared = head->shadow->after.pc == head->address ? prices->compared_ns - prices->arrival_ns : 0;
+  const double walks = (double)(lap->calls.sampling != 0 ? lap->calls.sampling : lap->calls.own);
+  const double walk_ns = trident_unicorn_call_ns(head->owner) - prices->arrival_ns;
+  return walks * walk_ns + (double)(lap->calls.own + lap->calls.sampling) * prices->arrival_ns +
+         lap->rounds * (compared > 0 ? compared : 0);
+}
 
 /* Begin and end of a run are cold: memory was copied meanwhile. So time counts from the first arrival at the head to
  * the last, or to where native code left, if rounds of other heads come between. */
 static struct lap lap_of(const struct head* head, uint64_t now_ns) {
   const struct shadow* const s = head->shadow;
   const double clock = head->owner->prices.clock_ns, rounds = (double)s->rounds;
-  const double calls = (double)(s->arrivals + (s->after.pc != head->address ? s->visits : 0));
-  if (s->last_ns != 0) return (struct lap){(double)(s->last_ns - s->first_ns) - clock, rounds - 1, rounds - 1};
-  if (s->first_ns == 0) return (struct lap){(double)(now_ns - s->begin_ns) - COLD_NS, rounds + 1, calls + 1};
-  return (struct lap){(double)(now_ns - s->first_ns) - clock, s->is_left ? rounds : rounds - 1, calls - 1};
+  const struct calls now = calls_now(head->owner);
+  if (s->last_ns != 0)
+    return lap_between((double)(s->last_ns - s->first_ns) - clock, rounds - 1, s->first_calls, s->last_calls);
+  if (s->first_ns == 0) return lap_between((double)(now_ns - s->begin_ns) - COLD_NS, rounds + 1, s->begin_calls, now);
+  return lap_between((double)(now_ns - s->first_ns) - clock, s->is_left ? rounds : rounds - 1, s->first_calls, now);
 }
 
-/* The time is rough, and too high, while all blocks are watched. */
+/* The time is rough while all blocks are watched. */
 static void time_guest(struct head* head, uint64_t now_ns) {
   const struct shadow* const s = head->shadow;
   const struct sampling* const sampling = &head->owner->sampling;
   const int is_watched = sampling->is_on || sampling->turns != s->turns || s->was_watched;
   const struct lap lap = lap_of(head, now_ns);
-  trident_unicorn_worth_of_guest(&head->worth, lap.ns, lap.rounds, call_ns(head) * lap.calls / lap.rounds, !is_watched);
+  trident_unicorn_worth_of_guest(&head->worth, lap.ns, lap.rounds, calls_ns(head, &lap) / lap.rounds, !is_watched);
 }
 
 static void passed(struct head* head, uint64_t now_ns) {
@@ -198,18 +223,25 @@ static void at_point(struct head* head) {
 static void at_exit(uc_engine* uc, uint64_t address, uint32_t size, void* data) {
   struct head* const head = data;
   (void)uc, (void)size;
+  ++head->owner->calls;
   if (head->shadow != NULL && head->shadow->after.pc == address) at_point(head);
 }
 
-static void look_at_clock(struct shadow* s) {
-  if (s->arrivals == 1) s->first_ns = trident_unicorn_now_ns();
-  if (s->arrivals == s->rounds) s->last_ns = trident_unicorn_now_ns();
+static void look_at_clock(const trident_unicorn* h, struct shadow* s) {
+  if (s->arrivals == 1) {
+    s->first_ns = trident_unicorn_now_ns();
+    s->first_calls = calls_now(h);
+  }
+  if (s->arrivals == s->rounds) {
+    s->last_ns = trident_unicorn_now_ns();
+    s->last_calls = calls_now(h);
+  }
 }
 
 void trident_unicorn_shadow_arrival(struct head* head) {
   struct shadow* const s = head->shadow;
   ++s->arrivals;
-  if (s->rounds >= TIMED_ROUNDS_MIN) look_at_clock(s);
+  if (s->rounds >= TIMED_ROUNDS_MIN) look_at_clock(head->owner, s);
   if (s->after.pc == head->address)
     at_point(head);
   else if (s->arrivals > s->rounds + 1)
@@ -340,5 +372,6 @@ void trident_unicorn_shadow_begin(struct head* head) {
   head->shadow_tries = 0;
   s->turns = h->sampling.turns;
   s->was_watched = h->sampling.is_on;
+  s->begin_calls = calls_now(h);
   s->begin_ns = h->last_shadow_ns = trident_unicorn_now_ns();
 }

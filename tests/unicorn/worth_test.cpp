@@ -12,7 +12,7 @@ namespace trident {
 namespace {
 
 struct Prices {
-  double guest_round = 5, native_round = 0.5, entry = 200;
+  double guest_round = 5, native_round = 0.5, entry = 200, refusal = 150;
 };
 
 /// A loop on a made-up machine. It counts what it would have cost to run all of it either way.
@@ -24,28 +24,34 @@ class Loop {
 
   /// Returns whether it is still entered afterwards.
   bool visit(std::uint64_t rounds, double disturbance_ns = 0) {
-    if (!is_kept_) return false;
-    const bool is_timed = trident_unicorn_worth_wants_time(&worth_, entries_) != 0;
-    ++entries_;
-    iterations_ += rounds - 1;
-    const double ns = prices_.entry + prices_.native_round * static_cast<double>(rounds) + disturbance_ns;
-    if (is_timed) is_kept_ = trident_unicorn_worth_of_entry(&worth_, ns, rounds, entries_, iterations_) == 0;
-    return is_kept_;
+    return spend(prices_.entry + prices_.native_round * static_cast<double>(rounds) + disturbance_ns, rounds);
   }
+
+  /// Looks at memory, and is refused. Likewise.
+  bool visit_in_vain() { return spend(prices_.refusal, 0); }
 
   /// Returns how many visits of so many rounds were made natively, of so many.
   std::uint64_t visits(std::uint64_t rounds, std::uint64_t count) {
-    const std::uint64_t before = entries_;
+    const std::uint64_t before = visits_;
     for (std::uint64_t i = 0; i < count; ++i) visit(rounds);
-    return entries_ - before;
+    return visits_ - before;
   }
 
   bool is_kept() const { return is_kept_; }
 
  private:
+  bool spend(double ns, std::uint64_t rounds) {
+    if (!is_kept_) return false;
+    const bool is_timed = trident_unicorn_worth_wants_time(&worth_, visits_) != 0;
+    ++visits_;
+    saved_ += rounds;
+    if (is_timed) is_kept_ = trident_unicorn_worth_of_visit(&worth_, ns, rounds, visits_, saved_) == 0;
+    return is_kept_;
+  }
+
   Prices prices_;
   struct worth worth_ {};
-  std::uint64_t entries_ = 0, iterations_ = 0;
+  std::uint64_t visits_ = 0, saved_ = 0;
   bool is_kept_ = true;
 };
 
@@ -90,6 +96,28 @@ TEST(Worth, ALoopWhoseVisitsBecomeShortGoesThen) {
   EXPECT_FALSE(loop.is_kept());
 }
 
+TEST(Worth, AnAccessThatMissesInTheFirstRoundSavesNothing) {
+  Loop loop({});
+  EXPECT_EQ(loop.visits(0, 10'000), 256u);
+  EXPECT_FALSE(loop.is_kept());
+}
+
+TEST(Worth, VisitsThatAreRefusedLateCountAgainstThoseThatWin) {
+  Loop few({}), many({});  // a visit of 100 rounds wins 250 ns, one in vain loses 150
+  for (int i = 0; i < 100'000; ++i) i % 7 == 3 ? few.visit_in_vain() : few.visit(100);
+  EXPECT_TRUE(few.is_kept());
+  for (int i = 0; i < 100'000; ++i) i % 7 == 3 ? many.visit(100) : many.visit_in_vain();
+  EXPECT_FALSE(many.is_kept());
+}
+
+TEST(Worth, ALoopThatIsRefusedFromSomeTimeOnGoesThen) {
+  Loop loop({});
+  EXPECT_EQ(loop.visits(1000, 10'000), 10'000u);
+  int visits = 0;
+  while (visits < 100'000 && loop.visit_in_vain()) ++visits;
+  EXPECT_LT(visits, 10'000);
+}
+
 TEST(Worth, AnInterruptionIsNotTheLoopsOwn) {
   Loop loop({});
   for (int i = 0; i < 10'000; ++i) loop.visit(100, i % 33 == 32 ? 1e6 : 0);
@@ -118,9 +146,33 @@ TEST(Worth, AnExactTimeOfTheGuestTakesTheRoughOnesPlace) {
   EXPECT_EQ(worth.guest_ns, 4);
 }
 
+TEST(Worth, ALongRunOfTheGuestTellsMoreThanAShortOne) {
+  struct worth worth {};
+  trident_unicorn_worth_of_guest(&worth, 2 * 1, 2, 0, 1);  // begin and end are cold, and guessed
+  trident_unicorn_worth_of_guest(&worth, 1000 * 5, 1000, 0, 1);
+  EXPECT_EQ(worth.guest_ns, 5);
+  trident_unicorn_worth_of_guest(&worth, 2 * 1, 2, 0, 1);
+  EXPECT_EQ(worth.guest_ns, 5);
+  trident_unicorn_worth_of_guest(&worth, 900 * 4, 900, 0, 1);
+  EXPECT_EQ(worth.guest_ns, 4);
+}
+
+TEST(Worth, ARoughTimeOfTheGuestDecidesLater) {
+  struct worth worth {};
+  trident_unicorn_worth_of_guest(&worth, 100 * 5, 100, 0, 0);
+  std::uint64_t visits = 0;
+  for (int lost = 0; lost == 0 && visits < 10'000;) {
+    const bool is_timed = trident_unicorn_worth_wants_time(&worth, visits) != 0;
+    ++visits;
+    if (is_timed) lost = trident_unicorn_worth_of_visit(&worth, 300, 10, visits, 10 * visits);
+  }
+  EXPECT_GT(visits, 256u);
+  EXPECT_LT(visits, 10'000u);
+}
+
 TEST(Worth, NothingIsDecidedBeforeTheGuestWasTimed) {
   struct worth worth {};
-  for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(trident_unicorn_worth_of_entry(&worth, 500, 2, i, i), 0);
+  for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(trident_unicorn_worth_of_visit(&worth, 500, 2, i, 2 * i), 0);
 }
 
 }  // namespace
