@@ -106,7 +106,10 @@ void Context::close() {
   }
   {
     const std::lock_guard lock(mutex);
-    jobs.for_each([&](Submission& submission) { end_job(submission, kClosed); });
+    jobs.for_each([&](Submission& submission) {
+      end_job(submission, kClosed);
+      submission.slot.end_detour();
+    });
     changed.notify_all();
   }
   io_.reset();
@@ -209,7 +212,11 @@ void Context::add(Submission& submission) {
   ++references_;
   ++counters.submitted;
   ++unfinished;
-  if (const std::string_view why = why_no_compiler(); !why.empty()) return end_job(submission, why);
+  look_ns = 0;
+  if (const std::string_view why = why_no_compiler(); !why.empty()) {
+    submission.slot.end_detour();
+    return end_job(submission, why);
+  }
   if (stopping) return end_job(submission, kClosed);
   if (unfinished > limits::kUnfinishedKernelsMax) {
     ++counters.errors;
@@ -299,8 +306,28 @@ void Context::tell_observed(Submission& submission, std::vector<wire::Range> ran
   if (settings_.mode == TRIDENT_MODE_INTERP) return;
   submission.observed = std::move(ranges);
   submission.observed_told = false;
+  if (pass_on_observed(submission) && connected && submission.state != JobState::waiting) wake_io(lock);
+}
+
+/// Gives ranges that were not told to whoever compiles the job. Returns whether that is, or may become, the daemon.
+/// Needs the mutex.
+bool Context::pass_on_observed(Submission& submission) {
+  if (submission.by_engine && engine_) {
+    engine_->observe(submission);
+    return false;
+  }
   has_observed = true;
-  if (connected && submission.state != JobState::waiting) wake_io(lock);
+  return true;
+}
+
+void Context::look(std::uint64_t now_ns) {
+  if (now_ns < look_ns) return;
+  look_ns = UINT64_MAX;
+  jobs.for_each([&](Submission& submission) {
+    const bool was_told = submission.observed_told;
+    look_ns = std::min(look_ns, submission.owner.look(now_ns));
+    if (was_told && !submission.observed_told) pass_on_observed(submission);
+  });
 }
 
 trident_stats Context::stats() {
@@ -380,8 +407,17 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   if (delivery.baseline_ns > 0) submission->baseline_ns = delivery.baseline_ns;
   if (delivery.optimised_ns > 0) submission->optimised_ns = delivery.optimised_ns;
   ++(claim.tier == TRIDENT_TIER_OPTIMISED ? counters.optimised_received : counters.baseline_received);
+  const bool speculates = submission->slot.speculates();
   tell_change(*submission, lock);
+  if (speculates) look_soon();
   return {};
+}
+
+void Context::look_soon() {
+  std::unique_lock lock(mutex);
+  look_ns = 0;
+  if (engine_) engine_->wake();
+  if (settings_.mode != TRIDENT_MODE_EMBEDDED) wake_io(lock);
 }
 
 /// Returns why a waiting job waits; empty when nothing is wrong. Needs the mutex.

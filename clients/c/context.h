@@ -119,6 +119,8 @@ class Context {
   void release();
 
   // ---- the library's threads' side ----
+  /// Looks at what calls have done, if it is time; the next time is look_ns. Needs the mutex.
+  void look(std::uint64_t now_ns);
   Pin pin(std::uint64_t job);
   /// Maps, validates and publishes; counts a refusal. RejectedImage and ExecDenied as map_image().
   Result<void> deliver(std::uint64_t job, Delivery delivery);
@@ -144,6 +146,7 @@ class Context {
   std::vector<StatsRequest*> stats_requests;
   std::vector<wire::LoopSeen> seen;  ///< for the daemon; one a job
   bool has_observed = false;         ///< a submission has ranges that the daemon was not told
+  std::uint64_t look_ns = 0;         ///< when look() has to be called
   std::size_t unfinished = 0;        ///< submissions in any state but finished
   bool stopping = false;
   bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()
@@ -175,6 +178,8 @@ class Context {
  private:
   friend class Pin;
   void unpin(Submission& submission);
+  bool pass_on_observed(Submission& submission);
+  void look_soon();
   [[nodiscard]] std::string_view why_no_compiler() const;
   bool ensure_threads();
   [[nodiscard]] std::string why_waiting() const;

@@ -27,6 +27,10 @@ typedef struct trident_engine_variable {
   double lo, hi;
 } trident_engine_variable;
 
+typedef struct trident_engine_range {
+  double lo, hi; /* -inf and inf: not known */
+} trident_engine_range;
+
 typedef struct trident_engine_job {
   uint32_t struct_size;
   uint32_t policy; /* 0 exact, 1 bounded, 2 fast */
@@ -40,6 +44,9 @@ typedef struct trident_engine_job {
   uint32_t reserved;
   const void*
       cancel; /* a std::atomic<bool> of the caller's: true when the answer is no longer wanted; read between steps */
+  /* Ranges that data were seen in, by variable; null: not known. Since 0.1.4; the optimised image may then be of
+   * version TRIDENT_SPECULATIVE_IMAGE_VERSION. */
+  const trident_engine_range* observed;
 } trident_engine_job;
 
 typedef enum trident_engine_outcome {

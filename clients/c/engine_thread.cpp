@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <string>
 
 #include "clients/c/quiet_thread.h"
 #include "runtime/base/float_environment.h"
+#include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::client {
@@ -51,8 +54,26 @@ void EngineThread::add(std::uint64_t job) {
   if (submission == nullptr || submission->state != JobState::waiting) return;
   baseline_.push_back(job);
   submission->state = JobState::compiling;
+  submission->by_engine = true;
   if (baseline_.size() + optimise_.size() > 2 * context_.unfinished + kStaleMax) forget_closed();
   work_.notify_all();  // not every thread takes it
+}
+
+bool EngineThread::is_queued(std::uint64_t job) const {
+  return std::find(baseline_.begin(), baseline_.end(), job) != baseline_.end() ||
+         std::find(optimise_.begin(), optimise_.end(), job) != optimise_.end();
+}
+
+/// A job that waits has them with it when its turn comes. One that is searched, or was, is searched once more; but not
+/// where nothing is known any more: the slot has gone back to general code.
+void EngineThread::observe(Submission& submission) {
+  submission.observed_told = true;
+  const auto is_anything = [](const wire::Range& range) {
+    return !(std::isfinite(range.lo) || std::isfinite(range.hi));
+  };
+  if (std::all_of(submission.observed.begin(), submission.observed.end(), is_anything)) return;
+  if (!is_queued(submission.job)) optimise_.push_back(submission.job);
+  work_.notify_all();
 }
 
 /// Closed submissions leave their numbers behind.
@@ -103,6 +124,20 @@ void EngineThread::wait_for_optimise(std::uint64_t job) {
   work_.notify_all();
 }
 
+/// Waits for the end or for a job. In mode embedded, where nobody else does, the first thread looks at calls meanwhile.
+void EngineThread::wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines) {
+  const bool looks = baselines && context_.settings().mode == TRIDENT_MODE_EMBEDDED;
+  const auto has_work = [&] { return context_.stopping || (baselines && !baseline_.empty()) || !optimise_.empty(); };
+  while (!has_work()) {
+    if (looks) context_.look(os::monotonic_ns());
+    if (has_work()) return;
+    if (!looks || context_.look_ns == UINT64_MAX)
+      work_.wait(lock);
+    else
+      work_.wait_for(lock, std::chrono::nanoseconds(context_.look_ns - std::min(context_.look_ns, os::monotonic_ns())));
+  }
+}
+
 void EngineThread::run(bool baselines) {
   for (;;) {
     std::uint64_t job = 0;
@@ -110,7 +145,7 @@ void EngineThread::run(bool baselines) {
     {
       std::unique_lock lock(context_.mutex);
       const auto has_baseline = [&] { return baselines && !baseline_.empty(); };
-      work_.wait(lock, [&] { return context_.stopping || has_baseline() || !optimise_.empty(); });
+      wait_for_work(lock, baselines);
       if (context_.stopping) return;
       tier = has_baseline() ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
       auto& queue = has_baseline() ? baseline_ : optimise_;

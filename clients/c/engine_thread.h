@@ -25,6 +25,9 @@ class EngineThread {
 
   /// Takes a waiting job. Needs the context's mutex.
   void add(std::uint64_t job);
+  /// Takes ranges of data that the submission, whose job this thread has taken, was not told. Needs the context's
+  /// mutex.
+  void observe(Submission& submission);
   /// Returns true when jobs wait for their turn. Needs the context's mutex.
   [[nodiscard]] bool has_waiting() const { return !baseline_.empty() || !optimise_.empty(); }
   /// Appends those jobs to `waiting` and forgets them. Needs the context's mutex.
@@ -42,6 +45,8 @@ class EngineThread {
   void run(bool baselines);
   /// Adds a job to those that wait for the second tier, and a thread if it would wait for another job.
   void wait_for_optimise(std::uint64_t job);
+  void wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines);
+  [[nodiscard]] bool is_queued(std::uint64_t job) const;
   void compile(std::uint64_t job, std::uint32_t tier);
   void use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
   void use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);

@@ -95,6 +95,7 @@ void Context::after_fork_in_child() {
   if (wake_fd_ >= 0) ::close(wake_fd_);
   wake_fd_ = -1;
   connected = connect_wanted = io_sleeping = engine_tried_ = false;
+  look_ns = 0;
   stats_requests.clear();
   seen.clear();
   dropped.clear();
@@ -103,6 +104,7 @@ void Context::after_fork_in_child() {
     submission.slot.forget_pins();
     submission.in_callback = false;
     forget(submission.owner.give_up_locked());
+    submission.by_engine = false;
     if (submission.state == JobState::finished) return;
     submission.state = JobState::waiting;
     submission.observed_told = submission.observed.empty();

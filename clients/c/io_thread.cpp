@@ -98,6 +98,7 @@ bool IoThread::take_jobs() {
   const std::lock_guard lock(context_.mutex);
   context_.io_sleeping = false;
   context_.io_called = false;
+  context_.look(os::monotonic_ns());
   if (rescan_) {  // after a loss: whatever is waiting, queued before or not
     waiting_.clear();
     context_.jobs.for_each([&](const Submission& submission) {
@@ -244,14 +245,14 @@ void IoThread::send_observed() {
   const std::lock_guard lock(context_.mutex);
   if (!std::exchange(context_.has_observed, false)) return;
   context_.jobs.for_each([&](Submission& submission) {
-    if (submission.observed_told) return;
+    if (submission.observed_told || submission.by_engine) return;
     if (submission.state == JobState::waiting) {
       context_.has_observed = true;  // behind its job
       return;
     }
     submission.observed_told = true;
     if ((features_ & wire::kFeatureObserved) != 0)
-      wire::append_observed(connection_->outgoing(), submission.job, submission.observed);
+      wire::append_observed(connection_->outgoing(), submission.job, submission.observed, submission.observed_misses);
   });
 }
 
@@ -265,6 +266,7 @@ void IoThread::send_job(std::uint64_t job) {
     if (submission->state != JobState::waiting) return;
     hopeless = ++submission->sends > kSendsMax;
     if (!hopeless) submission->state = JobState::sent;
+    submission->by_engine = false;
     submission->answered = false;
   }
   if (hopeless) return context_.finish(job, Context::End::failed, kLostTooOften);
@@ -286,6 +288,7 @@ void IoThread::probe(std::uint64_t now) {
 std::uint64_t IoThread::wake_ns(std::uint64_t now) const {
   std::uint64_t until = AnswerWatch::kNever;
   const auto at = [&](std::uint64_t ns) { until = std::min(until, ns); };
+  at(context_.look_ns);
   if (deadline_ns_ != 0) at(deadline_ns_);
   if (!waiting_.empty() && takeover_ns() > now) at(takeover_ns());
   if (welcomed_) {

@@ -1,9 +1,11 @@
 #include "clients/c/kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,22 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
   fill_unanswered(kernel, n, out);
 }
 
+// The entry of a kernel whose calls are watched.
+void watched_entry(const void* self, std::uint64_t n, const void* const* in, void* const* out,
+                   const std::uint64_t* params) {
+  const Kernel& kernel = *Kernel::of(static_cast<const trident_kernel*>(self));
+  kernel.watch->note(n, in, params);
+  kernel.submission.slot.code<std::remove_pointer_t<trident_entry_fn>>()(self, n, in, out, params);
+}
+
+/// Ranges pay where a loop may assume them and its caller has not promised them.
+bool may_speculate(const expr::Expr& expr) {
+  const auto is_open = [](const expr::Variable& v) {
+    return !v.is_table() && !(std::isfinite(v.lo) && std::isfinite(v.hi));
+  };
+  return !expr::has_reductions(expr) && std::any_of(expr.variables.begin(), expr.variables.end(), is_open);
+}
+
 }  // namespace
 
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
@@ -62,6 +80,9 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
   scalars = expr::parameters_of(expr.variables);
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
+  const Settings& settings = context.settings();
+  if (settings.speculate && settings.mode != TRIDENT_MODE_INTERP && may_speculate(expr))
+    watch = std::make_unique<DataWatch>(expr.variables, submission, &watched_entry, miss_count);
   if (!expr::has_reductions(expr)) return;
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   for (std::size_t i = 0; i < expr.outputs.size(); ++i) {
@@ -94,6 +115,10 @@ Result<const kir::Plan*> Kernel::lower() const {
 void Kernel::observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const {
   if (n == 0 || !context.settings().speculate) return;
   context.tell_observed(const_cast<Submission&>(submission), ranges_of(expr.variables, n, in, params));
+}
+
+std::uint64_t Kernel::look(std::uint64_t now_ns) {
+  return watch ? watch->look(now_ns) : DataWatch::kNever;
 }
 
 void Kernel::set_callback(void (*callback)(trident_kernel*, void*), void* user) {

@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "clients/c/data_watch.h"
 #include "clients/c/submission.h"
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
@@ -48,6 +50,7 @@ struct Kernel final : CountingKernel, Submitted {
                EngineAnswer& answer) const override;
   [[nodiscard]] bool listens() const override { return changed != nullptr; }
   void tell(std::unique_lock<std::mutex>& lock) override;
+  std::uint64_t look(std::uint64_t now_ns) override;
   [[nodiscard]] void* give_up_locked() noexcept override;
 
   Context& context;
@@ -64,6 +67,7 @@ struct Kernel final : CountingKernel, Submitted {
   alignas(64) void (*changed)(trident_kernel*, void*) = nullptr;
   void* changed_user = nullptr;
   Submission submission;
+  std::unique_ptr<DataWatch> watch;  ///< null: nothing is learnt; set for good by the constructor
 };
 
 }  // namespace trident::client

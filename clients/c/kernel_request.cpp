@@ -1,6 +1,8 @@
 // A kernel as compilers are asked for it: the daemon by a message, the engine by plain structs.
+#include <mutex>
 #include <vector>
 
+#include "clients/c/context.h"
 #include "clients/c/engine_library.h"
 #include "clients/c/kernel.h"
 
@@ -20,6 +22,7 @@ struct FlatExpr {
     }
     for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(o.node.index);
   }
+  std::vector<trident_engine_range> observed;
   std::vector<trident_engine_node> nodes;
   std::vector<trident_engine_variable> variables;
   std::vector<std::uint32_t> outputs;
@@ -39,6 +42,7 @@ trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std:
   job.variable_count = static_cast<std::uint32_t>(flat.variables.size());
   job.output_count = static_cast<std::uint32_t>(flat.outputs.size());
   job.cancel = cancel;
+  job.observed = flat.observed.empty() ? nullptr : flat.observed.data();
   return job;
 }
 
@@ -51,7 +55,11 @@ void Kernel::append_request(wire::Frame& out, std::uint64_t job, bool inline_ima
 void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
                      EngineAnswer& answer) const {
   engine.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
-  const FlatExpr flat(*this);
+  FlatExpr flat(*this);
+  {
+    const std::lock_guard lock(context.mutex);
+    for (const wire::Range& range : submission.observed) flat.observed.push_back({range.lo, range.hi});
+  }
   const trident_engine_job job = job_of(*this, flat, &cancel);
   engine.compile(&job, tier, &answer.result);
 }

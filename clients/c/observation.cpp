@@ -12,9 +12,9 @@ namespace {
 constexpr std::uint64_t kLookedAt = 4096;
 
 template <class T>
-wire::Range range_of(const void* data, std::uint64_t n) {
+wire::Range range_of(const void* data, std::uint64_t n, std::uint64_t looked_at) {
   const auto* bytes = static_cast<const std::byte*>(data);
-  const std::uint64_t step = n / kLookedAt + 1;
+  const std::uint64_t step = n / looked_at + 1;
   wire::Range range;
   double lo = range.hi, hi = range.lo;
   for (std::uint64_t i = 0; i < n; i += step) {
@@ -28,31 +28,27 @@ wire::Range range_of(const void* data, std::uint64_t n) {
   return lo <= hi ? wire::Range{lo, hi} : range;
 }
 
-wire::Range range_of(ir::Type type, const void* data, std::uint64_t n) {
+}  // namespace
+
+wire::Range range_of(ir::Type type, const void* data, std::uint64_t n, std::uint64_t looked_at) {
   switch (type) {
-    case ir::Type::f32: return range_of<float>(data, n);
-    case ir::Type::f64: return range_of<double>(data, n);
-    case ir::Type::i32: return range_of<std::int32_t>(data, n);
-    case ir::Type::i64: return range_of<std::int64_t>(data, n);
+    case ir::Type::f32: return range_of<float>(data, n, looked_at);
+    case ir::Type::f64: return range_of<double>(data, n, looked_at);
+    case ir::Type::i32: return range_of<std::int32_t>(data, n, looked_at);
+    case ir::Type::i64: return range_of<std::int64_t>(data, n, looked_at);
     case ir::Type::b32:
     case ir::Type::b64: break;
   }
   CHECK(false);
 }
 
-}  // namespace
-
 std::vector<wire::Range> ranges_of(const std::vector<expr::Variable>& variables, std::uint64_t n, const void* const* in,
                                    const std::uint64_t* params) {
   std::vector<wire::Range> ranges(variables.size());
-  std::size_t array = 0, scalar = 0;
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    const expr::Variable& variable = variables[v];
-    const std::size_t place = variable.is_scalar() ? scalar++ : array++;
-    if (variable.is_table() || n == 0) continue;
-    ranges[v] =
-        variable.is_scalar() ? range_of(variable.type, &params[place], 1) : range_of(variable.type, in[place], n);
-  }
+  if (n == 0) return ranges;
+  for_each_argument(variables, in, params, [&](std::size_t v, const void* data) {
+    ranges[v] = range_of(variables[v].type, data, variables[v].is_scalar() ? 1 : n, kLookedAt);
+  });
   return ranges;
 }
 

@@ -5,6 +5,13 @@
 #include "runtime/base/check.h"
 
 namespace trident::client {
+namespace {
+
+bool is_speculative(const ImageMap& image) {
+  return image.header().version == TRIDENT_SPECULATIVE_IMAGE_VERSION;
+}
+
+}  // namespace
 
 static_assert(TRIDENT_TIER_INTERPRETER == 0, "tier() of the fallback");
 
@@ -23,7 +30,7 @@ void Slot::publish(ImageMap map) {
   maps_[map_count_] = std::move(map);
   current_ = &maps_[map_count_++];
   ++swaps_;
-  store_(entry_, reinterpret_cast<Code>(current_->entry()));
+  enter(reinterpret_cast<Code>(current_->entry()));
 }
 
 void Slot::revoke(std::uint8_t revoked_tier) {
@@ -31,7 +38,23 @@ void Slot::revoke(std::uint8_t revoked_tier) {
   revoked_[static_cast<std::size_t>(current_ - maps_.data())] = true;
   current_ = nullptr;
   ++swaps_;
-  store_(entry_, fallback_);
+  enter(fallback_);
+}
+
+bool Slot::speculates() const {
+  return current_ != nullptr && is_speculative(*current_);
+}
+
+bool Slot::leave_speculation() {
+  if (!speculates()) return false;
+  for (std::uint32_t i = map_count_; i-- > 0;) {
+    if (revoked_[i] || is_speculative(maps_[i])) continue;
+    current_ = &maps_[i];
+    ++swaps_;
+    enter(reinterpret_cast<Code>(current_->entry()));
+    return true;
+  }
+  return false;
 }
 
 bool Slot::close() {

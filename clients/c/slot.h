@@ -15,10 +15,14 @@
 // library that uses the slot without the mutex pins it. Whichever comes later, close() or the last unpin(), returns
 // true; its caller then destroys the slot's owner.
 //
-// All functions here need the context's mutex. Calls need nothing.
+// While calls are to be watched they take a detour: the entry is a function that notes the call and jumps to code().
+// Publications then change code() alone.
+//
+// All functions here but code() need the context's mutex. Calls need nothing.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,7 +40,7 @@ class Slot {
   template <class Function>
   Slot(Function*& entry, Function* fallback)
       : entry_(&entry), store_(&store_entry<Function>), fallback_(reinterpret_cast<Code>(fallback)) {
-    store_(entry_, fallback_);
+    enter(fallback_);
   }
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
@@ -48,10 +52,29 @@ class Slot {
   /// Brings the fallback back if the entry is of this tier. The image that was the entry is not wanted again.
   void revoke(std::uint8_t revoked_tier);
 
+  /// Replaces a speculative image by the last other one that was not revoked. Returns false if there is none.
+  bool leave_speculation();
+
+  /// Makes `function` the entry; it jumps to code(). Null ends the detour.
+  template <class Function>
+  void set_detour(Function* function) {
+    detour_ = reinterpret_cast<Code>(function);
+    store_(entry_, detour_ != nullptr ? detour_ : code_.load(std::memory_order_relaxed));
+  }
+  void end_detour() { set_detour<void()>(nullptr); }
+  [[nodiscard]] bool has_detour() const { return detour_ != nullptr; }
+  /// The image's function or the fallback: the entry but for detours. Needs no mutex.
+  template <class Function>
+  [[nodiscard]] Function* code() const {
+    return reinterpret_cast<Function*>(code_.load(std::memory_order_acquire));
+  }
+
   /// The image that is the entry; null for the fallback. It stays where it is as long as the slot.
   [[nodiscard]] const ImageMap* image() const { return current_; }
   /// The entry's tier.
   [[nodiscard]] std::uint8_t tier() const { return current_ == nullptr ? 0 : current_->header().tier; }
+  /// Returns whether the entry is code that assumes ranges.
+  [[nodiscard]] bool speculates() const;
   /// The entry's instruction set; 0 for the fallback.
   [[nodiscard]] std::uint8_t isa() const { return current_ == nullptr ? 0 : current_->header().isa; }
   /// Times that the entry was replaced.
@@ -76,9 +99,16 @@ class Slot {
     __atomic_store_n(static_cast<Function**>(entry), reinterpret_cast<Function*>(code), __ATOMIC_RELEASE);
   }
 
+  void enter(Code code) {
+    code_.store(code, std::memory_order_release);
+    if (detour_ == nullptr) store_(entry_, code);
+  }
+
   void* entry_;
   void (*store_)(void* entry, Code code);
   Code fallback_;
+  std::atomic<Code> code_ = nullptr;
+  Code detour_ = nullptr;
   std::array<ImageMap, kMapsMax> maps_;   ///< every image that has been the entry, in order
   std::array<bool, kMapsMax> revoked_{};  ///< withdrawn: not to be taken again
   std::uint32_t map_count_ = 0;

@@ -89,6 +89,12 @@ class Submitted {
   /// Runs the callback, with `lock` released meanwhile. Called only if it listens(), pinned.
   virtual void tell(std::unique_lock<std::mutex>& lock) { static_cast<void>(lock); }
 
+  /// Looks at what calls have done. Returns the time of the next look, UINT64_MAX for none. Called with the mutex.
+  virtual std::uint64_t look(std::uint64_t now_ns) {
+    static_cast<void>(now_ns);
+    return UINT64_MAX;
+  }
+
   /// Gives up an object that a thread of the parent may have locked; null if there is none. Called in the child of a
   /// fork(). The caller keeps the object without using it, and the next call makes another.
   [[nodiscard]] virtual void* give_up_locked() noexcept { return nullptr; }
@@ -107,7 +113,9 @@ struct Submission {
 
   std::uint64_t job = 0;              ///< the number that daemon and engine know it by (job_table.h)
   std::vector<wire::Range> observed;  ///< of arguments, by variable: hints for the daemon
-  bool observed_told = true;          ///< the daemon has them, or there are none
+  std::uint64_t observed_misses = 0;  ///< of code that these ranges are to replace; else 0
+  bool observed_told = true;          ///< the compiler has them, or there are none
+  bool by_engine = false;             ///< the engine has taken the job
   JobState state = JobState::waiting;
   std::uint32_t sends = 0;
   bool answered = false;  ///< an image or a line of progress has come since it was sent

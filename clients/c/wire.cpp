@@ -142,12 +142,12 @@ void append_loop_seen(Frame& out, const LoopSeen& seen) {
          fbs::CreateLoopSeen(builder, seen.job, seen.entries, seen.iterations, seen.guest_ns, seen.kernel_ns));
 }
 
-void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges) {
+void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses) {
   flatbuffers::FlatBufferBuilder builder(128 + ranges.size() * sizeof(fbs::Range));
   fbs::Range* range = nullptr;
   const auto vector = builder.CreateUninitializedVectorOfStructs<fbs::Range>(ranges.size(), &range);
   for (const Range& r : ranges) *range++ = fbs::Range(r.lo, r.hi);
-  finish(out, builder, fbs::Body::Observed, fbs::CreateObserved(builder, job, vector));
+  finish(out, builder, fbs::Body::Observed, fbs::CreateObserved(builder, job, vector, misses));
 }
 
 void append_cancel(Frame& out, std::uint64_t job) {

@@ -71,7 +71,7 @@ void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms)
 void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& program);
 void append_submit_loop(Frame& out, const SubmitLoop& loop);
 void append_loop_seen(Frame& out, const LoopSeen& seen);
-void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges);
+void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses);
 void append_cancel(Frame& out, std::uint64_t job);
 void append_stats_request(Frame& out, std::uint64_t request);
 

@@ -3,6 +3,9 @@
 // The expression arrives as flat arrays, is rebuilt and checked like any other input, and goes through the same
 // pipeline as in the daemon; what leaves is a sealed memfd, which libtrident maps exactly as it maps a daemon's. The
 // judge times candidates in a forked child; nothing untried ever runs in the host process.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <new>
 #include <string_view>
 
@@ -10,6 +13,7 @@
 #include "clients/engine/result.h"
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
+#include "jit/pipeline/observed.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
@@ -24,10 +28,13 @@ namespace codegen = trident::codegen;
 namespace expr = trident::expr;
 namespace image = trident::image;
 namespace ir = trident::ir;
+namespace kir = trident::kir;
 namespace pipeline = trident::pipeline;
 using trident::engine::hand_over;
 using trident::engine::set_message;
 
+/// The job of older callers ends before the ranges of its data.
+constexpr std::size_t kJobBytesMin = offsetof(trident_engine_job, observed);
 /// CPU time that the search for a better kernel may take in a host process.
 constexpr std::uint64_t kOptimiseNs = 5'000'000'000;
 
@@ -71,6 +78,13 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   return options;
 }
 
+std::vector<kir::Assumed> assumed_of(const trident_engine_job& job, const expr::Expr& e) {
+  if (job.observed == nullptr) return {};
+  std::vector<kir::Assumed> seen;
+  for (std::uint32_t v = 0; v < job.variable_count; ++v) seen.push_back({job.observed[v].lo, job.observed[v].hi});
+  return pipeline::widened(e, seen);
+}
+
 Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
   TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
   result.baseline_ns = best.baseline_ns;
@@ -87,10 +101,13 @@ Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, tri
 
 Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_engine_result& result) {
   TRY(const expr::Expr e, expr_of(job));
-  TRY(const pipeline::Options options, options_of(job));
-  if (tier != TRIDENT_TIER_BASELINE) return optimise(e, options, result);
-  TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
-  return hand_over(compiled.image, result);
+  TRY(pipeline::Options options, options_of(job));
+  if (tier == TRIDENT_TIER_BASELINE) {
+    TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
+    return hand_over(compiled.image, result);
+  }
+  options.target.assumed = assumed_of(job, e);
+  return optimise(e, options, result);
 }
 
 }  // namespace
@@ -104,10 +121,12 @@ uint32_t trident_engine_version(void) {
 void trident_engine_compile(const trident_engine_job* job, uint32_t tier, trident_engine_result* result) {
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
-  if (job->struct_size < sizeof(*job) || result->struct_size < sizeof(*result)) return;
+  if (job->struct_size < kJobBytesMin || result->struct_size < sizeof(*result)) return;
   const trident::StandardFloats floats;
   try {
-    const Result<void> done = compile(*job, tier, *result);
+    trident_engine_job known{};  // a caller may be older
+    std::memcpy(&known, job, std::min<std::size_t>(job->struct_size, sizeof known));
+    const Result<void> done = compile(known, tier, *result);
     if (!done) set_message(*result, done.error().message);
   } catch (const std::bad_alloc&) {
     set_message(*result, "out of memory");

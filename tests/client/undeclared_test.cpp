@@ -1,0 +1,175 @@
+// Callers who declare nothing and show nothing: the library sees what data their calls have, code comes that is fast
+// for these, and follows where data change for good. Through a real daemon, and by the engine in this process. Oracle:
+// the interpreter of a client that asks no compiler, at every call; the counters of the daemon and of misses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clients/c/trident.h"
+#include "tests/daemon/private_daemon.h"
+
+namespace trident::tests {
+namespace {
+
+constexpr std::uint32_t kPatienceMs = 120'000;
+constexpr std::size_t kN = 4096;
+/// Times decide whether a speculative kernel is published, and a busy machine may refuse some.
+constexpr int kKernels = 5;
+
+using Floats = std::vector<float>;
+
+/// Values in [-reach, reach] but for each `every`-th, which are far out, infinite or no number.
+Floats values(float reach, std::size_t every = 0) {
+  Floats x(kN);
+  const float far[] = {-1e30F, INFINITY, NAN, 4096.5F};
+  for (std::size_t i = 0; i < kN; ++i)
+    x[i] = every != 0 && i % every == every - 1 ? far[i / every % std::size(far)]
+                                                : reach * std::sin(static_cast<float>(i));
+  return x;
+}
+
+struct Client {
+  Client(trident_mode mode, const std::string& socket, bool speculates = true) {
+    trident_options options{};
+    options.struct_size = sizeof(options);
+    options.mode = static_cast<std::uint32_t>(mode);
+    options.socket_path = socket.empty() ? nullptr : socket.c_str();
+    options.connect_timeout_ms = kPatienceMs;
+    options.no_speculation = speculates ? 0 : 1;
+    EXPECT_EQ(TRIDENT_OK, trident_open(&options, &ctx)) << trident_last_error();
+  }
+  ~Client() { trident_close(ctx); }
+  [[nodiscard]] std::uint64_t told(const char* counter) const {
+    char text[16384];
+    EXPECT_EQ(TRIDENT_OK, trident_daemon_stats(ctx, text, sizeof(text), kPatienceMs)) << trident_last_error();
+    return nlohmann::json::parse(text)["jobs"][counter];
+  }
+  trident_ctx* ctx = nullptr;
+};
+
+/// One kernel, and the same in a client that asks no compiler.
+class Pair {
+ public:
+  Pair(const Client& client, const Client& oracle, int number) {
+    const std::string text = "sin(" + std::to_string(number) + "*sin(x) + cos(x*0.5))*sin(x + 1)";
+    kernel_ = submit(client, text), right_ = submit(oracle, text);
+  }
+  ~Pair() { trident_close_kernel(kernel_), trident_close_kernel(right_); }
+
+  /// Calls both; false when their bits differ.
+  [[nodiscard]] bool agree(const Floats& x) const {
+    Floats have(kN), wanted(kN);
+    call(kernel_, x, have), call(right_, x, wanted);
+    for (std::size_t i = 0; i < kN; ++i) {
+      const bool same = std::memcmp(&wanted[i], &have[i], sizeof(float)) == 0;
+      if (!same && !(std::isnan(wanted[i]) && std::isnan(have[i]))) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] trident_kernel_info info() const {
+    trident_kernel_info info{};
+    info.struct_size = sizeof(info);
+    EXPECT_EQ(TRIDENT_OK, trident_info(kernel_, &info));
+    return info;
+  }
+  [[nodiscard]] bool is_done() const { return info().done != 0 && info().tier != 0; }
+
+  /// Goes on calling with these values until `ended`, or for long.
+  template <class Ended>
+  [[nodiscard]] bool call_until(const Floats& x, Ended ended, int seconds = 60) const {
+    bool right = true;
+    const bool came = eventually(
+        [&] {
+          for (int i = 0; i < 8; ++i) right = right && agree(x);
+          return !right || ended();
+        },
+        seconds);
+    EXPECT_TRUE(right);
+    return came && right;
+  }
+
+  /// Calls with small values; true once code has come that misses others.
+  [[nodiscard]] bool becomes_fast() const {
+    if (!call_until(values(3), [&] { return is_done(); })) return false;
+    // What is observed is searched after that. Nobody says when it has ended: one wide value in a call is enough to
+    // see.
+    return call_until(
+        values(3, kN), [&] { return info().misses != 0; }, 20);
+  }
+
+ private:
+  static trident_kernel* submit(const Client& client, const std::string& text) {
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.type = TRIDENT_F32;
+    options.policy = TRIDENT_EXACT;
+    trident_kernel* kernel = nullptr;
+    EXPECT_EQ(TRIDENT_OK, trident_submit(client.ctx, text.c_str(), &options, &kernel)) << trident_last_error();
+    return kernel;
+  }
+  static void call(const trident_kernel* kernel, const Floats& x, Floats& out) {
+    const void* const in[] = {x.data()};
+    void* const outs[] = {out.data()};
+    trident_call(kernel, kN, in, outs, nullptr);
+  }
+  trident_kernel *kernel_ = nullptr, *right_ = nullptr;
+};
+
+class Undeclared : public ::testing::TestWithParam<trident_mode> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == TRIDENT_MODE_DAEMON)
+      daemon_.emplace();
+    else
+      ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
+  }
+  [[nodiscard]] std::string socket() const { return daemon_ ? daemon_->socket() : std::string(); }
+  std::optional<PrivateDaemon> daemon_;
+  const Client oracle_{TRIDENT_MODE_INTERP, ""};
+};
+
+TEST_P(Undeclared, KernelsBecomeFastForTheirDataAndFollowWhenTheseChange) {
+  const Client client(GetParam(), socket());
+  for (int i = 1; i <= kKernels; ++i) {
+    const Pair pair(client, oracle_, i);
+    if (!pair.becomes_fast()) continue;
+    for (const std::size_t every : {1, 2, 17, 500}) EXPECT_TRUE(pair.agree(values(3, every)));
+    // Far values in every call: ranges get wider, or the speculation is taken back. Then they are missed no more.
+    const Floats wide = values(50);
+    std::uint64_t before = 0;
+    EXPECT_TRUE(pair.call_until(wide, [&] {
+      const std::uint64_t now = pair.info().misses;
+      return std::exchange(before, now) == now && now != 0;
+    }));
+    if (daemon_) {
+      EXPECT_GT(client.told("observed"), 0u);
+      EXPECT_GT(client.told("widened") + client.told("dropped"), 0u);
+      EXPECT_GT(client.told("misses"), 0u);
+    }
+    return;
+  }
+  ADD_FAILURE() << "no kernel became fast for its data";
+}
+
+TEST_P(Undeclared, NothingIsLearntWhereSpeculationIsOff) {
+  const Client client(GetParam(), socket(), false);
+  const Pair pair(client, oracle_, 1);
+  EXPECT_TRUE(pair.call_until(values(3), [&] { return pair.is_done(); }));
+  EXPECT_FALSE(pair.call_until(
+      values(3, 2), [&] { return pair.info().misses != 0; }, 3));
+  if (daemon_) {
+    EXPECT_EQ(client.told("observed"), 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Undeclared, ::testing::Values(TRIDENT_MODE_DAEMON, TRIDENT_MODE_EMBEDDED),
+                         [](const auto& mode) { return mode.param == TRIDENT_MODE_DAEMON ? "Daemon" : "Embedded"; });
+
+}  // namespace
+}  // namespace trident::tests
