@@ -45,11 +45,11 @@ struct NumberImage {
   ImageClaim claim{};
 };
 
-inline NumberImage number_image(std::uint8_t tier, std::uint16_t number) {
+inline NumberImage number_image(std::uint8_t tier, std::uint16_t number, bool speculative = false) {
   constexpr std::uint32_t kCode = 128, kPool = 192;
   trident_image_header h{};
   h.magic = TRIDENT_IMAGE_MAGIC;
-  h.version = TRIDENT_IMAGE_VERSION;
+  h.version = speculative ? TRIDENT_SPECULATIVE_IMAGE_VERSION : TRIDENT_IMAGE_VERSION;
   h.isa = greatest_isa();
   h.tier = tier;
   h.total_size = h.unwind_offset = h.pool_offset = kPool;

@@ -85,7 +85,7 @@ typedef struct trident_options {
   const char* socket_path;     /* NULL: TRIDENT_SOCKET, else $XDG_RUNTIME_DIR/trident/tridentd.sock, else
                                   /run/trident/tridentd.sock */
   uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
-  uint32_t no_speculation;     /* 1: trident_observe does nothing; so says the environment's TRIDENT_SPECULATE=0 */
+  uint32_t no_speculation;     /* 1: data of calls are not looked at; so says the environment's TRIDENT_SPECULATE=0 */
 } trident_options;
 
 typedef struct trident_variable {
@@ -246,9 +246,10 @@ static inline void trident_call(const trident_kernel* kernel, uint64_t n, const 
   entry(kernel, n, in, out, params);
 }
 
-/* Shows the arguments of a call that is to come. Since 0.1.3. The daemon gets the least and greatest value of each as a hint, and may
- * send code that is fast in such ranges, and right everywhere: it checks every element. Only the first showing of a
- * kernel counts. Params may be NULL when there are none. */
+/* Shows the arguments of a call that is to come, so that the library need not learn them from calls. Since 0.1.3. The
+ * compiler gets the least and greatest value of each as a hint, and may send code that is fast in such ranges, and right
+ * everywhere: it checks every element. Only the first showing of a kernel counts. Params may be NULL when there are
+ * none. */
 TRIDENT_API void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                  const uint64_t* params);
 

@@ -28,7 +28,7 @@ using Floats = std::vector<float>;
 /// Values in [-reach, reach] but for each `every`-th, which are far out, infinite or no number.
 Floats values(float reach, std::size_t every = 0) {
   Floats x(kN);
-  const float far[] = {-1e30F, INFINITY, NAN, 4096.5F};
+  const float far[] = {-1e30F, INFINITY, NAN, 3e7F};
   for (std::size_t i = 0; i < kN; ++i)
     x[i] = every != 0 && i % every == every - 1 ? far[i / every % std::size(far)]
                                                 : reach * std::sin(static_cast<float>(i));
