@@ -5,7 +5,7 @@
 //                                └───────────────────────────────────────────┤
 //                                          any range told: over <────────────┘ nothing wider helps
 //
-// While it learns or measures, the slot's calls take a detour through SeenData; else a call costs what it costs
+// While it learns or measures, the slot's calls take a detour through SeenRanges; else a call costs what it costs
 // without. A thread of the library looks now and then: often while the kernel is young, ever more rarely later, never
 // once nothing can change. One that the caller has shown data of (trident_observe) is not learnt.
 //
@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-#include "clients/c/data_seen.h"
+#include "clients/c/seen_ranges.h"
 #include "clients/c/submission.h"
 
 namespace trident::client {
@@ -59,7 +59,7 @@ class DataWatch {
   void tell_wider(std::uint64_t now_ns);
   void tell(std::vector<wire::Range> ranges, std::uint64_t misses);
 
-  SeenData seen_;
+  SeenRanges seen_;
   Submission& submission_;
   Detour* detour_;
   const std::uint64_t& misses_;

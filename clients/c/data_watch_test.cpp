@@ -1,4 +1,4 @@
-// What calls note, and what follows from it look by look, with a clock of the test's own. Oracles: ranges and rates
+// Noting calls, and looking at what they noted by a clock of the test. Oracles: ranges and rates
 // that are written down; for many threads, sums and extremes of all calls.
 #include "clients/c/data_watch.h"
 
@@ -22,14 +22,14 @@ std::vector<expr::Variable> one_array() {
   return {x};
 }
 
-void note(SeenData& seen, const std::vector<float>& x) {
+void note(SeenRanges& seen, const std::vector<float>& x) {
   const void* const in[] = {x.data()};
   seen.note(x.size(), in, nullptr);
 }
 
-TEST(SeenData, CallsWithPowersOfTwoAreLookedAtAndAllAreCounted) {
+TEST(SeenRanges, CallsWithPowersOfTwoAreLookedAtAndAllAreCounted) {
   const auto variables = one_array();
-  SeenData seen(variables);
+  SeenRanges seen(variables);
   for (int call = 1; call <= 8; ++call) note(seen, {static_cast<float>(call), static_cast<float>(-call * 10)});
   EXPECT_EQ(seen.calls(), 8u);
   EXPECT_EQ(seen.elements(), 16u);
@@ -44,9 +44,9 @@ TEST(SeenData, CallsWithPowersOfTwoAreLookedAtAndAllAreCounted) {
   EXPECT_EQ(seen.ranges()[0].hi, 2);
 }
 
-TEST(SeenData, ANanOrNothingSeenLeavesAnything) {
+TEST(SeenRanges, ANanOrNothingSeenLeavesAnything) {
   const auto variables = one_array();
-  SeenData seen(variables);
+  SeenRanges seen(variables);
   seen.note(0, nullptr, nullptr);
   EXPECT_EQ(seen.calls(), 0u);
   EXPECT_EQ(seen.ranges()[0].lo, -INFINITY);
@@ -56,9 +56,9 @@ TEST(SeenData, ANanOrNothingSeenLeavesAnything) {
   EXPECT_EQ(seen.ranges()[0].hi, INFINITY);
 }
 
-TEST(SeenData, TrapsOfTheCallersAreNotTripped) {
+TEST(SeenRanges, TrapsOfTheCallersAreNotTripped) {
   const auto variables = one_array();
-  SeenData seen(variables);
+  SeenRanges seen(variables);
   std::fenv_t before;
   std::feholdexcept(&before);
   ASSERT_EQ(::feenableexcept(FE_ALL_EXCEPT) & FE_INVALID, 0);
@@ -72,9 +72,9 @@ TEST(SeenData, TrapsOfTheCallersAreNotTripped) {
   EXPECT_EQ(seen.ranges()[0].hi, INFINITY);
 }
 
-TEST(SeenData, ThreadsNoteAtOnce) {
+TEST(SeenRanges, ThreadsNoteAtOnce) {
   const auto variables = one_array();
-  SeenData seen(variables);
+  SeenRanges seen(variables);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {

@@ -98,7 +98,7 @@ class Pair {
   /// Calls with small values; true once code has come that misses others.
   [[nodiscard]] bool becomes_fast() const {
     if (!call_until(values(3), [&] { return is_done(); })) return false;
-    // What is observed is searched after that. Nobody says when it has ended: one wide value in a call is enough to
+    // A search in the ranges follows, and nobody says when it has ended: one wide value in a call is enough to
     // see.
     return call_until(
         values(3, kN), [&] { return info().misses != 0; }, 20);

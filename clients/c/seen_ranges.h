@@ -13,10 +13,10 @@
 
 namespace trident::client {
 
-class SeenData {
+class SeenRanges {
  public:
   /// `variables` must outlive it.
-  explicit SeenData(const std::vector<expr::Variable>& variables);
+  explicit SeenRanges(const std::vector<expr::Variable>& variables);
 
   /// Notes a call that is about to run. Any number of threads may; the arguments are those of trident_call().
   void note(std::uint64_t n, const void* const* in, const std::uint64_t* params);

@@ -1,4 +1,4 @@
-#include "clients/c/data_seen.h"
+#include "clients/c/seen_ranges.h"
 
 #include <bit>
 
@@ -27,9 +27,9 @@ void raise(std::atomic<double>& end, double value) {
 
 }  // namespace
 
-SeenData::SeenData(const std::vector<expr::Variable>& variables) : variables_(variables), ends_(variables.size()) {}
+SeenRanges::SeenRanges(const std::vector<expr::Variable>& variables) : variables_(variables), ends_(variables.size()) {}
 
-void SeenData::note(std::uint64_t n, const void* const* in, const std::uint64_t* params) {
+void SeenRanges::note(std::uint64_t n, const void* const* in, const std::uint64_t* params) {
   if (n == 0) return;
   const std::uint64_t call = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
   elements_.fetch_add(n, std::memory_order_relaxed);
@@ -38,8 +38,8 @@ void SeenData::note(std::uint64_t n, const void* const* in, const std::uint64_t*
   look_at(n, in, params, call == 1 ? kOfFirst : kOfLater);
 }
 
-[[gnu::noinline]] void SeenData::look_at(std::uint64_t n, const void* const* in, const std::uint64_t* params,
-                                         std::uint64_t elements) {
+[[gnu::noinline]] void SeenRanges::look_at(std::uint64_t n, const void* const* in, const std::uint64_t* params,
+                                           std::uint64_t elements) {
   for_each_argument(variables_, in, params, [&](std::size_t v, const void* data) {
     const wire::Range range = range_of(variables_[v].type, data, variables_[v].is_scalar() ? 1 : n, elements);
     lower(ends_[v].lo, range.lo);
@@ -47,7 +47,7 @@ void SeenData::note(std::uint64_t n, const void* const* in, const std::uint64_t*
   });
 }
 
-void SeenData::clear() {
+void SeenRanges::clear() {
   for (Ends& ends : ends_) {
     ends.lo.store(std::numeric_limits<double>::infinity(), std::memory_order_relaxed);
     ends.hi.store(-std::numeric_limits<double>::infinity(), std::memory_order_relaxed);
@@ -56,7 +56,7 @@ void SeenData::clear() {
   calls_.store(0, std::memory_order_relaxed);
 }
 
-std::vector<wire::Range> SeenData::ranges() const {
+std::vector<wire::Range> SeenRanges::ranges() const {
   std::vector<wire::Range> ranges(ends_.size());
   for (std::size_t v = 0; v < ranges.size(); ++v) {
     const double lo = ends_[v].lo.load(std::memory_order_relaxed), hi = ends_[v].hi.load(std::memory_order_relaxed);
