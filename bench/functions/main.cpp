@@ -1,0 +1,231 @@
+// Machine code of each function of the library against g++ -O2 of the same statements, interleaved; the time from a
+// region, and from a text, to machine code. Answers are checked first, against plain C++ of tests/library.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "bench/functions/peers.h"
+#include "bench/ratio.h"
+#include "jit/codegen/region.h"
+#include "jit/pipeline/function.h"
+#include "tests/library/oracle.h"
+
+namespace trident::bench {
+namespace {
+
+using function::Argument;
+using function::Function;
+using function::Library;
+using function::Parameter;
+using test::Arguments;
+
+constexpr std::size_t kCalls = 64;      // per turn, each with arguments of its own
+constexpr std::size_t kElements = 256;  // of arrays, unless the function's shape wants others
+constexpr int kRounds = 31;
+
+Argument drawn(const Parameter& p, test::Random& random) {
+  if (!p.is_array()) {
+    const std::int64_t lo = p.lo.value_or(INT64_MIN), hi = p.hi.value_or(INT64_MAX);
+    const std::int64_t most = p.type == function::Type::boolean ? 1 : p.type == function::Type::u8 ? 255 : 1000;
+    return {.number = std::clamp(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1)), lo, hi)};
+  }
+  Argument array{.is_array = true};
+  for (std::size_t i = 0; i < kElements; ++i)
+    array.elements.push_back(
+        static_cast<std::int64_t>(p.type == function::Type::u8 ? 'a' + random() % 26 : random() % 100'000));
+  // A text ends somewhere inside.
+  if (p.type == function::Type::u8) array.elements[random() % kElements] = 0;
+  return array;
+}
+
+/// Arguments that the function takes without a fault.
+Arguments drawn(const Function& f, const test::Oracle& oracle, test::Random& random) {
+  for (;;) {
+    Arguments arguments;
+    for (const Parameter& p : f.parameters) arguments.push_back(drawn(p, random));
+    if (oracle.shape != nullptr) oracle.shape(arguments, random);
+    Arguments copy = arguments;
+    if (oracle.call(copy)) return arguments;
+  }
+}
+
+/// Frames, windows and memory of kCalls calls, which can be put back.
+class Scene {
+ public:
+  Scene(const Function& f, const function::Layout& layout, const std::vector<Arguments>& calls)
+      : stride_((layout.frame_bytes + 63) / 64 * 64), frames_(stride_ * calls.size()) {
+    for (std::size_t c = 0; c < calls.size(); ++c) add(f, layout, calls[c], c);
+    fresh_frames_ = frames_;
+    fresh_memory_ = memory_;
+    for (Place& place : places_)
+      windows_.push_back({0, place.bytes, reinterpret_cast<std::uint64_t>(memory_.data() + place.offset)});
+    windows_each_ = places_.size() / calls.size();
+  }
+
+  void put_back() {
+    std::memcpy(frames_.data(), fresh_frames_.data(), frames_.size());
+    if (!memory_.empty()) std::memcpy(memory_.data(), fresh_memory_.data(), memory_.size());
+  }
+  void call(function::Entry entry) {
+    for (std::size_t c = 0; c < kCalls; ++c) entry(frames_.data() + c * stride_, windows_.data() + c * windows_each_);
+  }
+
+ private:
+  struct Place {
+    std::size_t offset, bytes;
+  };
+  void add(const Function& f, const function::Layout& layout, const Arguments& arguments, std::size_t number) {
+    std::byte* const frame = frames_.data() + number * stride_;
+    const std::uint64_t budget = function::kBudget;
+    std::memcpy(frame, &budget, sizeof budget);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Parameter& p = f.parameters[i];
+      const std::size_t bytes = p.type == function::Type::u8 ? 1 : 8;
+      const auto word = p.is_array() ? static_cast<std::int64_t>(arguments[i].elements.size()) : arguments[i].number;
+      std::memcpy(frame + layout.slots[i], &word, sizeof word);
+      if (!p.is_array()) continue;
+      add_memory(arguments[i].elements.size() * bytes);
+      for (std::size_t e = 0; e < arguments[i].elements.size(); ++e)
+        std::memcpy(memory_.data() + places_.back().offset + e * bytes, &arguments[i].elements[e], bytes);
+    }
+    for (const std::uint64_t bytes : layout.local_bytes) add_memory(bytes);
+  }
+  void add_memory(std::size_t bytes) {
+    places_.push_back({memory_.size(), bytes});
+    memory_.resize(memory_.size() + (bytes + 63) / 64 * 64);
+  }
+
+  std::size_t stride_, windows_each_ = 0;
+  std::vector<std::byte> frames_, fresh_frames_, memory_, fresh_memory_;
+  std::vector<Place> places_;
+  std::vector<region::Window> windows_;
+};
+
+/// Returns whether `entry` does what the oracle does on each call.
+bool answers_right(const Function& f, const function::Layout& layout, function::Entry entry, const test::Oracle& oracle,
+                   const std::vector<Arguments>& calls) {
+  return std::all_of(calls.begin(), calls.end(), [&](const Arguments& arguments) {
+    const auto got = function::call(f, layout, entry, arguments);
+    Arguments expected = arguments;
+    const auto wanted = oracle.call(expected);
+    const bool has_result = f.result != function::Type::none;
+    return got.ok() && !got->fault && (!has_result || got->result == *wanted) && got->arguments == expected;
+  });
+}
+
+double turn_ns(Scene& scene, function::Entry entry) {
+  scene.put_back();
+  const std::uint64_t start = os::cycle_counter();
+  scene.call(entry);
+  return static_cast<double>(os::cycle_counter() - start) * os::cycle_counter_ns() / kCalls;
+}
+
+struct Native {
+  function::Layout layout;
+  image::Mapped mapped;
+};
+
+Result<Native> native(const Function& f) {
+  TRY(const pipeline::CompiledFunction made, pipeline::compile_function(f, Library::shipped(), {}));
+  TRY(const os::Fd fd, image::seal(made.image));
+  TRY(image::Mapped mapped, image::Mapped::map(fd));
+  return Native{made.lowered, std::move(mapped)};
+}
+
+/// Our time / the peer's; 0 after a wrong answer.
+double compare(const Function& f, const test::Oracle& oracle, function::Entry peer) {
+  const auto made = native(f);
+  test::Random random(5);
+  std::vector<Arguments> calls;
+  for (std::size_t c = 0; c < kCalls; ++c) calls.push_back(drawn(f, oracle, random));
+  const bool is_right = made.ok() && answers_right(f, made->layout, made->mapped.region_entry(), oracle, calls) &&
+                        answers_right(f, made->layout, peer, oracle, calls);
+  if (!is_right) {
+    std::printf("%s: a wrong answer\n", f.name.c_str());
+    ++wrong_answers();
+    return 0;
+  }
+  Scene scene(f, made->layout, calls);
+  Rounds rounds{.ns = {{}, {}}};
+  for (int r = 0; r < kRounds; ++r)
+    for (const int c : {r % 2, 1 - r % 2})
+      rounds.ns[static_cast<std::size_t>(c)].push_back(turn_ns(scene, c == 0 ? made->mapped.region_entry() : peer));
+  const double ratio = rounds.ratio(0, 1);
+  std::printf("  %-24s %10.1f ns %10.1f ns %8.2f\n", f.name.c_str(), rounds.median_ns(0), rounds.median_ns(1), ratio);
+  return ratio;
+}
+
+void all_functions(benchmark::State& state) {
+  for (auto _ : state) {
+    std::vector<double> logs;
+    for (const Peer& peer : peers()) {
+      const auto oracles = test::oracles();
+      const auto oracle =
+          std::find_if(oracles.begin(), oracles.end(), [&](const test::Oracle& o) { return o.name == peer.name; });
+      const Function* const f = Library::shipped().find(peer.name);
+      if (oracle == oracles.end() || f == nullptr) continue;
+      if (const double ratio = compare(*f, *oracle, peer.entry); ratio > 0) logs.push_back(std::log(ratio));
+    }
+    double sum = 0;
+    for (const double log : logs) sum += log;
+    print_figure("functions: geomean native / g++ -O2", std::exp(sum / static_cast<double>(logs.size())));
+    print_figure("functions: worst native / g++ -O2", std::exp(*std::max_element(logs.begin(), logs.end())));
+  }
+}
+
+/// A loop, a branch and a call: 32 instructions of its region, or a few more.
+constexpr const char* kText = R"(fn f(a: [i64], x: i64) -> i64 {
+  let n = 0;
+  for i in 0..len(a) {
+    if a[i] < x {
+      n = n + max(x, i);
+    }
+  }
+  return n;
+}
+)";
+
+Function checked(const char* text) {
+  auto f = function::parse(text, "f.fn");
+  CHECK(f.ok() && function::check(*f, Library::shipped()).ok());
+  return std::move(*f);
+}
+
+/// The best of many turns' medians is the time without disturbance; a turn is `kCalls` times.
+template <class Work>
+double median_us(const Work& work) {
+  std::vector<double> times;
+  for (int r = 0; r < 201; ++r) {
+    const std::uint64_t start = os::cycle_counter();
+    for (std::size_t c = 0; c < kCalls; ++c) work();
+    times.push_back(static_cast<double>(os::cycle_counter() - start) * os::cycle_counter_ns() / kCalls / 1000);
+  }
+  return stats::median(times);
+}
+
+void compile_times(benchmark::State& state) {
+  const auto lowered = function::lower(checked(kText), Library::shipped());
+  std::printf("  the region has %zu instructions\n", lowered->region.insts.size());
+  for (auto _ : state) {
+    print_figure("functions: region to code, us", median_us([&] {
+                   auto code = codegen::emit(lowered->region);
+                   benchmark::DoNotOptimize(code);
+                 }));
+    print_figure("functions: text to code, us", median_us([] {
+                   const Function f = checked(kText);
+                   auto code = codegen::emit(function::lower(f, Library::shipped())->region);
+                   benchmark::DoNotOptimize(code);
+                 }));
+  }
+}
+
+BENCHMARK(all_functions)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(compile_times)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace trident::bench
+
+int main(int argc, char** argv) {
+  return trident::bench::run_benchmarks(argc, argv);
+}
