@@ -258,7 +258,7 @@ TEST(Functions, HostileTextsAreErrorsOrFunctions) {
     if (!parsed.ok() || !check(*parsed, Library::shipped()).ok()) continue;
     const auto lowered = lower(*parsed, Library::shipped());
     if (!lowered.ok()) continue;
-    EXPECT_TRUE(run_tests(*parsed, *lowered, 2000).ok());
+    EXPECT_TRUE(run_tests(*parsed, *lowered, nullptr, 2000).ok());
     const auto again = parse(print(*parsed), "x.fn");
     ASSERT_TRUE(again.ok()) << text << "\n" << print(*parsed) << again.error().message;
     EXPECT_EQ(print(*again), print(*parsed));
