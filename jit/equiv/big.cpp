@@ -1,6 +1,9 @@
 #include "jit/equiv/big.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 
 namespace trident::equiv {
 namespace {
@@ -138,6 +141,26 @@ void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& 
   if (!rounded || mpfr_regular_p(result.raw()) == 0) return;
   result.error_log2 = sum_of_bounds(
       result.error_log2, mpfr_get_exp(result.raw()) - static_cast<std::int64_t>(mpfr_get_prec(result.raw())));
+}
+
+// mpfr_get_ld() makes another number first, which takes twenty times as long. Here the significand is read as MPFR's
+// "custom interface" documents it: limbs of 64 bits, the highest last, its first bit set, as a fraction below 1.
+long double Big::to_long_double() const {
+  static_assert(sizeof(mp_limb_t) == 8);
+  constexpr int kBits = 64;
+  constexpr bool kHoldsLimb = std::numeric_limits<long double>::digits == kBits;
+  constexpr mpfr_exp_t kExponentMax = std::numeric_limits<long double>::max_exponent - 8;  // no denormals
+  const bool regular = mpfr_regular_p(x_) != 0;
+  if (!kHoldsLimb || !regular || std::abs(mpfr_get_exp(x_)) >= kExponentMax) return mpfr_get_ld(x_, MPFR_RNDN);
+  const auto* const limbs = static_cast<const mp_limb_t*>(mpfr_custom_get_significand(x_));
+  const std::size_t last = static_cast<std::size_t>((mpfr_get_prec(x_) + kBits - 1) / kBits) - 1;
+  const auto size = static_cast<long double>(limbs[last]);
+  const std::uint64_t rest = last == 0 ? 0 : limbs[last - 1];
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << (kBits - 1);
+  const bool beyond = std::any_of(limbs, limbs + (last == 0 ? 0 : last - 1), [](mp_limb_t limb) { return limb != 0; });
+  const bool up = rest > kHalf || (rest == kHalf && (beyond || limbs[last] % 2 != 0));
+  const long double rounded = up ? size + 1 : size;  // 2^64 where it carries: exact
+  return std::ldexp(mpfr_signbit(x_) != 0 ? -rounded : rounded, static_cast<int>(mpfr_get_exp(x_)) - kBits);
 }
 
 }  // namespace trident::equiv

@@ -46,7 +46,8 @@ class Big {
 
   [[nodiscard]] mpfr_ptr raw() { return x_; }
   [[nodiscard]] mpfr_srcptr raw() const { return x_; }
-  [[nodiscard]] long double to_long_double() const { return mpfr_get_ld(x_, MPFR_RNDN); }
+  /// Returns the nearest long double.
+  [[nodiscard]] long double to_long_double() const;
   [[nodiscard]] bool is_nan() const { return mpfr_nan_p(x_) != 0; }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,14 @@ class Stop {
   std::function<bool()> cancelled_;
   bool stopped_ = false;
 };
+
+/// Returns whether lanes of the op have a loop of their own: floats and no function, whose value takes longer than
+/// that.
+template <class N>
+constexpr bool has_loop(expr::Op op) {
+  constexpr bool quick = !std::is_base_of_v<Big, N>;
+  return quick && expr::info(op).is_real && !expr::is_step(op) && units_of(op) <= 1;
+}
 
 template <class N>
 class Evaluator {
@@ -153,6 +162,7 @@ class Evaluator {
 
   void evaluate(std::size_t index, std::uint64_t first, std::size_t count);
   void floats(const expr::Node& node, Lanes<N>& r, std::size_t count);
+  void float_lanes(const expr::Node& node, Lanes<N>& r, std::size_t count);
 
   // Reads an element of a table, or 0. Where rounding decides its number, number and element are unsure.
   void read(const expr::Node& node, Lanes<N>& r, std::uint64_t first, std::size_t count);
@@ -267,23 +277,44 @@ void Evaluator<N>::evaluate(std::size_t index, std::uint64_t first, std::size_t 
   floats(node, r, count);
 }
 
+/// Evaluates an op of floats. Checks spend most of their time here, so the lanes of each op of arithmetic have a loop
+/// that is compiled for that op alone.
 template <class N>
 void Evaluator<N>::floats(const expr::Node& node, Lanes<N>& r, std::size_t count) {
+  switch (node.op) {
+#define X(id, Name, ...)                   \
+  case Op::Name:                           \
+    if constexpr (has_loop<N>(Op::Name)) { \
+      expr::Node same = node;              \
+      same.op = Op::Name;                  \
+      return float_lanes(same, r, count);  \
+    }                                      \
+    break;
+#include "jit/expr/ops.def"
+#undef X
+  }
+  float_lanes(node, r, count);
+}
+
+template <class N>
+[[gnu::always_inline]] inline void Evaluator<N>::float_lanes(const expr::Node& node, Lanes<N>& r, std::size_t count) {
   const auto exponent = static_cast<std::int64_t>(node.imm);
   const Lanes<N>& a = lanes_[node.a.index];
   const Lanes<N>& b = node.b.valid() ? lanes_[node.b.index] : a;
   const Lanes<N>& c = node.c.valid() ? lanes_[node.c.index] : a;
   for (std::size_t i = 0; i < count; ++i) {
-    r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
     r.unsure[i] = 0;
     if (expr::is_step(node.op)) {
+      r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
       step_lane(node, a, b, r, i);
     } else {
       apply_to(node.op, exponent, a.c[i], b.c[i], c.c[i], r.c[i]);
+      const bool exact = known_exactly(a, i) && known_exactly(b, i) && known_exactly(c, i);
+      r.s[i] = strict_value(node.op, node.type, exponent, r.c[i], exact, a.s[i], b.s[i], c.s[i]);
       if (near_edge(node, a, b, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] |= kOpen;
     }
     float_error(node, a, b, c, r, i, opens(r, i), k_);
-    r.unsure[i] |= any_unsure(node, lanes_, i);
+    r.unsure[i] = static_cast<std::uint8_t>(r.unsure[i] | a.unsure[i] | b.unsure[i] | c.unsure[i]);
   }
 }
 

@@ -24,14 +24,14 @@ bool surely_exact(const Lanes<N>& a, std::size_t i) {
 }
 
 /// Returns whether an op gives other bits in a kernel than correct rounding does.
-inline bool is_approximate(const expr::Node& node) {
+[[gnu::always_inline]] inline bool is_approximate(const expr::Node& node) {
   if (node.op == expr::Op::Powi) return node.imm != 1 && node.imm != 2;
   return expr::info(node.op).rounding == expr::Rounding::approximate;
 }
 
 /// Returns whether the interval of an operand reaches an end of the op's domain.
 template <class N>
-bool reaches_edge(expr::Domain domain, const Lanes<N>& a, std::size_t i) {
+[[gnu::always_inline]] inline bool reaches_edge(expr::Domain domain, const Lanes<N>& a, std::size_t i) {
   const Around x = around(a, i);
   const auto reaches = [&](long double edge) { return std::fabs(x.v - edge) <= x.d; };
   switch (domain) {
@@ -58,18 +58,17 @@ bool reaches_edge_of_power(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) 
 
 /// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
 template <class N>
-void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
+[[gnu::always_inline]] inline void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
   const long double size = std::fabs(approximate(r.c[i])), greatest = greatest_finite(type);
-  if (!std::isfinite(size) || !std::isfinite(r.d[i]) || !(size + r.d[i] > greatest)) return;
+  if (!(size + r.d[i] > greatest) || !std::isfinite(size) || !std::isfinite(r.d[i])) return;
   r.unsure[i] |= kOverflows;
   if (size - r.d[i] <= greatest) r.unsure[i] |= kMayOverflow;
 }
 
-/// Returns whether an operand may be NaN, and the result a number nevertheless: any of those that the op may choose.
+/// Returns whether the result is a number, any of those that the op may choose, where operands that may be NaN are.
 template <class N>
 bool hides_nan(expr::RealOp op, std::int64_t exponent, const Lanes<N>& a, const Lanes<N>& b, const Lanes<N>& c,
                std::size_t i) {
-  if (((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) == 0) return false;
   const auto value = [i](const Lanes<N>& lanes) {
     const bool may_be_nan = (lanes.unsure[i] & kMayBeNan) != 0;
     return may_be_nan ? std::numeric_limits<long double>::quiet_NaN() : approximate(lanes.c[i]);
@@ -87,8 +86,9 @@ long double jump_of(expr::RealOp op, const Lanes<N>& a, const Lanes<N>& b, std::
 
 /// Sets the running error of a float op that is no comparison, cast or reduction.
 template <class N>
-void float_error(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, const Lanes<N>& c, Lanes<N>& r,
-                 std::size_t i, bool opens, long double k) {
+[[gnu::always_inline]] inline void float_error(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b,
+                                               const Lanes<N>& c, Lanes<N>& r, std::size_t i, bool opens,
+                                               long double k) {
   const expr::RealOp op = expr::real_op(node.op);
   const auto exponent = static_cast<std::int64_t>(node.imm);
   const long double result = approximate(r.c[i]);
@@ -104,7 +104,8 @@ void float_error(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, c
   if (is_approximate(node)) r.unsure[i] |= kApproximate;
   if (!surely_exact(a, i) && reaches_edge(expr::info(node.op).domain, a, i)) r.unsure[i] |= kMayBeNan;
   if (node.op == expr::Op::Pow && reaches_edge_of_power(a, b, i)) r.unsure[i] |= kMayBeNan;
-  if (hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
+  const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
+  if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
 }
 

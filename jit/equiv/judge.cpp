@@ -62,21 +62,23 @@ bool Judge::unknown(std::size_t i) const {
 }
 
 Judged Judge::judge_finite(std::size_t i, double got) {
-  const auto error = [&] {
+  const auto error_now = [&] {
     return std::fabs(static_cast<long double>(got) - static_cast<long double>(values().correct[i]));
   };
+  long double error = error_now(), most = allowed(i);
   // A result that is wrong by the quick value too needs no MPFR where that was asked too often.
-  const bool surely_wrong = values().unsure[i] == kDecided && error() - values().error[i] > allowed(i);
+  const bool surely_wrong = values().unsure[i] == kDecided && error - values().error[i] > most;
   const bool may_ask = reference_.refined() < refined_end_;
-  if (!(error() + values().error[i] <= allowed(i)) && values().error[i] != 0 && (may_ask || !surely_wrong)) {
+  if (!(error + values().error[i] <= most) && values().error[i] != 0 && (may_ask || !surely_wrong)) {
     refine(i);
     if (!std::isfinite(values().correct[i])) return judge_class(i, got);
+    error = error_now(), most = allowed(i);
   }
   Judged judged;
   judged.open = unknown(i) || std::isinf(values().bound[i]);
   if (judged.open) return judged;
-  judged.share = static_cast<double>(error() / allowed(i));
-  judged.ulp = static_cast<double>(error() / ulp_at(values().type, std::fabs(values().correct[i])));
+  judged.share = static_cast<double>(error / most);
+  judged.ulp = static_cast<double>(error / ulp_at(values().type, std::fabs(values().correct[i])));
   if (judged.holds()) return judged;
   // A value that overflowed on the way may be as it is in the source.
   const std::uint8_t way = values().on_the_way[i];

@@ -87,6 +87,12 @@ bool exactly(const Lanes<N>& a, std::size_t i) {
   return is_exactly(a.c[i], a.s[i]) && (a.unsure[i] & kMayBeNextInteger) == 0;
 }
 
+/// Returns whether the strict value is the true one.
+template <class N>
+bool known_exactly(const Lanes<N>& a, std::size_t i) {
+  return error_of(a.c[i]) == 0 && is_exactly(a.c[i], a.s[i]);
+}
+
 /// Takes a lane of `b` where the condition holds, else of `c`.
 template <class N>
 void select_lane(expr::Type type, const Lanes<N>& condition, const Lanes<N>& b, const Lanes<N>& c, Lanes<N>& r,

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "jit/equiv/big.h"
+#include "jit/equiv/rounded.h"
 #include "jit/equiv/tracked.h"
 
 namespace trident::equiv {
@@ -60,7 +61,21 @@ void apply_to(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tra
   r = apply(op, exponent, a, b, c);
 }
 
+/// Returns the strict value of an op: that of `correct`, which is computed already, where operands are exact.
+template <class T>
+[[gnu::always_inline]] inline double strict_value(expr::Op op, expr::Type type, std::int64_t exponent,
+                                                  const Tracked<T>& correct, bool exact, double a, double b, double c) {
+  if (exact && units_of(op) > 1)
+    if (const std::optional<double> value = rounded(type, correct)) return *value;
+  return apply_rounded(op, type, exponent, a, b, c);
+}
+
 // --- Big -------------------------------------------------------------------------------------------------------------
+
+inline double strict_value(expr::Op op, expr::Type type, std::int64_t exponent, const Big& /*correct*/, bool /*exact*/,
+                           double a, double b, double c) {
+  return apply_rounded(op, type, exponent, a, b, c);
+}
 
 inline long double approximate(const Big& n) {
   return n.to_long_double();

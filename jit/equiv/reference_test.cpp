@@ -209,6 +209,75 @@ Samples samples_of(std::vector<std::vector<T>> columns) {
 
 // Points at which MPFR's own erf may abort. Oracle: erfc(x) = gamma(1/2, x^2) / sqrt(pi), in MPFR too but by another
 // algorithm.
+template <mpfr_prec_t kBits>
+void expect_nearest(long double head, int exponent, long double tail, std::int64_t tail_exponent) {
+  WideBig<kBits> x, y;
+  mpfr_set_ld(x.raw(), head, MPFR_RNDN);
+  mpfr_mul_2si(x.raw(), x.raw(), exponent, MPFR_RNDN);
+  mpfr_set_ld(y.raw(), tail, MPFR_RNDN);
+  mpfr_mul_2si(y.raw(), y.raw(), exponent + tail_exponent, MPFR_RNDN);
+  mpfr_add(x.raw(), x.raw(), y.raw(), MPFR_RNDN);
+  const long double wanted = mpfr_get_ld(x.raw(), MPFR_RNDN);
+  EXPECT_EQ(wanted, x.to_long_double()) << head << " 2^" << exponent << " + " << tail << " 2^" << tail_exponent;
+  EXPECT_EQ(std::signbit(wanted), std::signbit(x.to_long_double()));
+}
+
+TEST(Big, BecomesTheNearestLongDouble) {
+  const long double odd = 1 + std::numeric_limits<long double>::epsilon();
+  const long double full = 2 - std::numeric_limits<long double>::epsilon();
+  for (const long double head : {1.0L, -1.0L, odd, -odd, full, -full, 0.0L}) {
+    for (const int exponent : {0, 1, -70, 900, -1074, 16'382, 16'383, 16'384, -16'380, -16'382, -16'440, 20'000}) {
+      for (const long double tail : {0.0L, 1.0L, -1.0L, 1.5L, odd}) {
+        for (const std::int64_t below : {-63, -64, -65, -66, -127, -128, -129, -140}) {
+          expect_nearest<200>(head, exponent, tail, below);
+          expect_nearest<800>(head, exponent, tail, below);
+        }
+      }
+    }
+  }
+  Big nan, infinity;
+  mpfr_set_nan(nan.raw());
+  mpfr_set_inf(infinity.raw(), -1);
+  EXPECT_TRUE(std::isnan(nan.to_long_double()));
+  EXPECT_EQ(-std::numeric_limits<long double>::infinity(), infinity.to_long_double());
+}
+
+// Small powers are products: at the ends of the type, too, and far more of them than the test above draws.
+template <class T>
+void expect_power_within_bound(T x, std::int64_t n) {
+  const Tracked<T> got = apply<T>(Op::Powi, n, {x, 0}, {x, 0}, {x, 0});
+  mpfr_t wanted, off;
+  mpfr_init2(wanted, 400), mpfr_init2(off, 400);
+  mpfr_set_ld(wanted, static_cast<long double>(x), MPFR_RNDN);
+  mpfr_pow_si(wanted, wanted, static_cast<long>(n), MPFR_RNDN);
+  const bool overflows = mpfr_cmpabs_ui(wanted, 0) != 0 && std::isinf(got.v);
+  mpfr_set_ld(off, static_cast<long double>(got.v), MPFR_RNDN);
+  if (overflows) {  // only where the value is beyond the type
+    mpfr_set_ld(off, static_cast<long double>(std::numeric_limits<T>::max()), MPFR_RNDN);
+    EXPECT_GE(mpfr_cmpabs(wanted, off), 0) << static_cast<long double>(x) << " ^ " << n;
+  } else if (mpfr_number_p(wanted) != 0) {
+    mpfr_sub(off, off, wanted, MPFR_RNDN);
+    EXPECT_LE(std::fabs(mpfr_get_ld(off, MPFR_RNDA)), static_cast<long double>(got.e))
+        << static_cast<long double>(x) << " ^ " << n;
+  } else {
+    EXPECT_EQ(mpfr_get_ld(wanted, MPFR_RNDN), static_cast<long double>(got.v))
+        << static_cast<long double>(x) << " ^ " << n;
+  }
+  mpfr_clears(wanted, off, nullptr);
+}
+
+TEST(Tracked, SmallPowersLieWithinTheirBounds) {
+  for (std::int64_t n = -20; n <= 20; ++n) {
+    for (int exponent = -1074; exponent <= 1023; exponent += exponent % 20 == 0 ? 1 : 3) {
+      for (const double fraction : {1.0, -1.3125, 1.0000000000000002, 1.7, -1.9999999999999998}) {
+        expect_power_within_bound<double>(std::ldexp(fraction, exponent), n);
+        expect_power_within_bound<long double>(std::ldexp(static_cast<long double>(fraction) / 3, exponent * 15), n);
+      }
+    }
+    for (const double x : {0.0, -0.0, HUGE_VAL, -HUGE_VAL}) expect_power_within_bound<double>(x, n);
+  }
+}
+
 TEST(Big, ErrorFunctionsAtTheRootOfThree) {
   WideBig<3200> x, erf, erfc;
   WideBig<3400> right, square, root_of_pi;

@@ -36,28 +36,15 @@ template <class T, class Wide>
 T apply_through(Op op, std::int64_t exponent, double a, double b, double c) {
   const Tracked<Wide> wide =
       apply<Wide>(op, exponent, {static_cast<Wide>(a), 0}, {static_cast<Wide>(b), 0}, {static_cast<Wide>(c), 0});
-  if (std::isnan(wide.v)) return static_cast<T>(wide.v);
-  const auto lo = static_cast<T>(wide.v - wide.e);
-  const auto hi = static_cast<T>(wide.v + wide.e);
-  if (lo == hi && (lo != 0 || wide.v == 0)) return wide.v == 0 ? static_cast<T>(wide.v) : lo;
+  if (const auto known = rounded_detail::rounded_to<T>(wide)) return static_cast<T>(*known);
   return apply_big<T>(op, exponent, a, b, c);
-}
-
-template <class T, class Wide>
-T apply_in(Op op, std::int64_t exponent, T a, T b, T c) {
-  switch (units_of(op)) {
-    case 0:
-    case 1: return apply_plain<T>(expr::real_op(op), exponent, a, b, c);
-    default: return apply_through<T, Wide>(op, exponent, a, b, c);
-  }
 }
 
 }  // namespace
 
-double apply_rounded(Op op, Type type, std::int64_t exponent, double a, double b, double c) {
-  if (type == Type::f32)
-    return apply_in<float, double>(op, exponent, static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
-  return apply_in<double, WideForDouble>(op, exponent, a, b, c);
+double rounded_detail::apply_function(Op op, Type type, std::int64_t exponent, double a, double b, double c) {
+  if (type == Type::f32) return apply_through<float, double>(op, exponent, a, b, c);
+  return apply_through<double, WideForDouble>(op, exponent, a, b, c);
 }
 
 }  // namespace trident::equiv

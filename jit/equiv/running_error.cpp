@@ -21,6 +21,8 @@ using expr::IntegerOp;
 using expr::Op;
 using expr::RealOp;
 using expr::Type;
+using running_detail::known;
+using running_detail::product;
 
 constexpr long double kUnbounded = std::numeric_limits<long double>::infinity();
 constexpr long double kHalfTurn = std::numbers::pi_v<long double>;
@@ -29,17 +31,8 @@ long double magnitude(const Around& a) {
   return std::fabs(a.v);
 }
 
-// Unknown counts as infinite.
-long double known(long double d) {
-  return d >= 0 ? d : kUnbounded;
-}
-
 long double wider(long double a, long double b) {
   return known(a) < known(b) ? known(b) : known(a);
-}
-
-long double product(long double a, long double b) {
-  return a == 0 || b == 0 ? 0 : a * b;  // nothing times infinity is nothing here
 }
 
 // Bounds e^t - 1.
@@ -165,16 +158,14 @@ long double of_extreme(const Around& a, const Around& b, long double result) {
 
 }  // namespace
 
-long double carried(RealOp op, std::int64_t exponent, const Around& a, const Around& b, const Around& c,
-                    long double result) {
-  if (a.d == 0 && b.d == 0 && c.d == 0) return 0;
-  if (std::isnan(result)) return 0;
+long double running_detail::carried_by_others(RealOp op, std::int64_t exponent, const Around& a, const Around& b,
+                                              const Around& c, long double result) {
   const auto ends = [&](long double least, long double most) { return between_ends(op, a, result, least, most); };
   switch (op) {
     case RealOp::Add:
-    case RealOp::Sub: return known(a.d + b.d);
-    case RealOp::Mul: return known(product(magnitude(a), b.d) + product(magnitude(b), a.d) + product(a.d, b.d));
-    case RealOp::Fma: return known(product(magnitude(a), b.d) + product(magnitude(b), a.d) + product(a.d, b.d) + c.d);
+    case RealOp::Sub:
+    case RealOp::Mul: break;  // inline
+    case RealOp::Fma: return known(carried_by_product(a, b) + c.d);
     case RealOp::Div: return known(of_quotient(a, b, result));
     case RealOp::Recip: return known(of_quotient({1, 0}, a, result));
     case RealOp::Neg:
@@ -228,13 +219,6 @@ long double carried(RealOp op, std::int64_t exponent, const Around& a, const Aro
 
 namespace {
 
-constexpr long double half_ulp_of_one(Type type) {
-  return type == Type::f32 ? 0x1p-24L : 0x1p-53L;
-}
-constexpr long double half_least(Type type) {
-  return type == Type::f32 ? 0x1p-150L : 0x1p-1075L;
-}
-
 // Errors of math functions in ulp, by op: 1 for those without a row in errors.def.
 struct FunctionErrors {
   std::array<double, expr::kOpCount> f32{}, f64{};
@@ -263,16 +247,8 @@ long double function_ulp(Op op, Type type) {
 
 }  // namespace
 
-long double unit_error(Op op, Type type, std::int64_t exponent, const Around& a, const Around& b,
-                       long double magnitude_of_result) {
+long double running_detail::unit_of_function(Op op, Type type, std::int64_t exponent, long double magnitude_of_result) {
   const long double u = half_ulp_of_one(type), least = half_least(type);
-  switch (expr::info(op).rounding) {
-    case expr::Rounding::exact: return 0;
-    case expr::Rounding::correct:
-      if (op == Op::Add || op == Op::Sub) return u * (magnitude(a) + magnitude(b)) + least;
-      return u * magnitude_of_result + least;
-    case expr::Rounding::approximate: break;
-  }
   // An ulp is at most 2 u times the magnitude.
   if (op != Op::Powi) return function_ulp(op, type) * 2 * (u * magnitude_of_result + least);
   const std::int64_t size = std::abs(exponent);
@@ -282,11 +258,7 @@ long double unit_error(Op op, Type type, std::int64_t exponent, const Around& a,
 
 long double reduction_error(Type type, std::uint64_t n, long double absolute) {
   const long double levels = n > 1 ? std::log2(static_cast<long double>(n)) : 0;
-  return (levels + 6) * half_ulp_of_one(type) * absolute + half_least(type);
-}
-
-long double greatest_finite(Type type) {
-  return type == Type::f32 ? static_cast<long double>(FLT_MAX) : DBL_MAX;
+  return (levels + 6) * running_detail::half_ulp_of_one(type) * absolute + running_detail::half_least(type);
 }
 
 long double ulp_at(Type type, long double magnitude) {

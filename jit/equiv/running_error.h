@@ -18,7 +18,9 @@
 // they are left out. MPFR has no part in it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "jit/expr/expr.h"
 
@@ -30,14 +32,58 @@ struct Around {
   long double d = 0;
 };
 
+namespace running_detail {
+
+/// Unknown counts as infinite.
+inline long double known(long double d) {
+  return d >= 0 ? d : std::numeric_limits<long double>::infinity();
+}
+/// Nothing times infinity is nothing here.
+inline long double product(long double a, long double b) {
+  return a == 0 || b == 0 ? 0 : a * b;
+}
+inline long double carried_by_product(const Around& a, const Around& b) {
+  return product(std::fabs(a.v), b.d) + product(std::fabs(b.v), a.d) + product(a.d, b.d);
+}
+constexpr long double half_ulp_of_one(expr::Type type) {
+  return type == expr::Type::f32 ? 0x1p-24L : 0x1p-53L;
+}
+constexpr long double half_least(expr::Type type) {
+  return type == expr::Type::f32 ? 0x1p-150L : 0x1p-1075L;
+}
+long double carried_by_others(expr::RealOp op, std::int64_t exponent, const Around& a, const Around& b, const Around& c,
+                              long double result);
+long double unit_of_function(expr::Op op, expr::Type type, std::int64_t exponent, long double magnitude);
+
+}  // namespace running_detail
+
+// Checks spend most of their time here. So arithmetic is inline, and what is known of an op where it is compiled for
+// that op alone (evaluator.h) takes no time.
+
 /// Returns how far the op's value may be from `result`, its value at the centres, with operands in their intervals.
 /// Infinite where it may be anything.
-long double carried(expr::RealOp op, std::int64_t exponent, const Around& a, const Around& b, const Around& c,
-                    long double result);
+[[gnu::always_inline]] inline long double carried(expr::RealOp op, std::int64_t exponent, const Around& a,
+                                                  const Around& b, const Around& c, long double result) {
+  if (a.d == 0 && b.d == 0 && c.d == 0) return 0;
+  if (std::isnan(result)) return 0;
+  if (op == expr::RealOp::Add || op == expr::RealOp::Sub) return running_detail::known(a.d + b.d);
+  if (op == expr::RealOp::Mul) return running_detail::known(running_detail::carried_by_product(a, b));
+  return running_detail::carried_by_others(op, exponent, a, b, c, result);
+}
 
 /// Returns the error of one unit of the op itself, whose result has up to this magnitude.
-long double unit_error(expr::Op op, expr::Type type, std::int64_t exponent, const Around& a, const Around& b,
-                       long double magnitude);
+[[gnu::always_inline]] inline long double unit_error(expr::Op op, expr::Type type, std::int64_t exponent,
+                                                     const Around& a, const Around& b, long double magnitude) {
+  const long double u = running_detail::half_ulp_of_one(type), least = running_detail::half_least(type);
+  switch (expr::info(op).rounding) {
+    case expr::Rounding::exact: return 0;
+    case expr::Rounding::correct:
+      if (op == expr::Op::Add || op == expr::Op::Sub) return u * (std::fabs(a.v) + std::fabs(b.v)) + least;
+      return u * magnitude + least;
+    case expr::Rounding::approximate: return running_detail::unit_of_function(op, type, exponent, magnitude);
+  }
+  CHECK(false);
+}
 /// Returns one unit of a reduction over `n` elements with this sum of absolute values.
 long double reduction_error(expr::Type type, std::uint64_t n, long double absolute);
 
@@ -59,6 +105,9 @@ Whole apply_whole(const expr::Node& node, const Whole& a, const Whole& b);
 long double ulp_at(expr::Type type, long double magnitude);
 
 /// Returns the greatest finite number of a float type.
-long double greatest_finite(expr::Type type);
+constexpr long double greatest_finite(expr::Type type) {
+  return type == expr::Type::f32 ? static_cast<long double>(std::numeric_limits<float>::max())
+                                 : static_cast<long double>(std::numeric_limits<double>::max());
+}
 
 }  // namespace trident::equiv

@@ -39,7 +39,8 @@ bool near_or_below_zero(expr::Type type, const Lanes<N>& a, std::size_t i) {
 
 /// Returns whether an operand is so near to its domain's edge that rounding decides whether the result is NaN.
 template <class N>
-bool near_edge(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+[[gnu::always_inline]] inline bool near_edge(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b,
+                                             std::size_t i) {
   const expr::Op op = node.op;
   const auto near_a = [&](long double edge) { return near_step(node.type, a, i, edge); };
   if (op == expr::Op::Recip) return near_a(0);

@@ -35,10 +35,25 @@ T reciprocal_sqrt(T x) {
   return T(1) / std::sqrt(x);
 }
 
-/// Computes a^n for integer n through pow, which glibc computes within a few units for every exponent that fits.
+/// Computes x^n for n >= 0 by squares: within n - 1 units, unless it is denormal.
+template <class T>
+T power_by_squares(T x, std::uint64_t n) {
+  T power = 1;
+  for (T square = x; n != 0; square = n > 1 ? square * square : square, n /= 2)
+    if (n % 2 != 0) power *= square;
+  return power;
+}
+
+/// Computes x^n for integer n within kFunctionUnits: small powers by products, which take a tenth of the time of pow.
+/// It is within a few units for every exponent that fits.
 template <class T>
 T integer_power(T x, std::int64_t n) {
-  return std::pow(x, static_cast<T>(n));
+  constexpr std::int64_t kMost = kFunctionUnits - 1;  // n - 1 units, and one of a division
+  if (n > kMost || n < -kMost) return std::pow(x, static_cast<T>(n));
+  if (n >= 0) return power_by_squares(x, static_cast<std::uint64_t>(n));
+  const T power = power_by_squares(x, static_cast<std::uint64_t>(-n));
+  const bool normal = std::fabs(power) >= std::numeric_limits<T>::min() && std::isfinite(power);
+  return normal ? T(1) / power : std::pow(x, static_cast<T>(n));
 }
 
 template <class T>
@@ -49,7 +64,7 @@ T sign_of(T x) {
 /// Evaluates the op on plain values: libm of the carrier. The column Value of ops.def is not used here on purpose: the
 /// optimiser folds constants by it, and what it gets wrong must not look right to the checker.
 template <class T>
-T apply_plain(expr::RealOp op, std::int64_t exponent, T a, T b, T c) {
+[[gnu::always_inline]] inline T apply_plain(expr::RealOp op, std::int64_t exponent, T a, T b, T c) {
   using expr::RealOp;
   switch (op) {
     case RealOp::Add: return a + b;
@@ -125,8 +140,8 @@ T growth(T r) {
 
 // Returns the error caused by the operands' errors. v is the computed result.
 template <class T>
-T propagate(expr::RealOp op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c,
-            T v) {
+[[gnu::always_inline]] inline T propagate(expr::RealOp op, std::int64_t exponent, const Tracked<T>& a,
+                                          const Tracked<T>& b, const Tracked<T>& c, T v) {
   using Op = expr::RealOp;
   const T x = std::fabs(a.v);
   const T y = std::fabs(b.v);
@@ -199,7 +214,8 @@ T propagate(expr::RealOp op, std::int64_t exponent, const Tracked<T>& a, const T
 
 /// Evaluates the op with its error bound.
 template <class T>
-Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c) {
+[[gnu::always_inline]] inline Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a,
+                                               const Tracked<T>& b, const Tracked<T>& c) {
   Tracked<T> r;
   const expr::RealOp real = expr::real_op(op);
   r.v = apply_plain(real, exponent, a.v, b.v, c.v);
