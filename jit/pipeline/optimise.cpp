@@ -5,6 +5,7 @@
 // what is left but for kEndTournaments times what the tournament takes. When checks run out of time the candidates
 // already checked go on; without a checked baseline there is no answer (budget_spent).
 #include <algorithm>
+#include <limits>
 
 #include "jit/equiv/checker.h"
 #include "jit/equiv/parts.h"
@@ -15,6 +16,7 @@
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/refine.h"
+#include "jit/pipeline/second_look.h"
 #include "jit/pipeline/sift.h"
 #include "jit/pipeline/speculate.h"
 #include "jit/pipeline/timed_call.h"
@@ -169,11 +171,16 @@ class Optimisation {
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
 
   // Makes the checks that only winners are asked for.
-  Result<void> check_whole(Candidate& c);
+  Result<void> check_whole(std::size_t candidate);
   [[nodiscard]] bool is_checked_whole(const Candidate& c) const;
 
   // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
   Result<void> check_parts(std::size_t f);
+  // Checks once whether a form holds at other points; if not, the form before it takes its place.
+  Result<void> look_again(std::size_t f);
+  Result<void> stand_in(std::size_t f);
+  /// Drops the candidates of a form.
+  void refuse(std::size_t f, const equiv::Verdict& verdict);
 
   [[nodiscard]] bool out_of_time() { return passes_.spent() || check_end_.reached(); }
 
@@ -226,7 +233,7 @@ Result<bool> Optimisation::check_forms() {
 
 Result<bool> Optimisation::refine_forms() {
   if (!passes_.enabled("careful")) return false;
-  TRY(auto found, refine({source_, tried_, *checker_, *second_looks_, options_, passes_}));
+  TRY(auto found, refine({source_, tried_, *checker_, options_, passes_}));
   if (!found) return false;
   tried_.push_back(std::move(*found));
   return true;
@@ -276,26 +283,53 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
       return verdict;
     }
     for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
-    Candidate& winner = candidates_[entrants[verdict.winner]];
     verdict.winner = entrants[verdict.winner];
     if (!verdict.gain) return verdict;
-    const auto checked = check_whole(winner);
+    const auto checked = check_whole(verdict.winner);
     if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
     if (!checked.ok() && passes_.cancelled()) return checked.error();
-    if (checked.ok() && winner.verdict.same()) return verdict;
+    if (checked.ok() && candidates_[verdict.winner].verdict.same()) return verdict;
     in_time = in_time && checked.ok();
   }
 }
 
-Result<void> Optimisation::check_whole(Candidate& c) {
-  TRY_VOID(check_parts(c.form));
+Result<void> Optimisation::check_whole(std::size_t candidate) {
+  const std::size_t form = candidates_[candidate].form;
+  TRY_VOID(look_again(form));
+  if (candidates_[candidate].verdict.same()) TRY_VOID(check_parts(form));
+  Candidate& c = candidates_[candidate];
   if (c.verdict.same() && !c.checked_fully) TRY_VOID(check_code(c, equiv::Effort::full));
   return {};
 }
 
+Result<void> Optimisation::look_again(std::size_t f) {
+  if (tried_[f].looked_again) return {};
+  constexpr double kAnyError = std::numeric_limits<double>::infinity();
+  TRY(const equiv::Verdict verdict, second_looks_->ask(tried_[f].form.kernel, kAnyError));
+  tried_[f].looked_again = true;
+  if (verdict.same()) return {};
+  refuse(f, verdict);
+  return stand_in(f);
+}
+
+Result<void> Optimisation::stand_in(std::size_t f) {
+  std::vector<Tried> before = std::move(tried_[f].before);
+  if (before.empty()) return {};
+  Tried next = std::move(before.back());
+  before.pop_back();
+  next.before = std::move(before);
+  tried_.push_back(std::move(next));
+  const std::size_t form = tried_.size() - 1, first = candidates_.size();
+  const auto variants = codegen::variants(tried_[form].form.kernel, options_.target.isa,
+                                          divider_of(options_.target.isa, options_.search));
+  for (const codegen::Variant& variant : variants)
+    if (wanted(variant)) TRY_VOID(try_to_emit(form, variant));
+  return check_codes(std::span(candidates_).subspan(first));
+}
+
 bool Optimisation::is_checked_whole(const Candidate& c) const {
   const Tried& tried = tried_[c.form];
-  return c.checked_fully && (tried.form.keeps_roundings || tried.parts_checked);
+  return c.checked_fully && tried.looked_again && (tried.form.keeps_roundings || tried.parts_checked);
 }
 
 void Optimisation::conclude(const judge::Verdict& verdict) {
@@ -494,10 +528,13 @@ Result<void> Optimisation::check_parts(std::size_t f) {
   options.cancelled = [this] { return passes_.spent(); };
   TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
   tried.parts_checked = true;
-  if (verdict.same()) return {};
+  if (!verdict.same()) refuse(f, verdict);
+  return {};
+}
+
+void Optimisation::refuse(std::size_t f, const equiv::Verdict& verdict) {
   for (Candidate& c : candidates_)
     if (c.form == f) c.verdict = verdict;
-  return {};
 }
 
 void Optimisation::baseline_died(const judge::Verdict& verdict, std::uint64_t elements) {

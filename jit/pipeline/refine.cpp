@@ -1,7 +1,7 @@
 #include "jit/pipeline/refine.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <utility>
 
 #include "jit/expr/rewrite/regions.h"
@@ -15,8 +15,8 @@ namespace {
 /// Limits of steps that are checked: in all, and without one that holds.
 constexpr std::size_t kAskedMax = 40;
 constexpr std::size_t kRefusedMax = 10;
-/// Limit of forms that are checked once more at the end.
-constexpr std::size_t kSecondLooksMax = 3;
+/// Limit of earlier forms that stand in for the last.
+constexpr std::size_t kStandInsMax = 2;
 
 class Descent {
  public:
@@ -34,15 +34,14 @@ class Descent {
     return {};
   }
 
-  // Returns the last form that also holds at other points: one of many answers near the limit may be luck.
-  Result<std::optional<Tried>> confirmed() {
-    for (std::size_t i = 0; i < kSecondLooksMax && !chain_.empty(); ++i) {
-      constexpr double kAnyError = std::numeric_limits<double>::infinity();
-      TRY(const equiv::Verdict again, q_.second_looks.ask(chain_.back().form.kernel, kAnyError));
-      if (again.same()) return std::optional<Tried>(std::move(chain_.back()));
-      chain_.pop_back();
-    }
-    return std::optional<Tried>();
+  // Returns the last form that holds, with those before it.
+  std::optional<Tried> found() {
+    if (chain_.empty()) return std::nullopt;
+    Tried last = std::move(chain_.back());
+    chain_.pop_back();
+    const auto stand_ins = static_cast<std::ptrdiff_t>(std::min(chain_.size(), kStandInsMax));
+    last.before.assign(std::make_move_iterator(chain_.end() - stand_ins), std::make_move_iterator(chain_.end()));
+    return last;
   }
 
  private:
@@ -60,7 +59,8 @@ class Descent {
       q_.passes.report(Stage::lower, asked_, kAskedMax);
       if (prepared.meaning.same()) {
         chain_.push_back({.form = {"careful", std::move(kernel).value(), false, std::move(form), how_},
-                          .prepared = std::move(prepared)});
+                          .prepared = std::move(prepared),
+                          .looked_again = false});
         return true;
       }
       ++refused;
@@ -99,13 +99,7 @@ class Assembly {
 
   Result<void> run() { return halves(0, pieces_.count); }
 
-  // Returns what was accepted if it also holds at other points.
-  Result<std::optional<Tried>> confirmed() {
-    if (!accepted_) return std::optional<Tried>();
-    constexpr double kAnyError = std::numeric_limits<double>::infinity();
-    TRY(const equiv::Verdict again, q_.second_looks.ask(accepted_->form.kernel, kAnyError));
-    return again.same() ? std::move(accepted_) : std::optional<Tried>();
-  }
+  std::optional<Tried> found() { return std::move(accepted_); }
 
  private:
   // The pieces from `begin` to before `end` are refused together: tries each half.
@@ -137,7 +131,8 @@ class Assembly {
     if (!prepared.meaning.same()) return false;
     renewed_ = std::move(renewed);
     accepted_ = Tried{.form = {"careful", std::move(kernel).value(), false, std::move(form), how},
-                      .prepared = std::move(prepared)};
+                      .prepared = std::move(prepared),
+                      .looked_again = false};
     return true;
   }
 
@@ -173,9 +168,7 @@ template <class Attempt>
 Result<std::optional<Tried>> end_of(Attempt& attempt) {
   const auto end = attempt.run();
   if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
-  auto found = attempt.confirmed();
-  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Tried>();
-  return found;
+  return attempt.found();
 }
 
 /// For an expression that was searched by regions, whose single steps are too many.

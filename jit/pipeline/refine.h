@@ -9,7 +9,6 @@
 #include <span>
 
 #include "jit/equiv/checker.h"
-#include "jit/pipeline/second_look.h"
 #include "jit/pipeline/tried.h"
 
 namespace trident::pipeline {
@@ -18,13 +17,14 @@ struct RefineQuestion {
   const expr::Expr& source;      ///< no Diff
   std::span<const Tried> tried;  ///< its forms, the unrewritten one first
   equiv::Checker& checker;       ///< for the source
-  SecondLooks& second_looks;     ///< for the source
   const Options& options;
   const PassScope& passes;
 };
 
-/// Refines from the cheapest form that holds and returns the last step; none if no step holds, or rewriting is off.
-/// Errors: those of the checker, but for Cancelled, which ends the steps.
+/// Refines from the cheapest form that holds and returns the last step; none if no step holds, or rewriting is off. One
+/// of many answers near the limit may be luck, so the step is to be looked at again at other points (second_look.h)
+/// before it is used; if it is refused there, the steps before it stand in for it. Errors: those of the checker, but
+/// for Cancelled, which ends the steps.
 Result<std::optional<Tried>> refine(const RefineQuestion& question);
 
 }  // namespace trident::pipeline

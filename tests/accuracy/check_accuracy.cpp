@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/refine.h"
+#include "jit/pipeline/second_look.h"
 #include "runtime/command_line/usage_error.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
@@ -170,8 +172,13 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
     }
     tried.push_back({.form = std::move(form), .prepared = std::move(answer)});
   }
-  TRY(auto refined, pipeline::refine({source, tried, *small_checker, second_looks, options, passes}));
-  if (refined) tried.push_back(std::move(*refined));
+  TRY(auto refined, pipeline::refine({source, tried, *small_checker, options, passes}));
+  if (refined) {
+    constexpr double kAnyError = std::numeric_limits<double>::infinity();
+    TRY(auto again, second_looks.ask(refined->form.kernel, kAnyError));
+    if (!again.same()) refined->prepared->meaning = std::move(again);
+    tried.push_back(std::move(*refined));
+  }
 
   Row row;
   for (const pipeline::Tried& one : tried) {
