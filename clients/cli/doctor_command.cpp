@@ -166,6 +166,15 @@ HealthCheck check_environment() {
   return {"environment", Status::ok, "the TRIDENT_ variables that are set have known values", ""};
 }
 
+/// Says whether programs that start here look at the data of their calls.
+HealthCheck check_speculation() {
+  const char* const word = ::secure_getenv("TRIDENT_SPECULATE");
+  if (word != nullptr && *word == '0')
+    return {"speculation", Status::ok, "off by TRIDENT_SPECULATE=0: code is fast in declared ranges only", ""};
+  return {"speculation", Status::ok, "on: code becomes fast for the data of calls; TRIDENT_SPECULATE=0 turns it off",
+          ""};
+}
+
 HealthCheck check_daemon(const HealthCheck& environment) {
   if (environment.status == Status::failure)
     return {"daemon", Status::warning, "not asked, because of the environment", ""};
@@ -246,9 +255,9 @@ void add_doctor_command(Verb app, int& status) {
   verb.add_flag("--json", *json, "Print a JSON object instead of text");
   verb.callback([json, &status] {
     // Checks that fork come first: the client library starts a thread.
-    std::vector<HealthCheck> checks = {check_cpu(),     check_memfd(),       check_execution(),  check_noexec(),
-                                       check_sandbox(), check_confinement(), check_perf(),       check_bench(),
-                                       check_numexpr(), check_engine(),      check_environment()};
+    std::vector<HealthCheck> checks = {check_cpu(),     check_memfd(),       check_execution(),   check_noexec(),
+                                       check_sandbox(), check_confinement(), check_perf(),        check_bench(),
+                                       check_numexpr(), check_engine(),      check_speculation(), check_environment()};
     checks.push_back(check_daemon(checks.back()));
     bool ok = true;
     for (const HealthCheck& c : checks) ok = ok && c.status != Status::failure;

@@ -2,6 +2,8 @@
 // for these, and follows where data change for good. Through a real daemon, and by the engine in this process. Oracle:
 // the interpreter of a client that asks no compiler, at every call; the counters of the daemon and of misses.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -166,6 +168,26 @@ TEST_P(Undeclared, NothingIsLearntWhereSpeculationIsOff) {
   if (daemon_) {
     EXPECT_EQ(client.told("observed"), 0u);
   }
+}
+
+/// The child has no thread that looks: its calls may keep the detour, and are right.
+TEST_P(Undeclared, ChildrenForkedWhileItLearnsAnswerRight) {
+  const Client client(GetParam(), socket());
+  const Pair pair(client, oracle_, 7);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(pair.agree(values(3)));
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      bool right = true;
+      for (int call = 0; call < 40; ++call) right = right && pair.agree(values(call < 20 ? 3 : 50, 7));
+      ::_exit(right ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_TRUE(pair.call_until(values(3), [&] { return pair.is_done(); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Undeclared, ::testing::Values(TRIDENT_MODE_DAEMON, TRIDENT_MODE_EMBEDDED),

@@ -1,0 +1,96 @@
+// Drawn expressions with hints about their data through the whole pipeline, to published images: under `exact` each
+// gives the bits of the interpreter on the kernel as written, on data inside the hints, at their ends and anywhere.
+// `make campaign NAME=speculation-pipeline` draws 5,000.
+#include <gtest/gtest.h>
+
+#include "jit/pipeline/observed.h"
+#include "jit/pipeline/pipeline.h"
+#include "tests/support/assumption.h"
+#include "tests/support/draws.h"
+#include "tests/support/native_kernel.h"
+#include "tests/support/random_expr.h"
+
+namespace trident::testing {
+namespace {
+
+constexpr std::uint64_t kDraws = 4, kBudgetNs = 2'000'000'000;
+
+/// Nested functions gain much from ranges, so that these kernels are published with a guard on any machine.
+expr::Expr nested(std::uint64_t number) {
+  const std::string text = "sin(" + std::to_string(number) + "*sin(x) + cos(y))*sin(x + y)";
+  auto parsed = expr::parse_infix(text, {.type = ir::Type::f32, .variables = {}});
+  EXPECT_TRUE(parsed.ok());
+  return std::move(parsed).value();
+}
+
+expr::Expr drawn(std::uint64_t seed) {
+  return random_expr(seed, {.nodes_max = 16, .outputs_max = 2, .reductions = false, .ranged = 0});
+}
+
+std::vector<kir::Assumed> drawn_hints(const expr::Expr& source, Random& random) {
+  const kir::Assumed kSeen[] = {{-3, 3}, {0.5, 2}, {0, 100}, {-7, -1}, {1, 1}, {}};
+  std::vector<kir::Assumed> seen(source.variables.size());
+  for (kir::Assumed& range : seen) range = kSeen[random.below(std::size(kSeen))];
+  return pipeline::widened(source, seen);
+}
+
+Arguments drawn_arguments(const expr::Expr& source, const std::vector<kir::Assumed>& assumed, std::uint64_t n,
+                          Random& random) {
+  const std::uint32_t kOutside[] = {0, 0, 1000, 40, 2};
+  const std::uint32_t one_in = kOutside[random.below(std::size(kOutside))];
+  Arguments arguments;
+  for (std::size_t v = 0; v < source.variables.size(); ++v) {
+    const expr::Variable& variable = source.variables[v];
+    const auto lane = [&] { return lane_around(random, variable.type, assumed[v], one_in); };
+    if (variable.is_scalar()) {
+      arguments.params.push_back(lane());
+    } else {
+      auto& lanes = arguments.inputs.emplace_back(n);
+      for (std::uint64_t& one : lanes) one = lane();
+    }
+  }
+  return arguments;
+}
+
+/// Returns whether a speculative image was published, whose answers were compared.
+bool is_published_and_right(const expr::Expr& source, std::uint64_t seed) {
+  Random random(seed);
+  pipeline::Options options;
+  options.target = {.isa = runnable_isas().back(), .policy = {expr::PolicyKind::exact, 0}};
+  options.target.assumed = drawn_hints(source, random);
+  options.budget.cpu_ns = kBudgetNs;
+  if (options.target.assumed.empty()) return false;
+  const auto result = pipeline::optimise(source, options);
+  const auto written = expr::lower(source, {.policy = options.target.policy, .simplify = false});
+  if (!result.ok() || !written.ok() || !result->speculation || !result->speculation->published) return false;
+  const auto fd = image::seal(result->winner.image);
+  EXPECT_TRUE(fd.ok());
+  const auto mapped = image::Mapped::map(*fd);
+  EXPECT_TRUE(mapped.ok());
+  EXPECT_EQ(mapped->header().version, TRIDENT_SPECULATIVE_IMAGE_VERSION);
+  for (const std::uint64_t n : {1, 64, 300, 3000, 20'000}) {
+    const Arguments arguments = drawn_arguments(source, options.target.assumed, n, random);
+    const bool in_place = random.one_in(2);
+    EXPECT_EQ(compare_on(*written, *mapped, arguments.inputs, arguments.params, {.n = n, .in_place = in_place}), "")
+        << "seed " << seed << " n " << n << "\n"
+        << expr::print_sexpr(source);
+  }
+  return true;
+}
+
+TEST(SpeculationPipeline, PublishedKernelsGiveTheBitsOfTheSource) {
+  std::uint64_t published = 0;
+  for (std::uint64_t seed = 1; seed <= draws(kDraws); ++seed) {
+    published += is_published_and_right(drawn(seed), seed) ? 1 : 0;
+    if (seed % kDraws == 0) published += is_published_and_right(nested(seed), seed) ? 1 : 0;
+    ASSERT_FALSE(HasFailure());
+  }
+  // Times decide, and a busy machine refuses some.
+  for (std::uint64_t more = 1; published == 0 && more <= 4; ++more)
+    published += is_published_and_right(nested(1000 + more), more) ? 1 : 0;
+  RecordProperty("published", std::to_string(published));
+  EXPECT_GT(published, 0u);
+}
+
+}  // namespace
+}  // namespace trident::testing
