@@ -101,6 +101,7 @@ struct head {
   struct worth worth;
   struct shadow* shadow;
   uint32_t passed, retimed, shadow_tries, strikes, stops_at_exit;
+  int stores_to_itself; /* a shadow run came to a store over the loop's own instructions */
   uc_hook exit_hooks[4];
   uint64_t exits[4];
   uint32_t exit_count, exits_hooked_ever;

@@ -9,9 +9,11 @@
  * Being anywhere on the guest's way is being right. So the guest is compared each time it comes to that block, as often
  * as it can come there in so many jumps back.
  *
- * When it never is equal, native code is wrong, or the program has put the guest elsewhere meanwhile: that happens
- * once, and twice is a mismatch. It does not count when the program stopped the guest right where native code left:
- * Unicorn then translates the block before it anew, or the block there without running it, which the edge hook sees. */
+ * When it never is equal, native code is wrong, or the program has put the guest elsewhere meanwhile, after a stop in
+ * the loop, say: Unicorn does not tell that a run has ended. That happens once, and twice is a mismatch, which costs
+ * a program that does so its loop, where a wrong loop would cost it its answers. It does not count when the program
+ * stopped the guest right where native code left: Unicorn then translates the block before it anew, or the block there
+ * without running it, which the edge hook sees. */
 #include "clients/unicorn/shadow.h"
 
 #include <stdio.h>
@@ -104,10 +106,8 @@ static void strike(struct head* head, const char* what) {
   trident_unicorn_shadow_drop(head);
   if (head->strikes < STRIKES_MAX) return;
   ++head->mismatches;
-  snprintf(
-      note, sizeof note,
-      "guest and native code differed (the guest may rewrite the loop) in shadow runs, the last of %llu rounds: %s",
-      rounds, what);
+  snprintf(note, sizeof note, "guest and native code differed in shadow runs, the last of %llu rounds: %s", rounds,
+           what);
   trident_unicorn_give_up(head, TRIDENT_UNICORN_MISMATCHED, note);
 }
 
@@ -245,7 +245,7 @@ void trident_unicorn_shadow_arrival(struct head* head) {
   if (s->after.pc == head->address)
     at_point(head);
   else if (s->arrivals > s->rounds + 1)
-    strike(head, "the guest did not come by where it left");
+    strike(head, "the guest did not come by where it left, or runs end inside of the loop");
 }
 
 struct shadow* trident_unicorn_shadow_endless(void) {
@@ -282,10 +282,20 @@ static void watch_pointers(struct head* head, struct shadow* s) {
   for (unsigned i = 0; i < 32; ++i) trident_unicorn_mirrors_watch(head, &s->mirrors, s->before.x[i]);
 }
 
+/* Returns whether native code misses at a store over the loop's own instructions. A mirror would take it, a window of
+ * the guest's memory never does. */
+static int is_at_store_to_itself(struct head* head, const struct shadow* s) {
+  const trident_region_frame* const left = &s->after.region;
+  if (left->exit_window >= WINDOWS_MAX || (head->stores >> left->exit_window & 1) == 0) return 0;
+  if (left->exit_address - head->code_begin >= head->code_end - head->code_begin) return 0;
+  head->stores_to_itself = 1;
+  return 1;
+}
+
 static uint32_t rehearse(struct head* head, struct shadow* s, uint64_t budget) {
   for (uint32_t tries = 0; tries < TRIES_MAX; ++tries) {
     run(head, s, budget);
-    if (s->after.region.exit != TRIDENT_LOOP_MISS) break;
+    if (s->after.region.exit != TRIDENT_LOOP_MISS || is_at_store_to_itself(head, s)) break;
     const uint32_t window = s->after.region.exit_window;
     if (!trident_unicorn_mirrors_extend(head, &s->mirrors, window, s->after.region.exit_address)) break;
   }
@@ -336,7 +346,9 @@ static void fruitless(struct head* head) {
   trident_unicorn_shadow_drop(head);
   if (head->passed >= head->owner->shadow_first || (head->owner->flags & TRIDENT_UNICORN_VERIFY) != 0) return;
   if (++head->shadow_tries >= FRUITLESS_MAX)
-    trident_unicorn_give_up(head, TRIDENT_UNICORN_UNHOOKED, "the guest cannot be compared with native code");
+    trident_unicorn_give_up(
+        head, TRIDENT_UNICORN_UNHOOKED,
+        head->stores_to_itself ? "the guest rewrites the loop" : "the guest cannot be compared with native code");
 }
 
 /* A run of which no end is seen may have ended elsewhere: it does not keep others waiting. */

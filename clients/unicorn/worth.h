@@ -33,8 +33,8 @@ void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, d
 /* Returns whether a visit should be timed, if it is the one after so many. */
 int trident_unicorn_worth_wants_time(const struct worth* w, uint64_t visits);
 /* A visit that took `ns`, all of it counted, and saved the guest `rounds` rounds: none where native code refused late,
- * or left before the first round was over. `visits` and `saved`, the rounds, count from the loop's
- * first visit to this one. Returns whether the loop has lost a period: it should go. */
+ * or left before the first round was over. `visits` and `saved`, the rounds, count from the loop's first visit to this
+ * one. Returns whether the loop has lost a period: it should go. */
 int trident_unicorn_worth_of_visit(struct worth* w, double ns, uint64_t rounds, uint64_t visits, uint64_t saved);
 
 #endif

@@ -253,6 +253,23 @@ TEST_F(Offload, ALoopThatRewritesItselfIsToldAsThat) {
   EXPECT_NE(std::string(guest_.loop().note).find("rewrites"), std::string::npos) << guest_.loop().note;
 }
 
+// Its bytes are the same whenever the guest comes to its head.
+TEST_F(Offload, ALoopThatRewritesItselfAndBackIsToldAsThat) {
+  for (Guest* guest : {&plain_, &guest_})
+    ASSERT_EQ(uc_mem_protect(guest->uc, kCode, kCodeBytes, UC_PROT_ALL), UC_ERR_OK);
+  load({mov(2, 11), str_w(20, 21, 0), kNop, b(1), add(3, 3, 5), str_w(22, 21, 0), subs(2, 2, 1), b_ne(-6), bl(4),
+        subs(12, 12, 1), b_ne(-10), kStop, kRet});
+  guest_.attach(early());
+  GuestState state = repeated(0, 40, 30);
+  state.x[20] = add(3, 3, 6);
+  state.x[21] = kCode + 16;
+  state.x[22] = add(3, 3, 5);
+  run_both(state);
+  EXPECT_EQ(guest_.state().x[3], 0x1111'0003u + 40 * 30 * 6);
+  EXPECT_EQ(guest_.loop().state, TRIDENT_UNICORN_UNHOOKED);
+  EXPECT_STREQ(guest_.loop().note, "the guest rewrites the loop");
+}
+
 /// Sums bytes of [x10, x10 + x11), then words from x9 on, x7 of them; x12 times. The second loop's pointer is set
 /// between.
 const std::vector<std::uint32_t> kTwoSums = {
