@@ -19,13 +19,14 @@ trident_ctx* context() {
 
 }  // namespace
 
-AttachedMachine::AttachedMachine() {
+AttachedMachine::AttachedMachine(std::uint32_t flags) {
   const std::uint64_t base = machine_.memory_base(), code = machine_.code_bytes();
   const trident_unicorn_region regions[] = {
       {base, code, machine_.memory(), TRIDENT_UNICORN_POINTER, 0},
       {base + code, machine_.memory_bytes() - code, machine_.memory() + code, TRIDENT_UNICORN_POINTER, 0}};
   trident_unicorn_options options{};
   options.struct_size = sizeof options;
+  options.flags = flags;
   options.regions = regions;
   options.region_count = 2;
   CHECK(trident_unicorn_attach(machine_.engine(), context(), &options, &handle_) == TRIDENT_OK);

@@ -8,7 +8,8 @@ namespace trident::bench {
 
 class AttachedMachine {
  public:
-  AttachedMachine();
+  /// `flags` are those of trident_unicorn_options.
+  explicit AttachedMachine(std::uint32_t flags = 0);
   ~AttachedMachine();
   AttachedMachine(const AttachedMachine&) = delete;
   AttachedMachine& operator=(const AttachedMachine&) = delete;

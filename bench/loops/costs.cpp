@@ -50,19 +50,23 @@ int registers_copied() {
   return std::popcount(counts.registers_read) + std::popcount(counts.registers_written);
 }
 
-}  // namespace
-
-void print_entry_cost() {
+double median_entry_ns(std::unique_ptr<SwapColumn> (*swap)(Work)) {
   const std::uint32_t kernel = kernel_named("memcpy_u8");
   const auto one = unicorn_column({kernel, 1});
-  const auto swap_short = swap_column({kernel, kShort}), swap_long = swap_column({kernel, kLong});
+  const auto swap_short = swap({kernel, kShort}), swap_long = swap({kernel, kLong});
   for (SwapColumn* column : {swap_short.get(), swap_long.get()}) column->warm();
   std::vector<double> all;
   for (int round = 0; round < kRounds; ++round) all.push_back(entry_ns(*swap_short, *swap_long, *one));
-  const double ns = stats::median(all);
-  const double allowed = 25 + 2.5 * registers_copied() + 55;
+  return stats::median(all);
+}
+
+}  // namespace
+
+void print_entry_cost() {
+  const double ns = median_entry_ns(swap_column), allowed = 25 + 2.5 * registers_copied() + 55;
   print_figure("entry: ns, with pc and flags", ns);
   print_figure("entry / (25 + 2.5 a register copied + 55 ns)", ns / allowed);
+  print_figure("entry, regions announced: ns", median_entry_ns(announced_swap_column));
 }
 
 /// Nothing may be swapped here, so that all that is left is the watch. The loop is the worst case: two instructions and

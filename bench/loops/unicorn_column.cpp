@@ -29,7 +29,7 @@ class UnicornColumn final : public Column {
 
 class Swapped final : public SwapColumn {
  public:
-  explicit Swapped(Work work) : work_(work) {}
+  Swapped(Work work, std::uint32_t flags) : work_(work), attached_(flags) {}
 
   Answer answer() override { return answer_of(attached_.machine(), work_); }
   double cpu_ns(std::uint64_t calls) override { return attached_.machine().cpu_ns(work_, calls); }
@@ -71,7 +71,11 @@ std::unique_ptr<Column> unicorn_column(Work work) {
 }
 
 std::unique_ptr<SwapColumn> swap_column(Work work) {
-  return std::make_unique<Swapped>(work);
+  return std::make_unique<Swapped>(work, 0);
+}
+
+std::unique_ptr<SwapColumn> announced_swap_column(Work work) {
+  return std::make_unique<Swapped>(work, TRIDENT_UNICORN_ANNOUNCED);
 }
 
 }  // namespace trident::bench

@@ -16,5 +16,7 @@ class SwapColumn : public Column {
   virtual std::uint64_t native_rounds() = 0;
 };
 std::unique_ptr<SwapColumn> swap_column(Work work);
+/// Likewise, for a program that tells of its regions: nothing compares them at each entry.
+std::unique_ptr<SwapColumn> announced_swap_column(Work work);
 
 }  // namespace trident::bench
