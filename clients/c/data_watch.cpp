@@ -38,9 +38,9 @@ bool widen(std::vector<wire::Range>& ranges, const std::vector<wire::Range>& mor
 }  // namespace
 
 DataWatch::DataWatch(const std::vector<expr::Variable>& variables, Submission& submission, Detour* detour,
-                     const std::uint64_t& misses)
+                     const std::uint64_t& misses, bool learns)
     : seen_(variables), submission_(submission), detour_(detour), misses_(misses) {
-  submission_.slot.set_detour(detour_);
+  enter(learns ? Phase::learning : Phase::told);
 }
 
 void DataWatch::enter(Phase phase) {

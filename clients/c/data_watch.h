@@ -35,9 +35,10 @@ class DataWatch {
   using Detour = void(const void* self, std::uint64_t n, const void* const* in, void* const* out,
                       const std::uint64_t* params);
 
-  /// Begins to learn: the slot takes the detour. `misses` is the counter of the kernel's speculative code.
+  /// Begins to learn, with the detour, if `learns`; else only speculative code that may come is watched. `misses` is
+  /// the counter of the kernel's speculative code.
   DataWatch(const std::vector<expr::Variable>& variables, Submission& submission, Detour* detour,
-            const std::uint64_t& misses);
+            const std::uint64_t& misses, bool learns);
 
   void note(std::uint64_t n, const void* const* in, const std::uint64_t* params) { seen_.note(n, in, params); }
 

@@ -151,7 +151,7 @@ class DataWatchTest : public ::testing::Test, protected Submitted {
   Number* entry_ = nullptr;
   std::uint64_t misses_ = 0, now_ns_ = kStartNs;
   Submission submission_{*this, entry_, &fallback_number};
-  DataWatch watch_{variables_, submission_, &detour, misses_};
+  DataWatch watch_{variables_, submission_, &detour, misses_, true};
 };
 
 TEST_F(DataWatchTest, LearnsFromSixteenCallsOrATenthOfASecondAndEndsTheDetour) {
@@ -182,6 +182,25 @@ TEST_F(DataWatchTest, DoesNotLearnWhatTheCallerHasShown) {
   EXPECT_EQ(look(1), DataWatch::kNever);
   EXPECT_EQ(submission_.observed[0].lo, 5);
   EXPECT_FALSE(submission_.slot.has_detour());
+}
+
+TEST_F(DataWatchTest, CodeForShownDataIsWatchedWhereNothingIsLearnt) {
+  Number* entry = nullptr;
+  std::uint64_t misses = 0;
+  Submission submission(*this, entry, &fallback_number);
+  DataWatch watch(variables_, submission, &detour, misses, false);
+  EXPECT_EQ(entry, &fallback_number);
+  EXPECT_EQ(watch.look(kStartNs), DataWatch::kNever);
+  NumberImage image = number_image(2, 5, true);
+  image.claim.may_speculate = true;
+  auto map = map_image_bytes(image.bytes, image.claim);
+  ASSERT_TRUE(map.ok());
+  submission.observed = {{0, 1}};
+  submission.slot.publish(std::move(map).value());
+  EXPECT_EQ(watch.look(kStartNs + kMs), kStartNs + 251 * kMs);
+  misses = 16;
+  watch.look(kStartNs + 251 * kMs);
+  EXPECT_TRUE(submission.slot.has_detour());
 }
 
 TEST_F(DataWatchTest, PublicationsDuringTheDetourChangeTheCodeBehindIt) {

@@ -1,8 +1,8 @@
 // The thread that talks to the daemon. It owns the connection; everything it learns goes through Context.
 //
-// It sleeps in poll() without a timer while nothing is pending, save for a moment after a submission (os::Linger). With
-// unfinished jobs and no daemon it tries again after 50 ms, doubling to 5 s, each with jitter. A lost connection puts
-// the unfinished jobs back to waiting; submitting twice is harmless (the daemon's cache knows them).
+// It sleeps in poll() without a timer while nothing is pending and no kernel is watched (data_watch.h), save for a
+// moment after a submission (os::Linger). With unfinished jobs and no daemon it tries again after 50 ms, doubling to
+// 5 s, each with jitter. A lost connection puts the unfinished jobs back to waiting; submitting twice is harmless (the daemon's cache knows them).
 //
 // A daemon that is there but hangs (answer_watch.h) or floods (allowance.h) is given up for 5 s, then longer each time.
 // In mode auto the engine takes over what waits then, and keeps it.

@@ -58,12 +58,9 @@ void watched_entry(const void* self, std::uint64_t n, const void* const* in, voi
   kernel.submission.slot.code<std::remove_pointer_t<trident_entry_fn>>()(self, n, in, out, params);
 }
 
-/// Ranges pay where a loop may assume them and its caller has not promised them.
-bool may_speculate(const expr::Expr& expr) {
-  const auto is_open = [](const expr::Variable& v) {
-    return !v.is_table() && !(std::isfinite(v.lo) && std::isfinite(v.hi));
-  };
-  return !expr::has_reductions(expr) && std::any_of(expr.variables.begin(), expr.variables.end(), is_open);
+/// Returns whether the caller has left a range open that code may assume.
+bool is_open(const expr::Variable& v) {
+  return !v.is_table() && !(std::isfinite(v.lo) && std::isfinite(v.hi));
 }
 
 }  // namespace
@@ -81,8 +78,10 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
   const Settings& settings = context.settings();
-  if (settings.speculate && settings.mode != TRIDENT_MODE_INTERP && may_speculate(expr))
-    watch = std::make_unique<DataWatch>(expr.variables, submission, &watched_entry, miss_count);
+  if (settings.speculate && settings.mode != TRIDENT_MODE_INTERP && !expr::has_reductions(expr)) {
+    const bool learns = std::any_of(expr.variables.begin(), expr.variables.end(), is_open);
+    watch = std::make_unique<DataWatch>(expr.variables, submission, &watched_entry, miss_count, learns);
+  }
   if (!expr::has_reductions(expr)) return;
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   for (std::size_t i = 0; i < expr.outputs.size(); ++i) {

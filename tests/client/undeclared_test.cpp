@@ -131,7 +131,7 @@ class Undeclared : public ::testing::TestWithParam<trident_mode> {
     else
       ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
   }
-  [[nodiscard]] std::string socket() const { return daemon_ ? daemon_->socket() : std::string(); }
+  [[nodiscard]] std::string socket() const { return daemon_ ? daemon_->socket() : "/nonexistent/tridentd.sock"; }
   std::optional<PrivateDaemon> daemon_;
   const Client oracle_{TRIDENT_MODE_INTERP, ""};
 };
@@ -190,8 +190,13 @@ TEST_P(Undeclared, ChildrenForkedWhileItLearnsAnswerRight) {
   EXPECT_TRUE(pair.call_until(values(3), [&] { return pair.is_done(); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Undeclared, ::testing::Values(TRIDENT_MODE_DAEMON, TRIDENT_MODE_EMBEDDED),
-                         [](const auto& mode) { return mode.param == TRIDENT_MODE_DAEMON ? "Daemon" : "Embedded"; });
+INSTANTIATE_TEST_SUITE_P(Modes, Undeclared,
+                         ::testing::Values(TRIDENT_MODE_DAEMON, TRIDENT_MODE_EMBEDDED, TRIDENT_MODE_AUTO),
+                         [](const auto& mode) {
+                           return mode.param == TRIDENT_MODE_DAEMON     ? "Daemon"
+                                  : mode.param == TRIDENT_MODE_EMBEDDED ? "Embedded"
+                                                                        : "WithoutADaemon";
+                         });
 
 }  // namespace
 }  // namespace trident::tests

@@ -1,0 +1,77 @@
+// The engine's C interface with callers that are older than it: their job ends before fields that came later, and
+// nothing beyond its end is read. Oracle: a job that says the same with null in these fields; garbage behind the end.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "clients/c/engine_abi.h"
+#include "clients/c/image_map.h"
+#include "jit/expr/expr.h"
+#include "schemas/kernel_image.h"
+
+namespace trident::client {
+namespace {
+
+class EngineAbi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    void* const library = ::dlopen(TRIDENT_ENGINE_PATH, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    compile_ = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
+    ASSERT_NE(compile_, nullptr);
+    const auto parsed = expr::parse_infix("x*3 + 1", {.type = ir::Type::f32, .variables = {}});
+    ASSERT_TRUE(parsed.ok());
+    for (const expr::Node& n : parsed->nodes)
+      nodes_.push_back({static_cast<std::uint8_t>(n.op), static_cast<std::uint8_t>(n.type), 0, n.a.index, n.b.index,
+                        n.c.index, n.imm});
+    for (const expr::Variable& v : parsed->variables)
+      variables_.push_back({static_cast<std::uint8_t>(v.type), 0, 0, 0, v.lo, v.hi});
+    outputs_ = {parsed->outputs[0].node.index};
+  }
+
+  [[nodiscard]] trident_engine_job job() const {
+    trident_engine_job job{};
+    job.struct_size = sizeof job;
+    job.isa = greatest_isa();
+    job.elements = 4096;
+    job.nodes = nodes_.data(), job.node_count = static_cast<std::uint32_t>(nodes_.size());
+    job.variables = variables_.data(), job.variable_count = static_cast<std::uint32_t>(variables_.size());
+    job.outputs = outputs_.data(), job.output_count = 1;
+    return job;
+  }
+  [[nodiscard]] trident_engine_result compiled(const trident_engine_job& job, std::uint32_t tier) const {
+    trident_engine_result result{};
+    result.struct_size = sizeof result;
+    compile_(&job, tier, &result);
+    if (result.fd >= 0) ::close(result.fd);
+    return result;
+  }
+
+  trident_engine_compile_fn compile_ = nullptr;
+  std::vector<trident_engine_node> nodes_;
+  std::vector<trident_engine_variable> variables_;
+  std::vector<std::uint32_t> outputs_;
+};
+
+TEST_F(EngineAbi, JobsOfOlderCallersEndBeforeTheRangesOfTheirData) {
+  trident_engine_job old = job();
+  old.struct_size = offsetof(trident_engine_job, observed);
+  old.observed = reinterpret_cast<const trident_engine_range*>(std::uintptr_t{8});
+  const trident_engine_result now = compiled(job(), TRIDENT_TIER_BASELINE), then = compiled(old, TRIDENT_TIER_BASELINE);
+  EXPECT_EQ(now.outcome, std::uint32_t{TRIDENT_ENGINE_IMAGE}) << now.message;
+  EXPECT_EQ(then.digest_low, now.digest_low);
+  EXPECT_NE(compiled(old, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+}
+
+TEST_F(EngineAbi, JobsThatLackWhatTheFirstHadAreRefused) {
+  trident_engine_job cut = job();
+  cut.struct_size = offsetof(trident_engine_job, cancel);
+  EXPECT_EQ(compiled(cut, TRIDENT_TIER_BASELINE).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+}
+
+}  // namespace
+}  // namespace trident::client
