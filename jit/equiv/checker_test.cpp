@@ -86,6 +86,21 @@ TEST(Checker, TellsRewritingsFromMistakes) {
   }
 }
 
+// Forms whose step lies five ulp beside the source's: the running error of a product does not reach so far. (Hardly any
+// of these products is exact.)
+TEST(Checker, RefusesStepsBesideTheRunningError) {
+  const Pair pairs[] = {
+      {"x*1.1 < 4 ? 1 : 2", "x*1.1 < 4.0000024 ? 1 : 2", false}, {"floor(x*1.1)", "floor(x*1.1 + 0.0000024)", false},
+      {"f32(i32(x*1.1))", "f32(i32(x*1.1 - 0.0000024))", false}, {"x*1.1 < 4 ? 1 : 2", "x < 3.63636356 ? 1 : 2", true},
+      {"floor(x*1.1)", "floor(fma(x, 1.1, 0))", true},
+  };
+  const std::vector<Variable> x = {{"x", Type::f32, expr::VariableKind::array, 3.636, 3.637}};
+  for (const Pair& pair : pairs) {
+    const Verdict v = verdict_of(parsed(pair.source, Type::f32, x), lowered(parsed(pair.candidate, Type::f32, x)));
+    EXPECT_EQ(v.same(), pair.same) << pair.source << " -> " << pair.candidate << "\n" << print(v);
+  }
+}
+
 // A cast to a narrower type rounds, and is meant to: its rounding is no error, and a form without it is
 // wrong.
 TEST(Checker, CastsRoundByTheirMeaning) {
@@ -264,7 +279,8 @@ TEST(Checker, LongCallsAreComparedBitForBit) {
   }
 }
 
-// Conversions of computed values that are all within a rounding or two of an integer: either one is right, no other is.
+// Conversions of computed values, most of which are within two units of an integer: either one is right, no other is.
+// Two units of x*4099.7 are 2^-23 of it. The share of points that are so near to an integer is twice their mean.
 TEST(Checker, EitherSideOfAStepIsRightAndNothingElse) {
   const std::vector<Variable> range = {{"x", Type::f32, expr::VariableKind::array, 500, 1000}};
   const auto source = parsed("f32(i32(x * 4099.7))", Type::f32, range);
@@ -274,7 +290,7 @@ TEST(Checker, EitherSideOfAStepIsRightAndNothingElse) {
   auto unrewritten = (*checker)->check_meaning(unrewritten_kernel, Demand::policy);
   ASSERT_TRUE(unrewritten.ok());
   EXPECT_TRUE(unrewritten->meaning.same());
-  EXPECT_GT(unrewritten->meaning.either_side, 0.9);
+  EXPECT_NEAR(2 * 750 * 4099.7 * 0x1p-23, unrewritten->meaning.either_side, 0.02);
   const auto judged = [&](const char* text) {
     auto prepared = (*checker)->check_meaning(lowered(parsed(text, Type::f32, range)), Demand::any_set, &*unrewritten);
     CHECK(prepared.ok());

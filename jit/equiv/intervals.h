@@ -160,7 +160,7 @@ void integer_error(expr::Type to, const Lanes<N>& a, Lanes<N>& r, std::size_t i,
   } else if (!surely_exact(a, i) && !std::isnan(x.v)) {
     whole = hull(whole, truncated(to, x));
     const Whole all = any_of(to);
-    if (opens) whole = hull(whole, {is == all.lo ? is : is - 1, is == all.hi ? is : is + 1});
+    if (opens) whole = hull(whole, truncated(to, {x.v, x.d + 2 * error_of(a.c[i])}));
     // Beyond the range is the least integer, far from its neighbour.
     if (opens && (is == all.hi || is == all.lo)) whole = all;
   } else if (opens) {

@@ -497,6 +497,30 @@ TEST(Reference, OnlyStepsOnRoundedOperandsAreUnsure) {
   EXPECT_EQ(unsure->outputs()[0].unsure, (std::vector<std::uint8_t>{1, 0, 0}));
 }
 
+// x*3 is a product: its running error is half an ulp of 4 here. Only as near to a step does rounding decide, and then
+// between its two sides. 4/3 as a float is a little greater than 4/3, and its successors come 0.75 ulp further each.
+TEST(Reference, RoundingDecidesNoStepThatTheRunningErrorDoesNotReach) {
+  const float third = 4.0F / 3;
+  std::vector<double> at = {third};
+  for (int i = 0; i < 12; ++i) at.push_back(std::nextafter(static_cast<float>(at.back()), 2.0F));
+  const auto s = samples_of<float>({{at.begin(), at.end()}});
+  const auto integers = parsed("i64(x*3)", Type::f32);
+  auto reference = Reference::make(integers, s);
+  ASSERT_TRUE(reference.ok());
+  const auto choice = parsed("x*3 < 4 ? 1 : 2", Type::f32);
+  auto choosing = Reference::make(choice, s);
+  ASSERT_TRUE(choosing.ok());
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const bool reaches = at[i] * 3 - 4 <= 0x1p-22;
+    ASSERT_EQ(i == 0, reaches) << "the numbers of this test";
+    const Whole whole = reference->outputs()[0].whole[i];
+    EXPECT_EQ(reaches ? 3 : 4, whole.lo) << i;
+    EXPECT_EQ(4, whole.hi) << i;
+    EXPECT_EQ(reaches, reference->outputs()[0].unsure[i] != kDecided) << i;
+    EXPECT_EQ(reaches, choosing->outputs()[0].bound[i] >= 1) << i;
+  }
+}
+
 // Every f32 near -9174232.3 is an integer. So rounding decides a cast of it to an integer, though the nearest
 // one is what trunc gives over the reals; the trunc itself is decided. With an exact operand the cast is decided
 // too.

@@ -2,6 +2,7 @@
 // result is marked as unsure, and the reference makes no claim there.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +11,13 @@
 
 namespace trident::equiv {
 
-/// Returns how near to a step the correct value may be for rounding to decide the side.
+/// Returns how near to a step the correct value may be for rounding to decide the side: a few roundings, and no farther
+/// than the running error reaches, for beyond it the policy promises the correct side.
 template <class N>
-long double step_tolerance(expr::Type type, double strict, const N& correct) {
-  const long double c = approximate(correct);
-  const long double off = std::fabs(static_cast<long double>(strict) - c);
-  return 8 * off + 2 * error_of(correct) + 16 * ulp_at(type, c);
+long double step_tolerance(expr::Type type, const Lanes<N>& a, std::size_t i) {
+  const long double c = approximate(a.c[i]), unknown = 2 * error_of(a.c[i]);
+  const long double off = std::fabs(static_cast<long double>(a.s[i]) - c);
+  return std::min(8 * off + 16 * ulp_at(type, c) + unknown, a.d[i] + unknown);  // the first where one is NaN
 }
 
 /// Returns whether rounding decides on which side of `step` a lane is.
@@ -24,7 +26,7 @@ bool near_step(expr::Type type, const Lanes<N>& a, std::size_t i, long double st
   if (exactly(a, i)) return false;
   const long double c = approximate(a.c[i]);
   if (std::isnan(a.s[i]) && std::isnan(c)) return false;
-  return !(std::fabs(c - step) > step_tolerance(type, a.s[i], a.c[i]));
+  return !(std::fabs(c - step) > step_tolerance(type, a, i));
 }
 
 template <class N>
@@ -87,8 +89,8 @@ void fmod_lane(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, Lan
   if (exact) return;
   const long double rest = std::fabs(approximate(r.c[i]));
   const long double whole = std::fabs(approximate(b.c[i]));
-  const long double slack = step_tolerance(node.type, a.s[i], a.c[i]) +
-                            step_tolerance(node.type, b.s[i], b.c[i]) * (1 + std::fabs(approximate(a.c[i])) / whole);
+  const long double slack =
+      step_tolerance(node.type, a, i) + step_tolerance(node.type, b, i) * (1 + std::fabs(approximate(a.c[i])) / whole);
   if (!(rest > slack) || !(whole - rest > slack)) r.unsure[i] |= kOpen;
 }
 
@@ -132,7 +134,7 @@ void compare_lane(expr::Op op, expr::Type type, const Lanes<N>& a, const Lanes<N
   if (ordered_s != ordered_c) r.unsure[i] |= kOpen;
   if (!ordered_s || !ordered_c || (exactly(a, i) && exactly(b, i))) return;
   const long double margin = std::fabs(approximate(a.c[i]) - approximate(b.c[i]));
-  if (!(margin > step_tolerance(type, a.s[i], a.c[i]) + step_tolerance(type, b.s[i], b.c[i]))) r.unsure[i] |= kOpen;
+  if (!(margin > step_tolerance(type, a, i) + step_tolerance(type, b, i))) r.unsure[i] |= kOpen;
 }
 
 /// f32(x) of an f64 x is, by its meaning, the rounded value; it jumps at the middle between two floats.
@@ -146,7 +148,7 @@ void narrow_lane(const Lanes<N>& a, Lanes<N>& r, std::size_t i) {
   constexpr long double kFarBeyond = 0x1p129L;
   const bool beyond = std::isinf(s) && c * std::copysign(1.0L, s) > kFarBeyond;
   if (beyond && error_of(a.c[i]) < std::fabs(c) / 4) return;
-  const long double slack = step_tolerance(expr::Type::f64, a.s[i], a.c[i]);
+  const long double slack = step_tolerance(expr::Type::f64, a, i);
   if (static_cast<float>(c - slack) == static_cast<float>(c + slack)) return;
   r.unsure[i] |= kOpen;
   set_exact(r.c[i], r.s[i]);
