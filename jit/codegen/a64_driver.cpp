@@ -143,13 +143,17 @@ class A64Driver : public Driver<a64::Assembler> {
 
   /// Chooses the next block from the last one and what the fast kernel has done since.
   void choose_block() {
-    const asmjit::Label chosen = a_.newLabel();
-    a_.cmp(kThis, kBlock);
+    const asmjit::Label longest = a_.newLabel(), chosen = a_.newLabel();
+    a_.cbz(kThis, longest);
+    a_.cmp(kThis, kBlockMax);
     a_.mov(kThis, kBlockFirst);
     a_.b_hs(chosen);
     a_.mov(a64::x9, kBlockGrowth);
     a_.mul(kThis, kBlock, a64::x9);
-    limit(kThis, kBlockMax);
+    a_.cmp(kThis, kBlockMax);
+    a_.b_ls(chosen);
+    a_.bind(longest);
+    a_.mov(kThis, kBlockMax);
     a_.bind(chosen);
     a_.mov(kBlock, kThis);
     a_.cmp(kThis, kOfChunk);

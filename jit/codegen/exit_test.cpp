@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "jit/codegen/codegen.h"
 #include "jit/kir/builder.h"
+#include "jit/kir/guard.h"
 #include "jit/kir/interpreter.h"
 #include "tests/support/draws.h"
 #include "tests/support/native_kernel.h"
@@ -93,6 +96,65 @@ TEST(Exit, OneSetLaneInEachPositionStopsTheKernel) {
                 << "element " << bad << " of " << n << " " << listing_of(kernel, isa, variant);
       }
     }
+}
+
+/// Adds x and y, and stops where one of them lies outside its range.
+kir::Kernel guarding(ir::Type type, const kir::Assumed& of_x, const kir::Assumed& of_y) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"x", type}, {"y", type}};
+  kir::Builder b(kernel);
+  kernel.outputs = {{"sum", b.add(b.input(0), b.input(1))}};
+  const kir::Assumed assumed[] = {of_x, of_y};
+  CHECK(kir::guard(kernel, assumed, {}));
+  return kernel;
+}
+
+/// Bits beside the ends of a range, and of values that no comparison holds for, or for another reason.
+std::vector<std::uint64_t> telling_bits(ir::Type type, const kir::Assumed& range) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const std::uint64_t sign = std::uint64_t{1} << (8 * ir::bytes_of(type) - 1), nan = float_bits(type, std::nan(""));
+  std::vector<std::uint64_t> all = {0,
+                                    sign,
+                                    1,
+                                    sign | 1,
+                                    nan,
+                                    nan | sign,
+                                    nan + 1,
+                                    float_bits(type, kInf) + 1,
+                                    float_bits(type, kInf),
+                                    float_bits(type, -kInf)};
+  for (const double end : {range.lo, range.hi, -range.hi})
+    for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}})
+      all.push_back((float_bits(type, end) + step) & (sign | (sign - 1)));
+  return all;
+}
+
+TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const kir::Assumed ranges[] = {{0, 4}, {0.25, 600}, {-8, 8}, {-3, 5}, {0, kInf}, {2, kInf}, {-kInf, 1}, {0, 0}};
+  std::uint64_t number = 0;
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
+    for (const kir::Assumed& of_x : ranges)
+      for (const kir::Assumed& of_y : {kir::Assumed{1, 2}, kir::Assumed{-3, 5}, kir::Assumed{}}) {
+        const kir::Kernel kernel = guarding(type, of_x, of_y);
+        ASSERT_TRUE(kir::check(kernel).ok());
+        const Variant& variant = kExitVariants[++number % std::size(kExitVariants)];
+        const double fits = of_x.lo > 0 ? of_x.lo : std::min(of_x.hi, 0.0);
+        for (const Isa isa : runnable_isas()) {
+          auto native = map_native(kernel, isa, variant);
+          ASSERT_TRUE(native.ok()) << native.error().message;
+          constexpr std::uint64_t n = 150;
+          for (const std::uint64_t bits : telling_bits(type, of_x)) {
+            std::vector<std::uint64_t> x(n, float_bits(type, fits));
+            x[number * 37 % n] = bits;
+            ASSERT_EQ(testing::compare_on(kernel, *native, {x, std::vector<std::uint64_t>(n, float_bits(type, 1.5))},
+                                          {}, {.n = n}),
+                      "")
+                << std::hex << bits << " " << listing_of(kernel, isa, variant);
+            number += 11;
+          }
+        }
+      }
 }
 
 TEST(Exit, StreamsStopInTheirFirstElementsAndInTheirLoop) {

@@ -3,12 +3,13 @@
 //
 //   driver (the entry) | fast code and constants | general code and constants
 //
-// Where the fast kernel stops, the general one does a block of elements, and the fast one goes on. The first block is
-// kBlockFirst elements. The next is kBlockGrowth times as long if the fast kernel did less than a block in between, so
-// that data which never fit cost little; else it is the first again. In chunks, all starts anew at each multiple of
-// `chunk` elements of the call: then an element's bits depend on its chunk alone. Both kernels may write over their
-// inputs, and the general one sees no element that the fast one has done. Short chunks, where the driver would cost
-// more than the fast kernel saves, are left to the general kernel: a short call goes there by one jump.
+// Where the fast kernel stops, the general one does a block of elements, and the fast one goes on. A stop costs a whole
+// step of the fast kernel, up to 128 elements, so blocks are long: the first is kBlockFirst elements, and the next
+// kBlockGrowth times as long, up to kBlockMax. Where the fast kernel did as many as that in between, the next is the
+// first again; where it did none, as on data that never fit, the next is the longest. In chunks, all starts anew at each
+// multiple of `chunk` elements of the call: then an element's bits depend on its chunk alone. Both kernels may write
+// over their inputs, and the general one sees no element that the fast one has done. Short chunks, where the driver
+// would cost more than the fast kernel saves, are left to the general kernel: a short call goes there by one jump.
 //
 // `self` is null, or has behind its first word a pointer to a 64-bit counter, or null: the driver adds the number of
 // times that the fast kernel stopped.
@@ -21,9 +22,8 @@
 
 namespace trident::codegen {
 
-inline constexpr std::uint32_t kBlockFirst = kir::kExitSpan;  ///< so the element that stopped the fast kernel is in it
-inline constexpr std::uint32_t kBlockGrowth = 4;
-inline constexpr std::uint32_t kBlockMax = 64 * kBlockFirst;
+inline constexpr std::uint32_t kBlockFirst = 256, kBlockGrowth = 16, kBlockMax = kBlockGrowth * kBlockFirst;
+static_assert(kBlockFirst % kir::kExitSpan == 0);  // so the element that stopped the fast kernel is in the block
 inline constexpr std::uint32_t kMissesOffset = 8;  ///< of the pointer to the counter in `self`
 
 /// Bytes of an element of each array, in the order of a call; 0 for tables, of which every part of a call sees all.

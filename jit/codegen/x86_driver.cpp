@@ -144,12 +144,17 @@ class X86Driver : public Driver<x86::Assembler> {
 
   /// Chooses the next block from the last one and what the fast kernel has done since, rbp elements.
   void choose_block() {
-    const asmjit::Label chosen = a_.newLabel();
-    a_.cmp(x86::rbp, x86::r14);
+    const asmjit::Label longest = a_.newLabel(), chosen = a_.newLabel();
+    a_.test(x86::rbp, x86::rbp);
+    a_.jz(longest);
+    a_.cmp(x86::rbp, kBlockMax);
     a_.mov(x86::ebp, kBlockFirst);
     a_.jae(chosen);
     a_.imul(x86::rbp, x86::r14, kBlockGrowth);
-    limit(x86::rbp, kBlockMax);
+    a_.cmp(x86::rbp, kBlockMax);
+    a_.jbe(chosen);
+    a_.bind(longest);
+    a_.mov(x86::ebp, kBlockMax);
     a_.bind(chosen);
     a_.mov(x86::r14, x86::rbp);
     a_.cmp(x86::rbp, x86::r13);

@@ -37,6 +37,7 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       next_settler_(function.arena),
       reducer_(*this, function.arena),
       own_constants_(function.arena),
+      ranges_(*this, function.arena),
       held_stores_(function.arena),
       pending_(function.arena),
       bounds_(function.arena),
@@ -46,6 +47,7 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
   f_.vregs.reserve(2 * kernel.insts.size() + 64);
   pool_.bytes.reserve(512);
   analyse();
+  ranges_.find();
 }
 
 void X86Selector::analyse() {
@@ -370,6 +372,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
   context_ = Context::body;
   masked_ = masked;
   newton_share_ = 0;
+  const bool by_bits = !masked && ranges_.any();
   VReg exit;
   reducer_.begin_body(copies);
   block.insts.reserve(copies * (kernel_.insts.size() + kernel_.outputs.size() + 8));
@@ -380,16 +383,16 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     inputs_left_ = body_inputs_;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
-      const bool folds = kir::Value(i) == kernel_.exit && tests_negation();
+      const bool folds = (kir::Value(i) == kernel_.exit && tests_negation()) || (by_bits && ranges_.replaces(i));
       if (kernel_.insts[i].op != Op::Input && !folds) select(kir::Value(i));
       if (settlers_[i] != 0) settle(kir::Value(i));
     }
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i)
       if (kernel_.insts[i].section != Section::body && settlers_[i] != 0) settle(kir::Value(i));
     CHECK(pending_.empty());
-    if (kernel_.exit.valid()) exit = join_exits(exit);
+    if (kernel_.exit.valid()) exit = by_bits ? ranges_.join(exit) : join_exits(exit);
   }
-  if (kernel_.exit.valid()) leave_if(exit);
+  if (kernel_.exit.valid()) leave_if(by_bits ? ranges_.within(exit) : exit);
   block.insts.insert(block.insts.end(), held_stores_.begin(), held_stores_.end());
   held_stores_.clear();
   copy_ = 0;

@@ -7,14 +7,15 @@
 //
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
-// x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers, strided loads.
-// Reductions are x86_reduce.h's.
+// x86_exit.cpp exits; x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers,
+// strided loads. Reductions are x86_reduce.h's, exits that test ranges x86_ranges.h's.
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <span>
 
+#include "jit/codegen/x86_ranges.h"
 #include "jit/codegen/x86_reduce.h"
 #include "jit/codegen/x86_target.h"
 #include "jit/kir/kir.h"
@@ -30,6 +31,7 @@ struct X86Constant {
 
 class X86Selector {
   friend class X86Reducer;
+  friend class X86Ranges;
 
  public:
   struct Options {
@@ -193,6 +195,7 @@ class X86Selector {
   std::pmr::vector<std::uint16_t> next_settler_;
   X86Reducer reducer_;
   std::pmr::vector<X86Constant> own_constants_;
+  X86Ranges ranges_;
   std::pmr::vector<MInst> held_stores_;      ///< of a kernel with an exit, for behind it
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
   struct TableBound {
@@ -209,11 +212,10 @@ class X86Selector {
   std::pmr::vector<NumbersRow> rows_;
   std::pmr::vector<X86StridedRead> strided_;
   MemRef strided_room_{};
-  bool has_strided_ = false;
   std::uint32_t body_inputs_ = 0;  ///< input instructions of one copy
   std::uint32_t inputs_left_ = 0;
   std::uint64_t live_inputs_ = 0;
-  bool has_loop_ = false, reads_params_ = false;
+  bool has_strided_ = false, has_loop_ = false, reads_params_ = false;
   bool has_invariants_ = false, has_epilogue_ = false, has_scalar_outputs_ = false;  ///< something to compute there
   static constexpr std::uint32_t kNewtonAll = 8;
   std::uint32_t newton_share_ = 0;

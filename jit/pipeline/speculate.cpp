@@ -69,7 +69,7 @@ void take_greater(equiv::Verdict& errors, const equiv::Verdict& other) {
 }
 
 bool loses(const SpeculationTime& time) {
-  return std::max({time.matching, time.missing, time.few}) > kSpeculationLoss;
+  return std::max(time.matching, time.missing) > kSpeculationLoss || time.few > kSpeculationLossOfFew;
 }
 
 class Speculating {

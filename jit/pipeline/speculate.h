@@ -9,8 +9,10 @@
 
 namespace trident::pipeline {
 
-/// The greatest time over that of the general kernel, on data that always miss, miss sometimes, or never.
+/// The greatest time over that of the general kernel, on data that always miss or never.
 inline constexpr double kSpeculationLoss = 1.05;
+/// The greatest on data that miss just often enough that most tries are in vain.
+inline constexpr double kSpeculationLossOfFew = 1.10;
 /// The greatest such time on data that never miss, at Target::elements. A gain below the loss is no bargain.
 inline constexpr double kSpeculationGain = 0.95;
 

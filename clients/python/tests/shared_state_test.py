@@ -295,6 +295,40 @@ class Interruptions(unittest.TestCase):
         self.assertGreater(len(owned), 2000)
         self.assertFalse(any(owned))
 
+    def test_a_kernel_that_is_made_while_an_equal_one_is_closed_is_another(self):
+        close, closed, made = trident._native.lib.trident_close_kernel, [], []
+
+        def closing(pointer):  # what another thread or a handler may do in the middle of it
+            closed.append(pointer.value)
+            if not made:
+                made.append(trident.Kernel("x*7 + 0.125"))
+            close(pointer)
+
+        with unittest.mock.patch.object(trident._native.lib, "trident_close_kernel", closing):
+            first = trident.Kernel("x*7 + 0.125")
+            pointer = first._handle._as_parameter_.value
+            del first
+        self.assertEqual([pointer], closed)
+        self.assertNotEqual(pointer, made[0]._handle._as_parameter_.value)
+        np.testing.assert_array_equal(X*7 + 0.125, made[0](X))
+
+    def test_threads_make_and_drop_equal_kernels(self):
+        program = """
+import sys, threading
+import numpy as np, trident
+sys.setswitchinterval(1e-5)
+x = np.arange(64.0)
+def work():
+    for i in range(400):
+        assert np.array_equal(trident.Kernel(f"x*2 + {i % 4}")(x), 2*x + i % 4)
+        c = i % 5
+        assert np.array_equal(trident.jit(lambda a: a*(c + 0.5) + 1)(x), x*(c + 0.5) + 1)
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads], [t.join() for t in threads]
+"""
+        self.assertEqual(0, in_child(lambda: os.execve(sys.executable, [sys.executable, "-c", program], {
+            **os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}), 120))
+
     def test_children_of_children(self):
         self.check(1)
         self.assertEqual(0, in_child(lambda: [self.check(2), sys.exit(in_child(lambda: self.check(3)))]) and 0)

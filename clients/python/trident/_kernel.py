@@ -21,14 +21,14 @@ _FLOAT_RANGE = (float("-inf"), float("inf"))
 
 class _Handle:
     """Owns a pointer of the library, which is closed when nobody refers to it any more: never while a call uses it."""
-    __slots__ = ("_as_parameter_", "_close", "shown", "__weakref__")
+    __slots__ = ("_as_parameter_", "shown", "__weakref__")
 
     def __init__(self, pointer, close):
-        self._as_parameter_, self._close = pointer, close
+        self._as_parameter_ = pointer
         self.shown = False  # of a kernel: the library has seen arguments
-
-    def __del__(self):
-        self._close(self._as_parameter_)
+        # No __del__: while one runs, other threads and handlers of signals still find the handle in a dictionary of weak
+        # references. These are dead before the pointer is closed here.
+        weakref.finalize(self, close, pointer).atexit = False
 
     def __reduce_ex__(self, protocol):
         raise TypeError("a pointer of libtrident cannot be copied or pickled")

@@ -1,0 +1,131 @@
+#include "jit/codegen/x86_ranges.h"
+
+#include <asmjit/x86.h>
+
+#include <algorithm>
+
+#include "jit/codegen/x86_select.h"
+
+namespace trident::codegen {
+
+namespace Inst = asmjit::x86::Inst;
+using kir::Op;
+using kir::Section;
+
+namespace {
+
+constexpr std::uint64_t kInfinity32 = 0x7F80'0000, kInfinity64 = 0x7FF0'0000'0000'0000;
+constexpr std::uint8_t kAtMost = 2, kNotBelow = 5;  ///< predicates of vpcmpud
+
+}  // namespace
+
+X86Ranges::X86Ranges(X86Selector& selector, std::pmr::memory_resource* arena)
+    : s_(selector), tests_(arena), others_(arena), of_tests_(arena) {}
+
+/// Returns the input whose range the comparison `v` bounds, with the bound; nothing for other masks.
+std::optional<X86Ranges::Bound> X86Ranges::bound_of(kir::Value v) const {
+  const kir::Inst& le = s_.kernel_.at(v);
+  if (le.op != Op::Le || s_.body_uses_[v.index] != 1) return std::nullopt;
+  const kir::Inst &a = s_.kernel_.at(le.a), &b = s_.kernel_.at(le.b);
+  if (!ir::is_float(b.type)) return std::nullopt;
+  if (a.op == Op::Constant && b.op == Op::Input) return Bound{le.b, Bound::Kind::least, a.imm};
+  if (b.op != Op::Constant) return std::nullopt;
+  if (a.op == Op::Input) return Bound{le.a, Bound::Kind::greatest, b.imm};
+  if (a.op != Op::Abs || s_.body_uses_[le.a.index] != 1 || s_.kernel_.at(a.a).op != Op::Input) return std::nullopt;
+  return Bound{a.a, Bound::Kind::size, b.imm};
+}
+
+/// Sorts what must hold below `v` into bounds of inputs and other masks.
+void X86Ranges::collect(kir::Value v) {
+  const kir::Inst& inst = s_.kernel_.at(v);
+  if (inst.op == Op::And && inst.section == Section::body && s_.body_uses_[v.index] == 1) {
+    of_tests_[v.index] = 1;
+    collect(inst.a);
+    collect(inst.b);
+    return;
+  }
+  const auto bound = bound_of(v);
+  if (!bound) return others_.push_back(v);
+  auto test = std::find_if(tests_.begin(), tests_.end(), [&](const Test& t) { return t.input == bound->input; });
+  if (test == tests_.end()) test = tests_.insert(tests_.end(), Test{.input = bound->input});
+  auto& end = bound->kind == Bound::Kind::least ? test->least : test->greatest;
+  if (end) return others_.push_back(v);
+  end = bound->bits;
+  test->by_size |= bound->kind == Bound::Kind::size;
+  test->masks[test->mask_count++] = v;
+}
+
+/// A range that begins below zero, or has no end, is left to comparisons.
+bool X86Ranges::takes(const Test& test) const {
+  const std::uint64_t infinity = ir::bytes_of(s_.kernel_.type_of(test.input)) == 4 ? kInfinity32 : kInfinity64;
+  const auto is_ordered = [&](const std::optional<std::uint64_t>& bits) { return bits && *bits <= infinity; };
+  return is_ordered(test.greatest) && (test.by_size ? !test.least : is_ordered(test.least));
+}
+
+void X86Ranges::replace(const Test& test) {
+  for (std::uint8_t m = 0; m < test.mask_count; ++m) {
+    of_tests_[test.masks[m].index] = 1;
+    if (test.by_size) of_tests_[s_.kernel_.at(test.masks[m]).a.index] = 1;
+  }
+}
+
+void X86Ranges::find() {
+  const kir::Value exit = s_.kernel_.exit;
+  if (!exit.valid() || !s_.target_.avx512) return;
+  const kir::Inst& inst = s_.kernel_.at(exit);
+  if (inst.op != Op::Not || inst.section != Section::body || s_.body_uses_[exit.index] != 1) return;
+  of_tests_.assign(s_.kernel_.insts.size(), 0);
+  collect(inst.a);
+  for (const Test& test : tests_) {
+    if (takes(test))
+      replace(test);
+    else
+      others_.insert(others_.end(), test.masks.begin(), test.masks.begin() + test.mask_count);
+  }
+  std::erase_if(tests_, [&](const Test& test) { return !takes(test); });
+}
+
+VReg X86Ranges::bits_of(const Test& test) {
+  const VReg x = s_.reg(test.input);
+  s_.set_type(s_.kernel_.type_of(test.input));
+  if (test.by_size) return s_.logic(Op::And, x, s_.constant((std::uint64_t{1} << (8u * s_.lane_ - 1)) - 1));
+  if (*test.least != 0) return x;
+  // -0 is no less than 0.
+  return s_.emit(s_.pick(Inst::kIdVaddps, Inst::kIdVaddpd), {x, s_.constant(0)}, 4);
+}
+
+VReg X86Ranges::join(VReg holds) {
+  for (Test& test : tests_) {
+    const VReg bits = bits_of(test);
+    const bool first = s_.copy_ == 0;
+    test.most = first ? bits : s_.emit(s_.pick(Inst::kIdVpmaxud, Inst::kIdVpmaxuq), {test.most, bits});
+    if (test.by_size || *test.least == 0) continue;
+    test.fewest = first ? bits : s_.emit(s_.pick(Inst::kIdVpminud, Inst::kIdVpminuq), {test.fewest, bits});
+  }
+  for (const kir::Value other : others_) holds = both(holds, s_.reg(other));
+  return holds;
+}
+
+VReg X86Ranges::both(VReg a, VReg b) {
+  return a.valid() ? s_.push_mask(Inst::kIdKandw, {a, b}).def : b;
+}
+
+VReg X86Ranges::compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits) {
+  MInst& inst = s_.push_mask(s_.pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {extreme, s_.constant(bits)});
+  inst.form = x86_form::kImmediate;
+  inst.imm = predicate;
+  inst.folds = 2;
+  inst.latency = 3;
+  return inst.def;
+}
+
+VReg X86Ranges::within(VReg holds) {
+  for (const Test& test : tests_) {
+    s_.set_type(s_.kernel_.type_of(test.input));
+    holds = both(holds, compare(test.most, kAtMost, *test.greatest));
+    if (!test.by_size && *test.least != 0) holds = both(holds, compare(test.fewest, kNotBelow, *test.least));
+  }
+  return holds;
+}
+
+}  // namespace trident::codegen

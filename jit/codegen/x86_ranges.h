@@ -1,0 +1,64 @@
+// Exits that test inputs for ranges (jit/kir/guard.h), with AVX-512. A comparison makes a mask, and masks are slow: two
+// comparisons and two joins a vector cost more than many a kernel. So the least and the greatest value of all vectors
+// of a step are kept instead, as bits, and compared once a step. Floats that are not negative are ordered as their bits
+// are, and negative ones and NaN lie above all of them as unsigned integers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <vector>
+
+#include "jit/codegen/mir.h"
+#include "jit/kir/kir.h"
+
+namespace trident::codegen {
+
+class X86Selector;
+
+class X86Ranges {
+ public:
+  X86Ranges(X86Selector& selector, std::pmr::memory_resource* arena);
+
+  /// Finds the ranges that the exit tests. None are taken where none can be tested by bits.
+  void find();
+  [[nodiscard]] bool any() const { return !tests_.empty(); }
+  /// Returns whether `v` computes only what is tested by bits.
+  [[nodiscard]] bool replaces(std::uint32_t v) const { return of_tests_[v] != 0; }
+  /// Takes the inputs of this copy into the extremes of the step. Returns the mask of all other tests so far.
+  VReg join(VReg holds);
+  /// Returns the mask of the lanes in which all vectors of the step stay.
+  VReg within(VReg holds);
+
+ private:
+  struct Bound {
+    enum class Kind : std::uint8_t { least, greatest, size };
+    kir::Value input;
+    Kind kind;
+    std::uint64_t bits;
+  };
+  /// An input with the least and the greatest of its bits, and those of this step so far.
+  struct Test {
+    kir::Value input;
+    std::optional<std::uint64_t> least{}, greatest{};
+    bool by_size = false;  ///< of its absolute value
+    std::array<kir::Value, 2> masks{};
+    std::uint8_t mask_count = 0;
+    VReg fewest{}, most{};
+  };
+  [[nodiscard]] std::optional<Bound> bound_of(kir::Value v) const;
+  [[nodiscard]] bool takes(const Test& test) const;
+  void collect(kir::Value v);
+  void replace(const Test& test);
+  VReg bits_of(const Test& test);
+  VReg compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits);
+  VReg both(VReg a, VReg b);
+
+  X86Selector& s_;
+  std::pmr::vector<Test> tests_;
+  std::pmr::vector<kir::Value> others_;      ///< masks that must hold too
+  std::pmr::vector<std::uint8_t> of_tests_;  ///< by kir value
+};
+
+}  // namespace trident::codegen
