@@ -7,6 +7,7 @@
 //   exits: variables that live in registers; undo the frame; ret
 //   constant pool, 64-byte aligned
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -245,6 +246,12 @@ class RegionEmitter {
       a.mov(x86::rax, window_word(word.window, offsetof(region::Window, span)));
       a.sub(x86::rax, word.bytes - 1);
       a.cmovb(x86::rax, x86::rdx);
+    } else if (word.kind == Kind::count) {
+      a.mov(x86::rax, window_word(word.window, offsetof(region::Window, span)));
+      if (word.bytes > 1) a.shr(x86::rax, static_cast<std::uint32_t>(std::countr_zero(word.bytes)));
+    } else if (word.kind == Kind::base) {
+      a.mov(x86::rax, window_word(word.window, offsetof(region::Window, lo)));
+      a.add(x86::rax, window_word(word.window, offsetof(region::Window, delta)));
     } else {
       a.mov(x86::rax, window_word(word.window, word.kind == Kind::lo ? offsetof(region::Window, lo)
                                                                      : offsetof(region::Window, delta)));

@@ -395,6 +395,7 @@ void RegionSelector::select(Value v) {
 
 void RegionSelector::access(Value v) {
   const region::Inst& inst = at(v);
+  if (inst.bytes != 0) return element(inst);
   const VReg address = reg(inst.a);
   const VReg lo = window_word(WindowWord::Kind::lo, inst.window);
   const VReg limit = window_word(WindowWord::Kind::limit, inst.window, static_cast<std::uint32_t>(inst.imm));
@@ -405,24 +406,38 @@ void RegionSelector::access(Value v) {
   misses_.push_back({inst.window, inst.otherwise});
 }
 
-/// A place is its address and the distance to the host's memory there.
-VReg RegionSelector::delta_of(Value place) {
-  return window_word(WindowWord::Kind::delta, at(place).window);
+/// A miss of an element notes nothing, so control goes to its block at once.
+void RegionSelector::element(const region::Inst& inst) {
+  const VReg index = reg(inst.a), count = window_word(WindowWord::Kind::count, inst.window, inst.bytes);
+  MInst& check = push(Inst::kIdCmp, {index, count}, 8);
+  check.folds = 2;
+  check.condition = code(CondCode::kUnsignedGE);
+  check.target = Target(inst.otherwise);
 }
 
-MemRef RegionSelector::memory_at(const region::Inst& inst) {
-  return {.place = Place::based, .lane_bytes = inst.bytes, .scale = 1, .disp = static_cast<std::int32_t>(inst.imm)};
+/// A place is its address and the distance to the host's memory there, or the number of an element.
+std::pair<VReg, VReg> RegionSelector::address_of(Value place) {
+  const region::Inst& access = at(place);
+  const VReg number = reg(place);
+  if (access.bytes != 0) return {window_word(WindowWord::Kind::base, access.window), number};
+  return {number, window_word(WindowWord::Kind::delta, access.window)};
+}
+
+MemRef RegionSelector::memory_at(const region::Inst& inst) const {
+  return {.place = Place::based,
+          .lane_bytes = inst.bytes,
+          .scale = std::max(std::uint8_t{1}, at(inst.a).bytes),
+          .disp = static_cast<std::int32_t>(inst.imm)};
 }
 
 void RegionSelector::load(Value v) {
   const region::Inst& inst = at(v);
-  const VReg address = reg(inst.a), delta = delta_of(inst.a);
+  const auto [base, index] = address_of(inst.a);
   const std::uint8_t width = width_of(inst.type);
   std::uint32_t op = Inst::kIdMov;
   if (inst.bytes < 4) op = inst.is_signed ? Inst::kIdMovsx : Inst::kIdMovzx;
   if (inst.bytes == 4 && width == 8 && inst.is_signed) op = Inst::kIdMovsxd;
-  MInst& made =
-      push(op, {address, delta}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
+  MInst& made = push(op, {base, index}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
   made.form = x86_form::kMemory;
   made.unit = Unit::load;
   made.mem = memory_at(inst);
@@ -431,9 +446,10 @@ void RegionSelector::load(Value v) {
 
 void RegionSelector::store(const region::Inst& inst) {
   const bool immediate = is_constant(inst.b) && fits_in_32_bits(at(inst.b).imm, inst.bytes);
-  const VReg address = reg(inst.a), delta = delta_of(inst.a), value = immediate ? VReg{} : reg(inst.b);
-  MInst& made = immediate ? push(Inst::kIdMov, {address, delta}, inst.bytes)
-                          : push(Inst::kIdMov, {value, address, delta}, inst.bytes);
+  const auto [base, index] = address_of(inst.a);
+  const VReg value = immediate ? VReg{} : reg(inst.b);
+  MInst& made =
+      immediate ? push(Inst::kIdMov, {base, index}, inst.bytes) : push(Inst::kIdMov, {value, base, index}, inst.bytes);
   made.form = immediate ? x86_form::kMemory | x86_form::kImmediate : x86_form::kMemory;
   made.imm = immediate ? as_immediate(at(inst.b).imm) : 0;
   made.unit = Unit::store;

@@ -55,9 +55,10 @@ class RegionSelector {
 
   /// The registers of variables, by their numbers.
   [[nodiscard]] const std::vector<VReg>& variables() const { return variables_; }
-  /// Globals that the prologue fills from the windows. `limit`: the number of addresses where that many bytes fit.
+  /// Globals that the prologue fills from the windows. `limit`: the number of addresses where that many bytes fit;
+  /// `base`: the host's address of the first element; `count`: the number of elements of that many bytes.
   struct WindowWord {
-    enum class Kind : std::uint8_t { lo, delta, limit };
+    enum class Kind : std::uint8_t { lo, delta, limit, base, count };
     Kind kind;
     std::uint32_t window, bytes;
     auto operator<=>(const WindowWord&) const = default;
@@ -102,8 +103,10 @@ class RegionSelector {
   void select(region::Value v);
   void compare(region::Value v);
   void access(region::Value v);
-  VReg delta_of(region::Value place);
-  static MemRef memory_at(const region::Inst& inst);
+  void element(const region::Inst& inst);
+  /// Base and index of the address of a place.
+  std::pair<VReg, VReg> address_of(region::Value place);
+  [[nodiscard]] MemRef memory_at(const region::Inst& inst) const;
   void load(region::Value v);
   void store(const region::Inst& inst);
 

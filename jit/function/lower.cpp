@@ -136,6 +136,7 @@ class Lowering {
   Result<void> storing(const Statement& s);
   Result<void> giving(const Statement& s);
   Result<void> local_array(const Statement& s);
+  void clear_words(const Local& array, std::uint64_t words);
   void spend_budget();
 
   Result<Value> value(const Expression& e);
@@ -330,11 +331,12 @@ Result<void> Lowering::into(std::uint32_t variable, const Expression& e) {
 }
 
 Result<void> Lowering::branching(const Statement& s) {
-  const Label then = label(), otherwise = label(), end = label();
+  const Label then = label(), end = label(), otherwise = s.otherwise.empty() ? end : label();
   TRY(const Value condition, value(s.values[0]));
   branch(condition, then, otherwise);
   bind(then);
   TRY_VOID(statements(s.body));
+  if (s.otherwise.empty()) return bind(end), Result<void>();
   if (open_) jump(end);
   bind(otherwise);
   TRY_VOID(statements(s.otherwise));
@@ -360,14 +362,22 @@ Result<void> Lowering::rounds(const Statement& s, Label next, Label leave) {
   return {};
 }
 
+/// A condition of one block is tested again behind the body, which saves a jump a round.
 Result<void> Lowering::looping(const Statement& s) {
-  const Label head = label(), body = label(), leave = label();
-  bind(head);
+  const Label next = label(), body = label(), leave = label();
+  const bool is_repeated = !has_flow(s.values[0], library_);
+  if (!is_repeated) bind(next);
   TRY(const Value condition, value(s.values[0]));
   branch(condition, body, leave);
   bind(body);
-  TRY_VOID(rounds(s, head, leave));
-  if (open_) jump(head);
+  TRY_VOID(rounds(s, next, leave));
+  if (is_repeated) {
+    bind(next);
+    TRY(const Value again, value(s.values[0]));
+    branch(again, body, leave);
+  } else if (open_) {
+    jump(next);
+  }
   bind(leave);
   return {};
 }
@@ -376,8 +386,7 @@ Result<void> Lowering::counting(const Statement& s) {
   const std::uint32_t counter = variable(RegionType::i64), end = variable(RegionType::i64);
   TRY_VOID(into(counter, s.values[0]));
   TRY_VOID(into(end, s.values[1]));
-  const Label head = label(), body = label(), next = label(), leave = label();
-  bind(head);
+  const Label body = label(), next = label(), leave = label();
   branch(build_.op(Op::SLt, build_.get(counter), build_.get(end)), body, leave);
   bind(body);
   frame_->names[s.name] = {counter, 0, Type::i64};
@@ -385,7 +394,7 @@ Result<void> Lowering::counting(const Statement& s) {
   frame_->names.erase(s.name);
   bind(next);
   set(counter, build_.op_with(Op::Add, build_.get(counter), 1));
-  jump(head);
+  branch(build_.op(Op::SLt, build_.get(counter), build_.get(end)), body, leave);
   bind(leave);
   release(counter);
   release(end);
@@ -410,26 +419,35 @@ Result<void> Lowering::giving(const Statement& s) {
 /// A local array is cleared where control comes to it.
 Result<void> Lowering::local_array(const Statement& s) {
   const auto elements = static_cast<std::uint64_t>(s.values[0].number);
-  const std::uint64_t words = s.element == Type::u8 ? (elements + 7) / 8 : elements;
+  const std::uint64_t bytes = s.element == Type::u8 ? elements : elements * 8;
   const Local array{variable(RegionType::i64), out_.region.windows++, s.element};
-  out_.local_bytes.push_back(words * 8);
-  local_bytes_ += words * 8;
+  out_.local_bytes.push_back(bytes);
+  local_bytes_ += bytes;
   TRY_VOID(within_limits(s.offset));
+  if (bytes >= 8) clear_words(array, bytes / 8);
+  for (std::uint64_t at = bytes / 8 * 8; at < bytes; ++at) {
+    const Value place = build_.element(build_.constant(RegionType::i64, at), 1, array.window, failure(Failure::index));
+    build_.store(1, place, build_.constant(RegionType::i64, 0));
+    build_.at(++step_);
+  }
+  set(array.variable, build_.constant(RegionType::i64, elements));
+  frame_->names[s.name] = array;
+  return {};
+}
+
+void Lowering::clear_words(const Local& array, std::uint64_t words) {
   const std::uint32_t at = variable(RegionType::i64);
   set(at, build_.constant(RegionType::i64, 0));
   const Label head = label(), end = label();
   bind(head);
-  const Value place = build_.access(build_.get(at), 8, array.window, failure(Failure::index));
+  const Value place = build_.element(build_.get(at), 8, array.window, failure(Failure::index));
   build_.store(8, place, build_.constant(RegionType::i64, 0));
   build_.at(++step_);
-  const Value next = build_.op_with(Op::Add, build_.get(at), 8);
+  const Value next = build_.op_with(Op::Add, build_.get(at), 1);
   build_.set(at, next);
-  branch(build_.op_with(Op::ULt, next, words * 8), head, end);
+  branch(build_.op_with(Op::ULt, next, words), head, end);
   bind(end);
   release(at);
-  set(array.variable, build_.constant(RegionType::i64, elements));
-  frame_->names[s.name] = array;
-  return {};
 }
 
 Result<std::pair<Value, Value>> Lowering::both(const Expression& a, const Expression& b) {
@@ -470,13 +488,8 @@ Result<Value> Lowering::value(const Expression& e) {
   return row != nullptr ? intrinsic_call(e, row->id) : call(e, *library_.find(e.name));
 }
 
-/// An index that is no number of an element becomes an address outside of every window.
 Value Lowering::place_of(const Local& array, Value index) {
-  const std::uint64_t bytes = array.type == Type::u8 ? 1 : 8;
-  const Value inside = build_.op(Op::ULt, index, build_.get(array.variable));
-  const Value address = bytes == 1 ? index : build_.op_with(Op::Shl, index, 3);
-  const Value safe = build_.op(Op::Select, inside, address, build_.constant(RegionType::i64, ~std::uint64_t{0}));
-  return build_.access(safe, bytes, array.window, failure(Failure::index));
+  return build_.element(index, array.type == Type::u8 ? 1 : 8, array.window, failure(Failure::index));
 }
 
 Result<Value> Lowering::element(const Expression& e) {

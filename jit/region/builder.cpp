@@ -48,6 +48,16 @@ Value Builder::access(Value address, std::uint64_t bytes, std::uint32_t window, 
       {.op = Op::Access, .type = Type::place, .a = address, .imm = bytes, .window = window, .otherwise = otherwise});
 }
 
+Value Builder::element(Value index, std::uint8_t bytes, std::uint32_t window, std::uint32_t otherwise) {
+  return append({.op = Op::Access,
+                 .type = Type::place,
+                 .bytes = bytes,
+                 .a = index,
+                 .imm = bytes,
+                 .window = window,
+                 .otherwise = otherwise});
+}
+
 Value Builder::load(Type type, std::uint8_t bytes, bool is_signed, Value place, std::uint64_t displacement) {
   return append(
       {.op = Op::Load, .type = type, .bytes = bytes, .is_signed = is_signed, .a = place, .imm = displacement});

@@ -28,6 +28,8 @@ class Builder {
   /// Ops that take a constant as their second operand.
   Value op_with(Op op, Value a, std::uint64_t bits) { return this->op(op, a, constant(type_of(a), bits)); }
   Value access(Value address, std::uint64_t bytes, std::uint32_t window, std::uint32_t otherwise);
+  /// The place of element number `index`, of 1, 2, 4 or 8 bytes.
+  Value element(Value index, std::uint8_t bytes, std::uint32_t window, std::uint32_t otherwise);
   Value load(Type type, std::uint8_t bytes, bool is_signed, Value place, std::uint64_t displacement = 0);
   void store(std::uint8_t bytes, Value place, Value value, std::uint64_t displacement = 0);
 

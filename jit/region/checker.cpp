@@ -71,7 +71,8 @@ class Checker {
       if (wanted) TRY_VOID(operand(operands[i]));
     }
     const bool has_bytes = inst.op == Op::Load || inst.op == Op::Store;
-    if (has_bytes != (inst.bytes != 0)) return fault("a load or store has a number of bytes, and nothing else has");
+    if (inst.op != Op::Access && has_bytes != (inst.bytes != 0))
+      return fault("a load or store has a number of bytes, and nothing else has");
     if (inst.is_signed && inst.op != Op::Load) return fault("only a load is signed");
     if (inst.op != Op::Access && (inst.window != 0 || inst.otherwise != 0))
       return fault("only an access has a window and a block");
@@ -123,6 +124,8 @@ class Checker {
   [[nodiscard]] Result<void> access(const Inst& inst) const {
     if (type_of(inst.a) != Type::i64) return fault("an address is an i64");
     if (inst.imm == 0 || inst.imm > limits::kRegionAccessBytesMax) return fault("too few or too many bytes");
+    const bool is_size = inst.bytes <= sizeof(std::uint64_t) && (inst.bytes & (inst.bytes - 1)) == 0;
+    if (inst.bytes != 0 && (!is_size || inst.bytes != inst.imm)) return fault("elements have 1, 2, 4 or 8 bytes");
     if (inst.window >= region_.windows) return fault("no such window");
     TRY_VOID(target(inst.otherwise));
     for (std::uint32_t i = inst_; i-- > region_.blocks[block_].first && region_.insts[i].at == inst.at;)

@@ -117,6 +117,10 @@ class Interpreter {
   bool reserve(const Inst& inst, std::uint32_t number) {
     const Window& window = windows_[inst.window];
     const std::uint64_t address = values_[inst.a.index];
+    if (inst.bytes != 0) {
+      values_[number] = window.lo + address * inst.imm + window.delta;
+      return address < window.span / inst.imm;
+    }
     if (window.span >= inst.imm && address - window.lo <= window.span - inst.imm) {
       values_[number] = address + window.delta;
       return true;

@@ -85,7 +85,8 @@ using Value = Id<ValueTag>;
 struct Inst {
   Op op = Op::Constant;
   Type type = Type::i64;     ///< of the result; of the stored value; of the variable
-  std::uint8_t bytes = 0;    ///< Load and Store: 1, 2, 4 or 8, at most those of the type
+  std::uint8_t bytes = 0;    ///< Load and Store: 1, 2, 4 or 8, at most those of the type; Access: 0, or the same as
+                             ///< imm where a is the number of an element of so many bytes
   bool is_signed = false;    ///< Load: sign-extends
   Value a{}, b{}, c{};       ///< as many as the arity says; the others are invalid
   std::uint64_t imm = 0;     ///< Constant: bits; Get, Set: variable; Access: bytes; Load, Store: displacement; else 0
@@ -138,7 +139,7 @@ struct Region {
 /// `budget`.
 struct FrameHead {
   std::uint64_t budget;        ///< for code that counts iterations
-  std::uint64_t exit_address;  ///< of the Access that missed last
+  std::uint64_t exit_address;  ///< of the Access that missed last; those of elements note nothing
   std::uint32_t exit;          ///< an Exit, when control has left
   std::uint32_t exit_window;   ///< of the Access that missed last
 };

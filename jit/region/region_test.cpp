@@ -139,6 +139,30 @@ TEST(Window, NarrowerThanTheAccessIsMissed) {
   }
 }
 
+TEST(Window, HasWholeElements) {
+  const auto region = parse(
+      "var a i64 24\nwindows 1\nblock 0\n%0 = get i64 a\n%1 = access place %0, 4, w0, b1, each\n"
+      "%2 = load i64 %1, u4, 0\nset i64 a, %2\nexit left\nblock 1\nexit miss\n");
+  ASSERT_TRUE(region.ok()) << region.error().message;
+  const std::uint32_t memory[] = {70, 71, 72};
+  const std::uint64_t host = reinterpret_cast<std::uint64_t>(memory);
+  for (const auto& [span, number, hit] : {std::tuple<std::uint64_t, std::uint64_t, bool>{12, 2, true},
+                                          {12, 3, false},
+                                          {11, 1, true},
+                                          {11, 2, false},
+                                          {3, 0, false},
+                                          {12, std::uint64_t{1} << 62, false},  // times 4 it is 0
+                                          {12, ~0ull, false}}) {
+    std::uint64_t frame[4] = {0, 5, 6, number};
+    const Window window{100, span, host - 100};
+    EXPECT_EQ(interpret(*region, std::as_writable_bytes(std::span(frame)), {&window, 1}, 100).exit,
+              hit ? Exit::left : Exit::miss)
+        << span << " " << number;
+    EXPECT_EQ(frame[3], hit ? 70 + number : number);
+    EXPECT_EQ(frame[1], 5u) << "a miss of an element notes no address";
+  }
+}
+
 TEST(Text, ReadsBackWhatItPrints) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Region region = testing::random_region(seed);
@@ -185,6 +209,8 @@ TEST(Checker, RefusesWhatBreaksARule) {
       {"outside of its place", [](Region& r) { r.insts[2].imm = ~0ull; }},
       {"bytes", [](Region& r) { r.insts[2].bytes = 3; }},
       {"bytes", [](Region& r) { r.insts[1].imm = 0; }},
+      {"elements have", [](Region& r) { r.insts[1].bytes = 2; }},
+      {"elements have", [](Region& r) { r.insts[1].imm = r.insts[1].bytes = 3; }},
       {"is no place", [](Region& r) { r.insts[2].a = Value(0); }},
       {"an address is an i64",
        [](Region& r) {

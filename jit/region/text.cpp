@@ -8,6 +8,7 @@
 //     %1 = const i64 0x10              or decimal, signed
 //     %2 = add i64 %0, %1
 //     %3 = access place %2, 16, w1, b2     16 bytes in window 1, else block 2
+//     %3 = access place %2, 8, w1, b2, each    element number %2, of 8 bytes; a miss notes no address
 //     %4 = load i64 %3, s2, 8          two signed bytes at displacement 8; u1 u2 u4 u8 are unsigned
 //     store i64 %3, %4, u4, 0
 //     set i64 x0, %2
@@ -60,7 +61,7 @@ std::string inst_text(const Region& region, const Inst& inst) {
   }
   if (inst.op == Op::Access)
     out.append(", ").append(std::to_string(inst.imm)).append(", w").append(std::to_string(inst.window)).append(", b") +=
-        std::to_string(inst.otherwise);
+        std::to_string(inst.otherwise) + (inst.bytes != 0 ? ", each" : "");
   if (inst.op == Op::Load || inst.op == Op::Store) out += memory_text(inst);
   return out;
 }
@@ -173,7 +174,9 @@ class Parser {
   Result<void> access(Inst& inst) {
     TRY_VOID(words_.number(inst.imm));
     TRY_VOID(small(inst.window, "w"));
-    return small(inst.otherwise, "b");
+    TRY_VOID(small(inst.otherwise, "b"));
+    if (words_.take("each")) inst.bytes = static_cast<std::uint8_t>(std::min<std::uint64_t>(inst.imm, 255));
+    return {};
   }
 
   Result<void> memory(Inst& inst) {

@@ -147,10 +147,18 @@ class Generator {
   /// Mostly an address inside of the window, sometimes at its edges.
   void reserve() {
     const std::uint32_t window = random_.below(options_.windows);
+    if (random_.below(4) == 0) return reserve_element(window);
     const std::uint64_t mask = random_.below(8) == 0 ? 2 * kSpanMax - 1 : kSpanMax / 2 - 1;
     const Value offset = builder_.op_with(Op::And, value(Type::i64), mask);
     const Value address = builder_.op_with(Op::Add, offset, kBases[window] - (random_.below(8) == 0 ? 2 : 0));
     places_.push_back(builder_.access(address, 1 + random_.below(32), window, exit_block(random_.below(2) + 1)));
+  }
+
+  void reserve_element(std::uint32_t window) {
+    const auto bytes = static_cast<std::uint8_t>(1u << random_.below(4));
+    const std::uint64_t most = kSpanMax / 2 / bytes;
+    const Value index = builder_.op_with(Op::And, value(Type::i64), random_.below(8) == 0 ? 4 * most - 1 : most - 1);
+    places_.push_back(builder_.element(index, bytes, window, exit_block(random_.below(2) + 1)));
   }
 
   void memory() {
