@@ -174,13 +174,13 @@ void all_functions(benchmark::State& state) {
   }
 }
 
-/// A loop, a branch and a call: 32 instructions of its region, or a few more.
-constexpr const char* kText = R"(fn f(a: [i64], x: i64) -> i64 {
-  let n = 0;
-  for i in 0..len(a) {
-    if a[i] < x {
-      n = n + max(x, i);
+/// A loop, a branch and a call: some 40 instructions of its region.
+constexpr const char* kText = R"(fn f(n: i64) -> i64 {
+  while n != 0 {
+    if is_positive(n) {
+      n = n - 2;
     }
+    n = n + 1;
   }
   return n;
 }
@@ -192,7 +192,7 @@ Function checked(const char* text) {
   return std::move(*f);
 }
 
-/// The best of many turns' medians is the time without disturbance; a turn is `kCalls` times.
+/// Returns the median time of a turn, divided by its kCalls.
 template <class Work>
 double median_us(const Work& work) {
   std::vector<double> times;

@@ -43,9 +43,10 @@ class LibraryVerb(CommandCase):
             with open(file, encoding="utf-8") as handle:
                 body = handle.read().partition("\nfn ")[2].partition("{")[2]
             self.assertGreaterEqual(len(names & set(re.findall(r"\b(\w+)\(", body))), 2, file)
-        out = json.loads(self.library("test", EXAMPLES, "--json").stdout)
-        self.assertEqual((len(files), 0), (out["functions"], out["failed"]))
-        self.assertGreaterEqual(out["tests"], 5 * len(files))
+        for tier in ("interpreted", "native"):
+            out = json.loads(self.library("test", EXAMPLES, "--json", "--tier", tier).stdout)
+            self.assertEqual((len(files), 0), (out["functions"], out["failed"]))
+            self.assertGreaterEqual(out["tests"], 5 * len(files))
         self.library("format", "--check", EXAMPLES)
 
     def test_own_functions_call_the_library_and_each_other(self):
