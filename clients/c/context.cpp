@@ -212,7 +212,7 @@ void Context::add(Submission& submission) {
   ++references_;
   ++counters.submitted;
   ++unfinished;
-  look_ns = 0;
+  look_ns = std::min(look_ns, rested_ns);
   if (const std::string_view why = why_no_compiler(); !why.empty()) {
     submission.slot.end_detour();
     return end_job(submission, why);

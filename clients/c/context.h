@@ -147,6 +147,7 @@ class Context {
   std::vector<wire::LoopSeen> seen;  ///< for the daemon; one a job
   bool has_observed = false;         ///< a submission has ranges that the daemon was not told
   std::uint64_t look_ns = 0;         ///< when look() has to be called
+  std::uint64_t rested_ns = 0;       ///< before that it is not called again: many kernels take long to look at
   std::size_t unfinished = 0;        ///< submissions in any state but finished
   bool stopping = false;
   bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()

@@ -5,8 +5,15 @@
 
 #include "clients/c/context.h"
 #include "clients/c/engine_thread.h"
+#include "runtime/os/clock.h"
 
 namespace trident::client {
+namespace {
+
+/// Time between looks, as a multiple of what one takes.
+constexpr std::uint64_t kRest = 50;
+
+}  // namespace
 
 void Context::tell_observed(Submission& submission, std::vector<wire::Range> ranges) {
   std::unique_lock lock(mutex);
@@ -36,11 +43,14 @@ void Context::look(std::uint64_t now_ns) {
     look_ns = std::min(look_ns, submission.owner.look(now_ns));
     if (was_told && !submission.observed_told) pass_on_observed(submission);
   });
+  const std::uint64_t end_ns = os::monotonic_ns();
+  rested_ns = end_ns + kRest * (end_ns - now_ns);
+  look_ns = std::max(look_ns, rested_ns);
 }
 
 void Context::look_soon() {
   std::unique_lock lock(mutex);
-  look_ns = 0;
+  look_ns = std::min(look_ns, rested_ns);
   if (engine_) engine_->wake();
   if (settings_.mode != TRIDENT_MODE_EMBEDDED) wake_io(lock);
 }
