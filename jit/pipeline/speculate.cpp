@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 
 #include "jit/codegen/speculative.h"
@@ -70,6 +71,25 @@ void take_greater(equiv::Verdict& errors, const equiv::Verdict& other) {
 
 bool loses(const SpeculationTime& time) {
   return std::max(time.matching, time.missing) > kSpeculationLoss || time.few > kSpeculationLossOfFew;
+}
+
+std::string describe_loss(const SpeculationTime& time) {
+  const double most = std::max({time.matching, time.missing, time.few});
+  const char* const data = most == time.matching  ? "data in the ranges"
+                           : most == time.missing ? "data that never fit"
+                                                  : "data of which some do not fit";
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "it loses too much in calls of %llu elements: %.2f of the general kernel's time on %s",
+                static_cast<unsigned long long>(time.elements), most, data);
+  return text;
+}
+
+std::string describe_small_gain(double matching) {
+  char text[120];
+  std::snprintf(text, sizeof text, "it gains too little on data in the ranges: %.2f of the general kernel's time",
+                matching);
+  return text;
 }
 
 class Speculating {
@@ -153,12 +173,15 @@ class Speculating {
   Result<std::string> choose_division() {
     division_.chunk = options_.target.policy.kind == expr::PolicyKind::exact ? 0 : kChunk;
     TRY_VOID(join());
+    // Most that are refused gain nothing on the data that they are for: no other data or lengths are timed then.
+    TRY(std::string why, why_no_gain());
+    if (!why.empty()) return why;
     TRY_VOID(time_below(UINT64_MAX));
     std::uint64_t shortest = 0;
     for (std::size_t i = 0; i < told_.times.size(); ++i) {
       if (!loses(told_.times[i])) continue;
       if (i + 1 == told_.times.size() || told_.times[i + 1].elements > kShortestMax)
-        return "it loses too much in calls of " + std::to_string(told_.times[i].elements) + " elements";
+        return describe_loss(told_.times[i]);
       shortest = told_.times[i + 1].elements;
     }
     if (shortest > options_.target.elements) return std::string("it loses too much in calls as short as these");
@@ -167,7 +190,14 @@ class Speculating {
       TRY_VOID(join());
       TRY_VOID(time_below(shortest));
     }
-    return why_no_gain();
+    return usual().matching > kSpeculationGain ? describe_small_gain(usual().matching) : std::string();
+  }
+
+  Result<std::string> why_no_gain() {
+    TRY(const image::Mapped general, mapped(general_.image));
+    const judge::Signature signature = judge::signature_of(general_.kernel);
+    TRY(const double matching, time_matching({expr_, narrow_, signature, general, candidate_->mapped, options_}));
+    return matching > kSpeculationGain ? describe_small_gain(matching) : std::string();
   }
 
   Result<void> time_below(std::uint64_t end) {
@@ -188,10 +218,6 @@ class Speculating {
     const std::uint64_t elements = std::min(options_.target.elements, told_.times.back().elements);
     return *std::find_if(told_.times.begin(), told_.times.end(),
                          [&](const SpeculationTime& time) { return time.elements >= elements; });
-  }
-
-  [[nodiscard]] std::string why_no_gain() const {
-    return usual().matching > kSpeculationGain ? "it gains too little on data in the ranges" : "";
   }
 
   void publish() {

@@ -89,6 +89,12 @@ std::vector<std::uint64_t> timed_lengths(const Rivals& rivals) {
   return lengths;
 }
 
+Result<double> time_matching(const Rivals& rivals) {
+  double unused = 0;
+  const std::uint64_t elements = call_size(rivals.source, rivals.signature, rivals.options.target.elements).elements;
+  return ratio(rivals, points_inside(rivals), elements, unused);
+}
+
 Result<SpeculationTime> time_speculative(const Rivals& rivals, std::uint64_t elements) {
   SpeculationTime time{.elements = elements};
   const equiv::Samples inside = points_inside(rivals);

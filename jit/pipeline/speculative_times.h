@@ -25,6 +25,10 @@ struct Rivals {
 /// Returns the lengths of calls that are timed, in order, Target::elements among them.
 std::vector<std::uint64_t> timed_lengths(const Rivals& rivals);
 
+/// Times calls of Target::elements on data in the assumed ranges: the time over that of the general kernel. Errors:
+/// those of time_speculative().
+Result<double> time_matching(const Rivals& rivals);
+
 /// Times calls of one length. A kernel that crashes or hangs takes infinitely long. OsError when nothing could be run.
 Result<SpeculationTime> time_speculative(const Rivals& rivals, std::uint64_t elements);
 

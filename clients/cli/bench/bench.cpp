@@ -67,6 +67,7 @@ Compiler copy_compiler(codegen::Isa isa, const std::vector<Compiler>& compilers)
 struct Ours {
   pipeline::Compiled baseline, best;
   bool optimised = false, speculates = false;
+  std::string why_not_speculating;
   double optimise_s = 0, missing = 0;
   std::optional<image::Mapped> baseline_code, best_code, without_code;
   std::optional<kir::Plan> interpreted;
@@ -85,6 +86,7 @@ double seconds_of(const std::vector<pipeline::PassTime>& times) {
 }
 
 void take_speculation(const std::optional<pipeline::Speculation>& speculation, Ours& ours) {
+  if (speculation) ours.why_not_speculating = speculation->refused;
   if (!speculation || !speculation->published) return;
   ours.speculates = true;
   for (const pipeline::SpeculationTime& time : speculation->times) ours.missing = std::max(ours.missing, time.missing);
@@ -237,6 +239,7 @@ class Bench {
     if (!ours) return failed(std::move(k), ours.error().message);
     k.optimised = (*ours)->optimised, k.optimise_s = (*ours)->optimise_s;
     k.speculates = (*ours)->speculates, k.missing = (*ours)->missing;
+    k.why_not_speculating = (*ours)->why_not_speculating;
     k.variant = describe((*ours)->best.variant, options_.isa);
 
     auto checker = AnswerChecker::make(c.expr, workload);

@@ -71,6 +71,7 @@ struct KernelResult {
   double gain = 0;                    ///< ours / ours without what is disabled; 0: there is no such contestant
   bool optimised = false;             ///< false: the judge found nothing better than the baseline
   bool speculates = false;            ///< ours is fast in the ranges that the inputs are seen in
+  std::string why_not_speculating;    ///< the reason where it was tried and refused
   double missing = 0;                 ///< then: the greatest time over the general kernel's on data that never fit
   double optimise_s = 0;              ///< from the expression to the optimised kernel, before speculation
   std::string variant;                ///< "4 vectors of 512 bits"

@@ -294,6 +294,9 @@ TEST(BenchFigures, AReductionIsBoundByItsOrderAndHasNoShareOfARoof) {
   EXPECT_DOUBLE_EQ(known["kernels"][0].at("roof_share_512").get<double>(), 144.0 / 160);
   EXPECT_EQ(known["kernels"][0].at("roof_512"), "bandwidth");
   EXPECT_NE(bench_text(r).find("roof share median 90%"), std::string::npos);
+  r.options.promise_ranges = false;
+  r.kernels[0].name = "first", r.kernels[0].why_not_speculating = "it gains too little";
+  EXPECT_NE(bench_text(r).find("  first does not: it gains too little\n"), std::string::npos);
 }
 
 KernelResult kernel(double ratio, double small_ratio, double small_share, bool transcendental) {

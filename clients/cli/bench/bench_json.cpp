@@ -61,6 +61,7 @@ Json kernel_json(const KernelResult& k) {
   row["optimise_s"] = number(k.optimise_s);
   row["speculates"] = k.speculates;
   if (k.speculates) row["missing_ratio"] = number(k.missing);
+  if (!k.why_not_speculating.empty()) row["why_not_speculating"] = k.why_not_speculating;
   row["variant"] = k.variant;
   row["clock_ghz"] = number(k.clock_ghz);
   row["roof_share"] = share(k.roof_share);

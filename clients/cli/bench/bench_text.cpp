@@ -74,6 +74,9 @@ void speculation_line(const BenchResult& r, std::string& out) {
   if (r.all.speculate > 0)
     append(out, "; on data that never fit they take at most %.3f of the general kernel's time", r.all.missing_worst);
   out += "\n";
+  for (const KernelResult& k : r.kernels)
+    if (!k.why_not_speculating.empty())
+      append(out, "  %s does not: %s\n", k.name.c_str(), k.why_not_speculating.c_str());
 }
 
 /// Against the compilers that do not count.
