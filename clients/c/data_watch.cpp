@@ -17,8 +17,8 @@ constexpr std::uint64_t kLearnNs = 2 * kMs, kWatchNs = 250 * kMs, kApartMaxNs = 
 constexpr std::uint64_t kCallsEnough = 16, kLearnMaxNs = 100 * kMs, kMeasureMaxNs = 1000 * kMs;
 /// Misses that are worth measuring.
 constexpr std::uint64_t kMissesMin = 16;
-/// Code misses often with one miss in fewer elements. Data that never fit miss once in 64 spans (the driver's longest
-/// block, jit/codegen/speculative.h); one span in 128 costs less than a hundredth.
+/// Code misses often with one miss in fewer elements. Data that never fit miss once in 32 spans (the driver's longest
+/// block, jit/codegen/speculative.h). A miss costs a step and a first block, three spans: one in 128 spans, 2 %.
 constexpr std::uint64_t kOftenElements = 128 * kir::kExitSpan;
 constexpr std::uint64_t kFewMisses = 3;
 constexpr std::uint32_t kWidenedMax = 2;
