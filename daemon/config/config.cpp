@@ -198,7 +198,9 @@ Result<Settings> settings_of_files(const std::string& named) {
   for (const std::string& file : named.empty() ? standard_files() : std::vector{named}) {
     const auto text = read_file(file);
     if (text.ok()) return apply_file({}, *text, file);
-    if (named.empty() && text.error().code == ErrorCode::kNotFound) continue;
+    std::error_code code;
+    const bool leads_nowhere = std::filesystem::is_symlink(std::filesystem::symlink_status(file, code));
+    if (named.empty() && text.error().code == ErrorCode::kNotFound && !leads_nowhere) continue;
     return make_error(text.error().code, "%s: %s", text.error().message.c_str(),
                       cure_of_reading(file, "--config (none: without a file)").c_str());
   }

@@ -74,6 +74,9 @@ TEST(Config, AFileThatCannotBeReadIsNotPassedOver) {
   fs::create_directory(file);
   EXPECT_TRUE(refused("a directory"));
   fs::remove(file);
+  fs::create_symlink("/nonexistent/t.toml", file);
+  EXPECT_TRUE(refused("No such file"));
+  fs::remove(file);
   fs::create_symlink(file, file);
   EXPECT_TRUE(refused("symbolic links"));
   ::setenv("HOME", "/dev/null", 1);  // of users without a home
