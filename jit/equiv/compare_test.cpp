@@ -133,6 +133,15 @@ TEST(Policy, WhatOverflowsOnTheWayMayBeTheSourcesWhereNothingIsRight) {
     EXPECT_FALSE(passes(1, 1e200, candidate, 2, text)) << candidate;
 }
 
+// exp(x) is infinite, and 1 - exp(y) is 0 or -2^-52 as exp is rounded.
+TEST(Policy, RoundingDecidesWhichOfNoNumbersComesOut) {
+  const char* text = "-exp(x)*(1 - exp(y))";
+  for (const double y : {0x1p-53, 0x1.8p-53})
+    for (const double candidate : {static_cast<double>(HUGE_VAL), kNan})
+      EXPECT_TRUE(passes(1e20, y, candidate, 2, text)) << candidate << " at " << y;
+  EXPECT_FALSE(passes(1e20, 1, kNan, 2, text));  // far from 0
+}
+
 // 1 + y lies a quarter of an ulp below 1.5.
 TEST(Policy, EitherSideOfAStepIsRight) {
   const double y = 0.5 - 0x1p-54;

@@ -56,6 +56,16 @@ bool reaches_edge_of_power(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) 
   return base.v - base.d < 0;
 }
 
+/// Returns whether rounding decides if a product is of an infinity and 0: then it is NaN, else an infinity.
+template <class N>
+bool may_be_infinity_times_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const auto rounds_to_zero = [i](const Lanes<N>& lanes) {
+    const Around x = around(lanes, i);
+    return !surely_exact(lanes, i) && std::fabs(x.v) <= x.d;
+  };
+  return (std::isinf(a.s[i]) && rounds_to_zero(b)) || (std::isinf(b.s[i]) && rounds_to_zero(a));
+}
+
 /// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
 template <class N>
 [[gnu::always_inline]] inline void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
@@ -104,6 +114,8 @@ template <class N>
   if (is_approximate(node)) r.unsure[i] |= kApproximate;
   if (!surely_exact(a, i) && reaches_edge(expr::info(node.op).domain, a, i)) r.unsure[i] |= kMayBeNan;
   if (node.op == expr::Op::Pow && reaches_edge_of_power(a, b, i)) r.unsure[i] |= kMayBeNan;
+  const bool multiplies = node.op == expr::Op::Mul || node.op == expr::Op::Fma;
+  if (multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
   const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
