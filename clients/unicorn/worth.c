@@ -17,6 +17,7 @@
 #define TIMED_EVERY 64u
 #define ROUGH_PERIODS 2u /* that decide nothing while the guest's price is rough */
 #define SHORT_ROUNDS 8u  /* a shorter run is mostly begin and end, which are cold */
+#define ROUGH_MOST 3.0   /* a round may take so many times its rough price */
 #define DISTURBED 4.0    /* an entry that takes so many times the least one was interrupted */
 
 void trident_unicorn_worth_of_guest(struct worth* w, double ns, double rounds, double call_ns, int is_exact) {
@@ -43,7 +44,8 @@ static int is_lost(const struct worth* w, double visits, double rounds) {
   const double rest = (w->period_ns - w->native_ns * w->period_rounds) / w->period_timed;
   const double native = (rest > 0 ? rest : 0) * visits + w->native_ns * rounds;
   const int is_known = w->guest_ns != 0 && (w->exact != 0 || w->periods >= ROUGH_PERIODS);
-  return is_known && w->guest_ns * rounds < MARGIN * native;
+  const double guest = w->exact != 0 ? w->guest_ns : ROUGH_MOST * w->guest_ns;
+  return is_known && guest * rounds < MARGIN * native;
 }
 
 static void begin_period(struct worth* w, uint64_t visits, uint64_t saved) {

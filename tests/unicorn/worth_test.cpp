@@ -170,6 +170,13 @@ TEST(Worth, ARoughTimeOfTheGuestDecidesLater) {
   EXPECT_LT(visits, 10'000u);
 }
 
+TEST(Worth, ARoughTimeOfTheGuestMayBeTooLow) {
+  struct worth worth {};
+  trident_unicorn_worth_of_guest(&worth, 100 * 18, 100, 0, 0);  // it is 48: 8 rounds take 384 ns, an entry 240
+  for (std::uint64_t i = 1; i <= 10'000; ++i)
+    ASSERT_EQ(trident_unicorn_worth_of_visit(&worth, 240, 8, i, 8 * i), 0) << i;
+}
+
 TEST(Worth, NothingIsDecidedBeforeTheGuestWasTimed) {
   struct worth worth {};
   for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(trident_unicorn_worth_of_visit(&worth, 500, 2, i, 2 * i), 0);
