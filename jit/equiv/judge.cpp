@@ -56,6 +56,15 @@ bool Judge::near_strict(std::size_t i, double got, long double reach) const {
   return std::fabs(static_cast<long double>(got) - static_cast<long double>(strict)) <= reach;
 }
 
+// Returns how far from the strict value a result may be that is allowed there: the strict value is off by as many units
+// as the bound of the correct value has.
+long double Judge::reach_of_strict(std::size_t i) const {
+  const long double strict = std::fabs(values().strict[i]), bound = values().bound[i];
+  if (!std::isfinite(bound)) return slack(strict);
+  const long double of_strict = bound / std::fabs(values().correct[i]) * strict;
+  return slack(strict) + (of_strict > bound && std::isfinite(of_strict) ? of_strict : bound);
+}
+
 // Returns whether the reference leaves the value open even with many bits, or was not asked.
 bool Judge::unknown(std::size_t i) const {
   return values().unsure[i] == kBeyondPrecision || values().unsure[i] == kLeftOut;
@@ -82,8 +91,7 @@ Judged Judge::judge_finite(std::size_t i, double got) {
   if (judged.holds()) return judged;
   // A value that overflowed on the way may be as it is in the source.
   const std::uint8_t way = values().on_the_way[i];
-  const long double reach = values().bound[i] + slack(std::fabs(static_cast<long double>(values().strict[i])));
-  if ((way & kOverflows) != 0 && near_strict(i, got, reach)) return Judged{};
+  if ((way & kOverflows) != 0 && near_strict(i, got, reach_of_strict(i))) return Judged{};
   if ((way & kMayOverflow) != 0) return Judged{.open = true};
   return judged;
 }
@@ -112,8 +120,7 @@ bool Judge::class_holds(std::size_t i, double got) const {
   const long double correct = values().correct[i], bound = values().bound[i];
   const long double greatest = greatest_finite(values().type);
   // The correct value may be NaN, as that of the root of a negative number whose strict value is an infinity.
-  const long double reach = (std::isfinite(bound) ? bound : 0) + slack(std::fabs(values().strict[i]));
-  if ((values().on_the_way[i] & kOverflows) != 0 && near_strict(i, got, reach)) return true;
+  if ((values().on_the_way[i] & kOverflows) != 0 && near_strict(i, got, reach_of_strict(i))) return true;
   if (std::isnan(correct) || std::isnan(got)) return std::isnan(correct) && std::isnan(got);
   if (std::signbit(correct) != std::signbit(got)) return false;
   // At the edge of overflow a value within the bound may be on the other side.

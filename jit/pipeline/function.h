@@ -17,20 +17,14 @@
 #include "jit/codegen/codegen.h"
 #include "jit/function/lower.h"
 #include "jit/image/image.h"
+#include "jit/pipeline/region_options.h"
 #include "jit/trials/stage.h"
 #include "jit/trials/trials.h"
 #include "runtime/base/result.h"
 
 namespace trident::pipeline {
 
-struct FunctionOptions {
-  std::uint64_t seed = 1;           ///< of the trials
-  std::optional<image::Key> key{};  ///< function_key(), if the caller has made it
-  bool runs_trials = true;          ///< false: for code that is not published
-  trials::Stage* stage = nullptr;   ///< of function_stage(), for the trials; null: they make their own
-  /// For tests: changes the code before it is laid out and tried.
-  std::function<void(codegen::MachineCode&)> spoil{};
-};
+using FunctionOptions = RegionOptions;
 
 struct CompiledFunction {
   function::Lowered lowered;

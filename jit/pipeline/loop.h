@@ -15,6 +15,7 @@
 #include "jit/codegen/codegen.h"
 #include "jit/image/image.h"
 #include "jit/loop/discover.h"
+#include "jit/pipeline/region_options.h"
 #include "jit/region/region.h"
 #include "jit/trials/stage.h"
 #include "jit/trials/trials.h"
@@ -31,14 +32,7 @@ struct LoopSource {
   bool joined = false;          ///< the loops behind it, too, if that can be (loop::discover_joined())
 };
 
-struct LoopOptions {
-  std::uint64_t seed = 1;           ///< of the trials
-  std::optional<image::Key> key{};  ///< loop_key() of the source, if the caller has made it
-  bool runs_trials = true;          ///< false: for code that is not published
-  trials::Stage* stage = nullptr;   ///< of loop_stage(), for the trials; null: they make their own
-  /// For tests: changes the code before it is laid out and tried.
-  std::function<void(codegen::MachineCode&)> spoil{};
-};
+using LoopOptions = RegionOptions;
 
 struct LoopRefusal {
   loop::Reason reason;

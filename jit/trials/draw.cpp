@@ -242,6 +242,7 @@ class RunDraw {
   /// then the window.
   void move_after_miss() {
     const auto [address, w] = miss();
+    if (w >= run_.windows.size()) return;  // an access of an element notes nothing
     const std::uint64_t distance = address_in(run_.windows[w]) - address;
     if (address == missed_address_ && w == missed_window_) stuck_ |= 1u << w;
     missed_address_ = address, missed_window_ = w;
@@ -268,7 +269,7 @@ class RunDraw {
   /// Code between stages sets pointers to places that no word of the frame tells. Moves each window there once.
   bool move_window_of_later_stage() {
     const auto [address, w] = miss();
-    if (subject_.stages == 1 || (moved_windows_ >> w & 1) != 0) return false;
+    if (subject_.stages == 1 || w >= run_.windows.size() || (moved_windows_ >> w & 1) != 0) return false;
     moved_windows_ |= 1u << w;
     move_window(w, address_in(run_.windows[w]) - address);
     return true;
