@@ -11,8 +11,11 @@ namespace {
 
 /// Limits of exponents: smaller magnitudes share a range, and above kEveryMax only each fourth power is one.
 constexpr int kExponentMin = -4, kEveryMax = 8, kStep = 4;
-/// The greatest value seen is at most this share of the end.
+/// The greatest value seen is at most this share of the end. But shares, cosines and colours end at 1 itself.
 constexpr double kMargin = 0.75;
+double most_below(int exponent) {
+  return exponent == 0 ? 1 : std::ldexp(kMargin, exponent);
+}
 /// A range this wide or wider, in factors, is thought to go on to zero.
 constexpr double kWide = 16;
 
@@ -32,7 +35,7 @@ int exponent_max(ir::Type type) {
 /// The end beyond a magnitude; none if there is nothing between it and the type's greatest.
 std::optional<double> end_beyond(ir::Type type, double magnitude) {
   int exponent = kExponentMin;
-  while (std::ldexp(kMargin, exponent) < magnitude && exponent <= exponent_max(type))
+  while (most_below(exponent) < magnitude && exponent <= exponent_max(type))
     exponent += exponent < kEveryMax ? 1 : kStep;
   if (exponent > exponent_max(type)) return std::nullopt;
   return std::ldexp(1.0, exponent);
