@@ -18,8 +18,7 @@ Result<std::string> daemon_stats() {
   options.mode = TRIDENT_MODE_DAEMON;
   options.connect_timeout_ms = kTimeoutMs;
   trident_ctx* ctx = nullptr;
-  if (trident_open(&options, &ctx) != TRIDENT_OK)
-    return make_error(ErrorCode::kNotFound, "%s", trident_last_error());
+  if (trident_open(&options, &ctx) != TRIDENT_OK) return make_error(ErrorCode::kNotFound, "%s", trident_last_error());
   std::string json(64 * 1024, '\0');
   const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), kTimeoutMs);
   const std::string why = status == TRIDENT_OK ? "" : trident_last_error();
@@ -28,6 +27,15 @@ Result<std::string> daemon_stats() {
   if (status != TRIDENT_OK) return make_error(ErrorCode::kDisconnected, "%s", why.c_str());
   json.resize(std::strlen(json.c_str()));
   return json;
+}
+
+Result<Json> daemon_counters() {
+  const auto stats = daemon_stats();
+  if (!stats) return no_daemon(stats.error().code, stats.error().message.c_str());
+  Json parsed = Json::parse(*stats);
+  if (parsed.is_object()) return parsed;
+  return make_error(ErrorCode::kRejectedMessage,
+                    "the daemon's counters are not JSON: the daemon may have another version");
 }
 
 }  // namespace trident::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/base/result.h"
+#include "runtime/json/json.h"
 
 namespace trident::cli {
 
@@ -13,5 +14,8 @@ Result<std::string> daemon_stats();
 
 /// Returns an error about a daemon that cannot be reached, with the cure.
 Error no_daemon(ErrorCode code, const char* why);
+
+/// Returns the counters as a JSON object. Errors come with their cure; RejectedMessage where they are no object.
+Result<Json> daemon_counters();
 
 }  // namespace trident::cli

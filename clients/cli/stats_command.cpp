@@ -28,13 +28,9 @@ std::string as_text(const Json& stats, const std::string& parts = "") {
 }
 
 int print(bool json) {
-  const auto stats = daemon_stats();
-  if (!stats) return report(no_daemon(stats.error().code, stats.error().message.c_str()));
-  const Json parsed = Json::parse(*stats);
-  if (!parsed.is_object())
-    return report(make_error(ErrorCode::kRejectedMessage,
-                             "the daemon's counters are not JSON: the daemon may have another version"));
-  std::fputs(json ? (parsed.dump(2) + "\n").c_str() : as_text(parsed).c_str(), stdout);
+  const auto counters = daemon_counters();
+  if (!counters) return report(counters.error());
+  std::fputs(json ? (counters->dump(2) + "\n").c_str() : as_text(*counters).c_str(), stdout);
   return 0;
 }
 

@@ -23,13 +23,9 @@ struct Top {
 };
 
 Result<Reading> read() {
-  const auto stats = daemon_stats();
-  if (!stats) return no_daemon(stats.error().code, stats.error().message.c_str());
+  TRY(Json counters, daemon_counters());
   const double at_s = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  Reading reading{Json::parse(*stats), at_s};
-  if (reading.stats.is_object()) return reading;
-  return make_error(ErrorCode::kRejectedMessage,
-                    "the daemon's counters are not JSON: the daemon may have another version");
+  return Reading{std::move(counters), at_s};
 }
 
 /// Clears the lines of the last drawing as it writes the new ones, so that nothing flickers.
