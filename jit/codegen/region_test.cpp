@@ -2,6 +2,7 @@
 #include "jit/codegen/region.h"
 
 #include <gtest/gtest.h>
+#include <immintrin.h>
 
 #include <cstring>
 
@@ -49,6 +50,27 @@ TEST(RegionCode, DoesWhatTheInterpreterDoes) {
   REQUIRE_REGION_CODE();
   for (std::uint64_t seed = 0; seed < 3000 && !::testing::Test::HasFatalFailure(); ++seed)
     expect_equal(testing::random_region(seed), seed, 4);
+}
+
+/// Other rounding, other subnormals: the code computes as ever, and gives the caller's environment back.
+TEST(RegionCode, KeepsTheCallersFloatingPointEnvironment) {
+  REQUIRE_REGION_CODE();
+  constexpr std::uint32_t kUpwardsWithoutSubnormals = 0x1F80 | 2u << 13 | 1u << 15 | 1u << 6;
+  constexpr std::uint32_t kFlags = 0x3F;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const region::Region region = testing::random_region(seed);
+    const Native native(region);
+    testing::RegionState ours(region, seed), theirs(ours);
+    ASSERT_TRUE(interpret(region, theirs.frame, theirs.windows, 1'000'000).exit);
+    const std::uint32_t found = _mm_getcsr();
+    _mm_setcsr(kUpwardsWithoutSubnormals);
+    native.run(ours);
+    const std::uint32_t left = _mm_getcsr();
+    _mm_setcsr(found);
+    ASSERT_EQ(left & ~kFlags, kUpwardsWithoutSubnormals);
+    ASSERT_EQ(ours.memory, theirs.memory) << seed << "\n" << print(region);
+    ASSERT_EQ(ours.frame, theirs.frame) << seed << "\n" << print(region);
+  }
 }
 
 TEST(RegionCode, HoldsUnderPressure) {

@@ -11,9 +11,10 @@
 
 namespace trident::codegen {
 
-/// Returns whether `op` is a comparison.
+/// Returns whether `op` is a comparison that one condition of the processor's flags can say.
 constexpr bool is_comparison(region::Op op) {
-  return region::info(op).signature == region::Signature::Compare;
+  return region::info(op).signature == region::Signature::Compare ||
+         region::info(op).signature == region::Signature::Order;
 }
 
 /// Returns whether the register of `inst`'s operand is that of its result too: the lower half of a register, or all of

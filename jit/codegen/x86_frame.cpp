@@ -17,31 +17,31 @@ constexpr int kMxcsrFlagBits = 6;         // below the controls
 
 }  // namespace
 
-void X86Frame::look_at_environment() {
+void X86Environment::look() {
   static_assert(kMxcsrControls >> 16 == 0 && std::countr_zero(kMxcsrControls) == kMxcsrFlagBits);
-  x86::Assembler& a = emitter_.assembler();
-  other_environment_ = a.newLabel();
-  standard_environment_ = a.newLabel();
+  x86::Assembler& a = writer_.assembler();
+  other_ = a.newLabel();
+  standard_ = a.newLabel();
   a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
   a.movzx(x86::eax, x86::word_ptr(x86::rsp, kMxcsrFound));
   a.shr(x86::eax, kMxcsrFlagBits);
   a.cmp(x86::eax, kStandardMxcsr >> kMxcsrFlagBits);
-  a.jne(other_environment_);
-  a.bind(standard_environment_);
+  a.jne(other_);
+  a.bind(standard_);
 }
 
-void X86Frame::change_environment() {
+void X86Environment::change() {
   constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
-  x86::Assembler& a = emitter_.assembler();
-  a.bind(other_environment_);
+  x86::Assembler& a = writer_.assembler();
+  a.bind(other_);
   a.sub(x86::rsp, kBytes);
-  unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
+  unwind_.def_cfa(writer_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
   a.mov(x86::dword_ptr(x86::rsp), kStandardMxcsr);
   a.vldmxcsr(x86::dword_ptr(x86::rsp));
-  a.call(standard_environment_);
+  a.call(standard_);
   a.vldmxcsr(x86::dword_ptr(x86::rsp, kBytes + kMxcsrFound));
   a.add(x86::rsp, kBytes);
-  unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
+  unwind_.def_cfa(writer_.offset(), x86_gpr::kDwarfStack, 8);
   a.ret();
 }
 

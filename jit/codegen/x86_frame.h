@@ -9,16 +9,28 @@
 
 namespace trident::codegen {
 
+/// A caller's floating-point environment, and the standard one. MXCSR belongs to the caller: in another one the code
+/// would round, flush or trap differently.
+class X86Environment {
+ public:
+  X86Environment(X86Writer& writer, UnwindWriter& unwind) : writer_(writer), unwind_(unwind) {}
+
+  /// Emits a branch to change() where the environment is not the standard one. A caller with the standard one pays a
+  /// store and a branch that is never taken. rax is lost.
+  void look();
+  /// Emits a call of all that follows look(), in the standard environment: no other code has to know.
+  void change();
+
+ private:
+  X86Writer& writer_;
+  UnwindWriter& unwind_;
+  asmjit::Label standard_, other_;
+};
+
 class X86Frame {
  public:
   X86Frame(X86Emitter& emitter, UnwindWriter& unwind) : emitter_(emitter), unwind_(unwind) {}
 
-  /// Emits a branch to change_environment() where the environment is not the standard one. MXCSR belongs to the caller:
-  /// in another one the kernel would round, flush or trap differently. A caller with the standard one pays a store and
-  /// a branch that is never taken.
-  void look_at_environment();
-  /// Emits a call of all that follows look_at_environment(), in the standard environment: no other block has to know.
-  void change_environment();
   /// Emits the saving of registers, and room for `bytes` on the stack.
   void make(std::uint32_t bytes);
   /// Emits the return.
@@ -30,7 +42,6 @@ class X86Frame {
 
   X86Emitter& emitter_;
   UnwindWriter& unwind_;
-  asmjit::Label standard_environment_, other_environment_;
   std::uint32_t bytes_ = 0;
   std::uint32_t below_ = 8;  ///< bytes between the caller's stack and the stack pointer
 };

@@ -172,7 +172,7 @@ class KernelEmitter {
   void emit() {
     emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
     enter();
-    if (uses_floats(kernel_)) frame_.look_at_environment();
+    if (uses_floats(kernel_)) environment_.look();
     frame_.make(code_.frame_bytes);
     emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
     emitter_.load_pointers();
@@ -182,7 +182,7 @@ class KernelEmitter {
     emitter_.block(epilogue_.block, epilogue_.placed);
     if (kernel_.exit.valid()) exit();
     frame_.leave();
-    if (uses_floats(kernel_)) frame_.change_environment();
+    if (uses_floats(kernel_)) environment_.change();
   }
 
   void enter() {
@@ -289,6 +289,7 @@ class KernelEmitter {
   X86Selector selector_;
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};
+  X86Environment environment_{emitter_, unwind_};
   X86Frame frame_{emitter_, unwind_};
   Stage prologue_, start_, main_, parking_, rest_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
   MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions

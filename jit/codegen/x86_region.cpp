@@ -1,10 +1,12 @@
 // The frame of a region on x86-64:
 //
-//   endbr64; save registers; make room on the stack
+//   endbr64; if it computes on floats in another environment than the standard one, go to the last block
+//   save registers; make room on the stack
 //   words of windows that the code needs; variables that live in registers
 //   blocks, those that leave last
 //   misses: note the address and the window, go to the block
 //   exits: variables that live in registers; undo the frame; ret
+//   set the standard environment; call the code past its look at the environment; restore the caller's; ret
 //   constant pool, 64-byte aligned
 #include <algorithm>
 #include <bit>
@@ -15,6 +17,7 @@
 #include "jit/codegen/allocator.h"
 #include "jit/codegen/region.h"
 #include "jit/codegen/unwind.h"
+#include "jit/codegen/x86_frame.h"
 #include "jit/codegen/x86_region_select.h"
 #include "jit/region/forward.h"
 #include "runtime/base/check.h"
@@ -78,6 +81,7 @@ class RegionWriter : public X86Writer {
         return;
       case X86RegionPseudo::select_if:
         compare(m, p, 2);
+        if (f_[m.def].reg_class == RegClass::vector) return choose(m, p);
         assembler_.cmov(static_cast<x86::CondCode>(m.condition), def, use(1));
         return;
       case X86RegionPseudo::udiv: return divide(def, use(0), use(1), false);
@@ -99,12 +103,40 @@ class RegionWriter : public X86Writer {
         assembler_.shlx(rax, use(0), rax);
         assembler_.or_(def, rax);
         return;
+      case X86RegionPseudo::from_int:
+        zero(p.def);
+        return emit(Inst::kIdVcvtsi2sd, {x86::xmm(p.def), x86::xmm(p.def), x86::gpq(p.use[0])});
+      case X86RegionPseudo::fmin: return extreme(p, Inst::kIdVminsd);
+      case X86RegionPseudo::fmax: return extreme(p, Inst::kIdVmaxsd);
+      case X86RegionPseudo::one_nan: return unless_nan(p.def, p.use[0], p.use[0], p.use[1]);
       case X86RegionPseudo::reverse_bits:
         assembler_.mov(def, use(0));
         assembler_.bswap(def);
         for (const unsigned step : {1u, 2u, 4u}) swap_bits(def, use(step == 4 ? 3 : step), step, rax);
         return;
     }
+  }
+
+  /// Gives use 0, or use 1 where the condition holds.
+  void choose(const MInst& m, const Placed& p) {
+    const asmjit::Label done = assembler_.newLabel();
+    assembler_.j(x86::negateCond(static_cast<x86::CondCode>(m.condition)), done);
+    assembler_.vmovapd(x86::xmm(p.def), x86::xmm(p.use[1]));
+    assembler_.bind(done);
+  }
+
+  /// The processor gives its second operand where one is NaN, or both are zeros.
+  void extreme(const Placed& p, std::uint32_t op) {
+    emit(op, {x86::xmm(p.def), x86::xmm(p.use[1]), x86::xmm(p.use[0])});
+    unless_nan(p.def, p.def, p.use[0], p.use[1]);
+  }
+
+  /// def = value, or `otherwise` where `looked_at` is NaN.
+  void unless_nan(std::uint8_t def, std::uint8_t value, std::uint8_t looked_at, std::uint8_t otherwise) {
+    constexpr std::uint8_t kUnordered = 3;
+    const x86::Xmm mask(x86_allocated::kVectorScratch), x(looked_at);
+    assembler_.vcmpsd(mask, x, x, kUnordered);
+    assembler_.vblendvpd(x86::xmm(def), x86::xmm(value), x86::xmm(otherwise), mask);
   }
 
   /// Swaps neighbouring groups of `step` bits; `mask` has the lower of each two.
@@ -118,6 +150,8 @@ class RegionWriter : public X86Writer {
   }
 
   void compare(const MInst& m, const Placed& p, std::size_t first) {
+    if (f_[m.use[first]].reg_class == RegClass::vector)
+      return emit(Inst::kIdVucomisd, {x86::xmm(p.use[first]), x86::xmm(p.use[first + 1])});
     const x86::Gp a = gp(p.use[first], m.use_width);
     if ((m.form & x86_form::kImmediate) != 0)
       assembler_.cmp(a, static_cast<std::int64_t>(m.imm));
@@ -170,6 +204,7 @@ class RegionEmitter {
     TRY_VOID(check_frame(code_.frame_bytes));
     RegionWriter writer(function_);
     writer_ = &writer;
+    environment_.emplace(writer, unwind_);
     enter();
     for (const std::uint32_t b : order_) write_block(b);
     misses();
@@ -197,7 +232,7 @@ class RegionEmitter {
     std::vector<WeightedBlock> weighted;
     for (std::uint32_t b = 0; b < blocks_.size(); ++b)
       weighted.push_back({&blocks_[b].block, region_.blocks[b].end.flow == region::Flow::exit ? 1 : kInsideWeight});
-    const RegSet locals = assign_globals(function_, weighted, {0, 0, x86_allocated::kRegisters});
+    const RegSet locals = assign_globals(function_, weighted, {x86_allocated::kVectors, 0, x86_allocated::kRegisters});
     for (Stage& stage : blocks_) {
       code_.spills += codegen::allocate(function_, stage.block, locals, stage.placed).spills;
       selector_.forget_spills();
@@ -212,6 +247,7 @@ class RegionEmitter {
     a.emit(Inst::kIdEndbr64);
     // Blocks jump back to the first one, so it gets a label of its own and not the entry's.
     std::uint32_t below = 8;
+    if (uses_floats()) environment_->look();
     for (const std::uint8_t reg : kCalleeSaved) {
       a.push(x86::gpq(reg));
       below += 8;
@@ -263,7 +299,7 @@ class RegionEmitter {
   }
 
   void move(const VRegInfo& info, Placed::Kind kind) {
-    Placed p{.kind = kind, .reg_class = RegClass::general, .width = info.width, .def = info.fixed};
+    Placed p{.kind = kind, .reg_class = info.reg_class, .width = info.width, .def = info.fixed};
     p.use[0] = info.fixed;
     p.mem = info.home;
     writer_->added(p, writer_->memory(p.mem, info.width));
@@ -321,6 +357,12 @@ class RegionEmitter {
       unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
     }
     a.ret();
+    if (uses_floats()) environment_->change();
+  }
+
+  [[nodiscard]] bool uses_floats() const {
+    return std::any_of(region_.insts.begin(), region_.insts.end(),
+                       [](const region::Inst& inst) { return region::is_float(inst.op); });
   }
 
   Result<MachineCode> finish() {
@@ -335,6 +377,7 @@ class RegionEmitter {
   std::pmr::memory_resource* arena_;
   RegionWriter* writer_ = nullptr;
   UnwindWriter unwind_{UnwindHost{}};
+  std::optional<X86Environment> environment_;
   std::vector<std::uint32_t> order_;  ///< of blocks in the code
   std::vector<Stage> blocks_;
   asmjit::Label leave_;

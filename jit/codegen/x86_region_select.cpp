@@ -18,6 +18,10 @@ std::uint8_t width_of(Type type) {
   return type == Type::i32 ? 4 : 8;
 }
 
+RegClass class_of(Type type) {
+  return type == Type::f64 ? RegClass::vector : RegClass::general;
+}
+
 bool fits_in_32_bits(std::uint64_t bits, std::uint8_t width) {
   return width == 4 || static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits))) == bits;
 }
@@ -25,6 +29,10 @@ bool fits_in_32_bits(std::uint64_t bits, std::uint8_t width) {
 /// An immediate of 32 bits is sign-extended; of a narrower op the encoder wants that too.
 std::uint64_t as_immediate(std::uint64_t bits) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+}
+
+std::uint32_t move_of(Type type) {
+  return type == Type::f64 ? Inst::kIdVmovaps : Inst::kIdMov;
 }
 
 std::uint8_t code(CondCode condition) {
@@ -39,7 +47,7 @@ RegionSelector::RegionSelector(const region::Region& region, Function& function,
     const MemRef home = v.scratch ? f_.add_slot(width_of(v.type), width_of(v.type))
                                   : MemRef{.place = Place::frame, .disp = static_cast<std::int32_t>(v.slot)};
     variables_.push_back(
-        f_.add({.reg_class = RegClass::general, .global = true, .width = width_of(v.type), .home = home}));
+        f_.add({.reg_class = class_of(v.type), .global = true, .width = width_of(v.type), .home = home}));
   }
 }
 
@@ -71,10 +79,10 @@ MInst& RegionSelector::pseudo(X86RegionPseudo op, std::initializer_list<VReg> us
   return inst;
 }
 
-VReg RegionSelector::local(std::uint8_t width) {
-  std::vector<VReg>& locals = locals_[width == 8 ? 1 : 0];
-  std::size_t& used = used_locals_[width == 8 ? 1 : 0];
-  if (used == locals.size()) locals.push_back(f_.add({.reg_class = RegClass::general, .width = width}));
+VReg RegionSelector::local(Type type) {
+  std::vector<VReg>& locals = locals_[static_cast<std::size_t>(type)];
+  std::size_t& used = used_locals_[static_cast<std::size_t>(type)];
+  if (used == locals.size()) locals.push_back(f_.add({.reg_class = class_of(type), .width = width_of(type)}));
   return locals[used++];
 }
 
@@ -85,7 +93,7 @@ void RegionSelector::forget_spills() {
 
 VReg RegionSelector::define(Value v, MInst& inst) {
   const std::optional<std::uint32_t> home = uses_.home(v);
-  return values_[v.index] = inst.def = home ? variables_[*home] : local(width_of(at(v).type));
+  return values_[v.index] = inst.def = home ? variables_[*home] : local(at(v).type);
 }
 
 VReg RegionSelector::window_word(WindowWord::Kind kind, std::uint32_t window, std::uint32_t bytes) {
@@ -100,11 +108,21 @@ VReg RegionSelector::constant(std::uint64_t bits, std::uint8_t width) {
     MInst& inst = push(Inst::kIdMov, {}, width);
     inst.form = x86_form::kImmediate;
     inst.imm = width == 4 ? bits & 0xFFFF'FFFF : bits;
-    return inst.def = local(width);
+    return inst.def = local(width == 4 ? Type::i32 : Type::i64);
   }
   VReg& shared = pool_constants_[bits];
   if (!shared.valid())
     shared = f_.add({.reg_class = RegClass::general,
+                     .global = true,
+                     .width = 8,
+                     .home = {.place = Place::pool, .disp = pool_.add_repeated(bits, 8, 1)}});
+  return shared;
+}
+
+VReg RegionSelector::float_constant(std::uint64_t bits) {
+  VReg& shared = float_constants_[bits];
+  if (!shared.valid())
+    shared = f_.add({.reg_class = RegClass::vector,
                      .global = true,
                      .width = 8,
                      .home = {.place = Place::pool, .disp = pool_.add_repeated(bits, 8, 1)}});
@@ -116,12 +134,13 @@ bool RegionSelector::is_constant(Value v) const {
 }
 
 bool RegionSelector::is_immediate(Value v) const {
-  return is_constant(v) && fits_in_32_bits(at(v).imm, width_of(at(v).type));
+  return is_constant(v) && at(v).type != Type::f64 && fits_in_32_bits(at(v).imm, width_of(at(v).type));
 }
 
 VReg RegionSelector::reg(Value v) {
   const region::Inst& inst = at(v);
-  if (inst.op == Op::Constant) return constant(inst.imm, width_of(inst.type));
+  if (inst.op == Op::Constant)
+    return inst.type == Type::f64 ? float_constant(inst.imm) : constant(inst.imm, width_of(inst.type));
   if (shares_register(region_, inst)) return reg(inst.a);
   return values_[v.index];
 }
@@ -170,7 +189,30 @@ void RegionSelector::instruction(std::uint32_t index) {
     case Op::ULt:
     case Op::ULe:
     case Op::SLt:
-    case Op::SLe: return compare(v);
+    case Op::SLe:
+    case Op::FLt:
+    case Op::FLe: return compare(v);
+    case Op::FAdd: return float_op(v, Inst::kIdVaddsd);
+    case Op::FSub: return float_op(v, Inst::kIdVsubsd);
+    case Op::FMul: return float_op(v, Inst::kIdVmulsd);
+    case Op::FDiv: return float_op(v, Inst::kIdVdivsd);
+    case Op::FSqrt: return float_op(v, Inst::kIdVsqrtsd);
+    case Op::FFma: return fused(v);
+    case Op::FFloor:
+    case Op::FCeil:
+    case Op::FTrunc:
+    case Op::FRint: return rounded(v);
+    case Op::FMin: return float_pseudo(v, X86RegionPseudo::fmin);
+    case Op::FMax: return float_pseudo(v, X86RegionPseudo::fmax);
+    case Op::FNeg:
+    case Op::FAbs:
+    case Op::FCopysign: return sign_bits(v);
+    case Op::FEq:
+    case Op::FNe: return equality(v);
+    case Op::IntToFloat: return float_pseudo(v, X86RegionPseudo::from_int);
+    case Op::FloatToInt: return convert(v, Inst::kIdVcvttsd2si);
+    case Op::BitsToFloat:
+    case Op::FloatToBits: return convert(v, Inst::kIdVmovq);
     case Op::Select: return select(v);
     case Op::Access: return access(v);
     case Op::Load: return load(v);
@@ -185,7 +227,8 @@ void RegionSelector::get(std::uint32_t index) {
   for (std::uint32_t i = index; i < std::min(last_reader, last_); ++i) {
     const region::Inst& later = region_.insts[i];
     if (later.op != Op::Set || later.imm != variable || !uses_.is_needed(i)) continue;
-    MInst& inst = push(Inst::kIdMov, {variables_[variable]}, width_of(region_.insts[index].type));
+    const Type type = region_.insts[index].type;
+    MInst& inst = push(move_of(type), {variables_[variable]}, width_of(type));
     define(Value(index), inst);
     return;
   }
@@ -206,8 +249,8 @@ void RegionSelector::set(const region::Inst& inst) {
     return;
   }
   const VReg from = reg(inst.a);
-  MInst& move = push(Inst::kIdMov, {from}, width);
-  fold(move, 1);
+  MInst& move = push(move_of(inst.type), {from}, width);
+  if (inst.type != Type::f64) fold(move, 1);
   move.def = variables_[inst.imm];
 }
 
@@ -350,6 +393,9 @@ RegionSelector::Comparison RegionSelector::comparison_of(Value condition) const 
                                                {Op::SLt, CondCode::kSignedLT},   {Op::SLe, CondCode::kSignedLE}};
   for (const auto& [op, code] : kRows)
     if (op == inst.op) return {code, inst.a, inst.b, width_of(at(inst.a).type)};
+  // NaN is not above anything.
+  if (inst.op == Op::FLt) return {CondCode::kUnsignedGT, inst.b, inst.a, 8};
+  if (inst.op == Op::FLe) return {CondCode::kUnsignedGE, inst.b, inst.a, 8};
   // Any i32: is it 0?
   return {CondCode::kNotEqual, condition, {}, 4};
 }
@@ -434,7 +480,7 @@ void RegionSelector::load(Value v) {
   const region::Inst& inst = at(v);
   const auto [base, index] = address_of(inst.a);
   const std::uint8_t width = width_of(inst.type);
-  std::uint32_t op = Inst::kIdMov;
+  std::uint32_t op = inst.type == Type::f64 ? Inst::kIdVmovsd : Inst::kIdMov;
   if (inst.bytes < 4) op = inst.is_signed ? Inst::kIdMovsx : Inst::kIdMovzx;
   if (inst.bytes == 4 && width == 8 && inst.is_signed) op = Inst::kIdMovsxd;
   MInst& made = push(op, {base, index}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
@@ -445,11 +491,12 @@ void RegionSelector::load(Value v) {
 }
 
 void RegionSelector::store(const region::Inst& inst) {
-  const bool immediate = is_constant(inst.b) && fits_in_32_bits(at(inst.b).imm, inst.bytes);
+  const bool is_float = inst.type == Type::f64;
+  const bool immediate = is_constant(inst.b) && !is_float && fits_in_32_bits(at(inst.b).imm, inst.bytes);
   const auto [base, index] = address_of(inst.a);
   const VReg value = immediate ? VReg{} : reg(inst.b);
-  MInst& made =
-      immediate ? push(Inst::kIdMov, {base, index}, inst.bytes) : push(Inst::kIdMov, {value, base, index}, inst.bytes);
+  MInst& made = immediate ? push(Inst::kIdMov, {base, index}, inst.bytes)
+                          : push(is_float ? Inst::kIdVmovsd : Inst::kIdMov, {value, base, index}, inst.bytes);
   made.form = immediate ? x86_form::kMemory | x86_form::kImmediate : x86_form::kMemory;
   made.imm = immediate ? as_immediate(at(inst.b).imm) : 0;
   made.unit = Unit::store;
@@ -472,8 +519,9 @@ void RegionSelector::end(const region::Terminator& end, std::uint32_t next) {
     comparison.condition = asmjit::x86::negateCond(comparison.condition);
   }
   MInst inst;
-  inst.op = static_cast<std::uint16_t>(Inst::kIdCmp);
   add_comparison(inst, comparison);
+  const bool is_float = f_[inst.use[0]].reg_class == RegClass::vector;
+  inst.op = static_cast<std::uint16_t>(is_float ? Inst::kIdVucomisd : Inst::kIdCmp);
   inst.def_width = inst.use_width;
   inst.target = Target(taken);
   block_->insts.push_back(inst);

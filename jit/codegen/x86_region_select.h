@@ -29,6 +29,10 @@ enum class X86RegionPseudo : std::uint16_t {
   umulh,        ///< def = high half of use 0 * use 1
   smulh,        ///< likewise, signed
   rotr,         ///< def = use 0 rotated right by use 1
+  from_int,     ///< def = use 0 as a float
+  fmin,         ///< def = use 1 if use 0 is NaN or use 1 is less, else use 0
+  fmax,         ///< likewise, greater
+  one_nan,      ///< def = use 0, or use 1 if that is NaN
   reverse_bits  ///< def = use 0 with its bits in reverse order; use 1 to use 3: masks of every second, fourth, 16th bit
 };
 
@@ -74,13 +78,14 @@ class RegionSelector {
 
   MInst& push(std::uint32_t op, std::initializer_list<VReg> uses, std::uint8_t width);
   MInst& pseudo(X86RegionPseudo op, std::initializer_list<VReg> uses, std::uint8_t width);
-  VReg local(std::uint8_t width);
+  VReg local(region::Type type);
   VReg define(region::Value v, MInst& inst);
   VReg window_word(WindowWord::Kind kind, std::uint32_t window, std::uint32_t bytes = 0);
 
   /// The register that holds `v`, or its low half where `v` was truncated.
   VReg reg(region::Value v);
   VReg constant(std::uint64_t bits, std::uint8_t width);
+  VReg float_constant(std::uint64_t bits);
   [[nodiscard]] bool is_immediate(region::Value v) const;
   [[nodiscard]] bool is_constant(region::Value v) const;
   [[nodiscard]] const region::Inst& at(region::Value v) const { return region_.insts[v.index]; }
@@ -101,6 +106,13 @@ class RegionSelector {
   void wide_op(region::Value v, X86RegionPseudo op);
   void reverse_bits(region::Value v);
   void select(region::Value v);
+  void float_op(region::Value v, std::uint32_t op);
+  void rounded(region::Value v);
+  void sign_bits(region::Value v);
+  void float_pseudo(region::Value v, X86RegionPseudo op);
+  void fused(region::Value v);
+  void equality(region::Value v);
+  void convert(region::Value v, std::uint32_t op);
   void compare(region::Value v);
   void access(region::Value v);
   void element(const region::Inst& inst);
@@ -121,9 +133,9 @@ class RegionSelector {
   Function& f_;
   ConstantPool& pool_;
   std::vector<VReg> variables_, values_;
-  std::array<std::vector<VReg>, 2> locals_;   ///< of 4 and of 8 bytes
-  std::array<std::size_t, 2> used_locals_{};  ///< by the block at hand
-  std::map<std::uint64_t, VReg> pool_constants_;
+  std::array<std::vector<VReg>, 4> locals_;   ///< by type
+  std::array<std::size_t, 4> used_locals_{};  ///< by the block at hand
+  std::map<std::uint64_t, VReg> pool_constants_, float_constants_;
   std::map<WindowWord, VReg> window_words_;
   std::vector<Miss> misses_;
   Block* block_ = nullptr;

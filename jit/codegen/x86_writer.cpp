@@ -208,7 +208,7 @@ void X86Writer::added(const Placed& p, const x86::Mem& mem) {
   const Operand operand = register_operand(p.reg_class, p.width, reg);
   switch (p.kind) {
     case Placed::Kind::load: return emit(load_id(p), {operand, mem});
-    case Placed::Kind::store: return emit(store_id(p.reg_class), {mem, operand});
+    case Placed::Kind::store: return emit(store_id(p), {mem, operand});
     case Placed::Kind::move:
       return emit(move_id(p.reg_class), {operand, register_operand(p.reg_class, p.width, p.use[0])});
     case Placed::Kind::inst: CHECK(false);
@@ -216,13 +216,14 @@ void X86Writer::added(const Placed& p, const x86::Mem& mem) {
 }
 
 std::uint32_t X86Writer::load_id(const Placed& p) {
-  if (!p.mem.broadcast) return store_id(p.reg_class);
+  if (!p.mem.broadcast) return store_id(p);
   if (p.mem.lane_bytes == 4) return Inst::kIdVbroadcastss;
   return p.width == 16 ? Inst::kIdVmovddup : Inst::kIdVbroadcastsd;
 }
 
-std::uint32_t X86Writer::store_id(RegClass reg_class) {
-  return reg_class == RegClass::vector ? Inst::kIdVmovups : move_id(reg_class);
+std::uint32_t X86Writer::store_id(const Placed& p) {
+  if (p.reg_class != RegClass::vector) return move_id(p.reg_class);
+  return p.width == 8 ? Inst::kIdVmovsd : Inst::kIdVmovups;
 }
 
 std::uint32_t X86Writer::move_id(RegClass reg_class) {

@@ -35,6 +35,8 @@ inline constexpr std::uint8_t kWindows = 6;         // rsi: second argument
 inline constexpr std::uint8_t kFrame = 7;           // rdi: first argument, base of Place::frame
 inline constexpr std::uint32_t kRegisters =
     0xFFFFu & ~(1u << kScratch[0] | 1u << kScratch[1] | 1u << x86_gpr::kStack | 1u << kWindows | 1u << kFrame);
+inline constexpr std::uint8_t kVectorScratch = 15;
+inline constexpr std::uint32_t kVectors = 0xFFFFu & ~(1u << kVectorScratch);  // no function keeps one for its caller
 }  // namespace x86_allocated
 
 class X86Writer {
@@ -101,7 +103,7 @@ class X86Writer {
   };
   static FusedOrder order_fused(const Placed& placed);
   static std::uint32_t load_id(const Placed& placed);
-  static std::uint32_t store_id(RegClass reg_class);
+  static std::uint32_t store_id(const Placed& placed);
   static std::uint32_t move_id(RegClass reg_class);
   static asmjit::x86::Mem based(const MInst& inst, const Placed& placed);
   void add_uses(const MInst& inst, const Placed& placed, const asmjit::x86::Mem& mem, Operands& operands);

@@ -1,6 +1,22 @@
 #include "jit/region/builder.h"
 
+#include <utility>
+
 namespace trident::region {
+namespace {
+
+/// Returns the type of what an op makes of operands of type `from`.
+Type result_type(Signature signature, Type from) {
+  constexpr std::pair<Signature, Type> kOthers[] = {{Signature::Widen, Type::i64},    {Signature::Narrow, Type::i32},
+                                                    {Signature::Compare, Type::i32},  {Signature::Order, Type::i32},
+                                                    {Signature::Equality, Type::i32}, {Signature::FromInt, Type::f64},
+                                                    {Signature::ToInt, Type::i64}};
+  for (const auto& [other, type] : kOthers)
+    if (other == signature) return type;
+  return from;
+}
+
+}  // namespace
 
 std::uint32_t Builder::variable(std::string name, Type type, std::uint32_t slot, bool scratch) {
   region_.variables.push_back({std::move(name), type, slot, scratch});
@@ -37,9 +53,7 @@ void Builder::set(std::uint32_t variable, Value value) {
 }
 
 Value Builder::op(Op op, Value a, Value b, Value c) {
-  Type type = type_of(info(op).signature == Signature::Select ? b : a);
-  if (info(op).signature == Signature::Widen) type = Type::i64;
-  if (info(op).signature == Signature::Narrow || info(op).signature == Signature::Compare) type = Type::i32;
+  const Type type = result_type(info(op).signature, type_of(info(op).signature == Signature::Select ? b : a));
   return append({.op = op, .type = type, .a = a, .b = b, .c = c});
 }
 

@@ -23,7 +23,7 @@ class Builder {
   Value constant(Type type, std::uint64_t bits);
   Value get(std::uint32_t variable);
   void set(std::uint32_t variable, Value value);
-  /// Appends an op of signature Same, Compare, Select, Widen or Narrow; the type follows from the operands.
+  /// Appends an op that computes; the type follows from the operands.
   Value op(Op op, Value a, Value b = {}, Value c = {});
   /// Ops that take a constant as their second operand.
   Value op_with(Op op, Value a, std::uint64_t bits) { return this->op(op, a, constant(type_of(a), bits)); }

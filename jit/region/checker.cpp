@@ -94,9 +94,10 @@ class Checker {
     if ((type == Type::place) != (inst.op == Op::Access)) return fault("an access alone yields a place");
     switch (info(inst.op).signature) {
       case Signature::Leaf: return leaf(inst);
-      case Signature::Same: return must(type_of(inst.a) == type && (!inst.b.valid() || type_of(inst.b) == type));
+      case Signature::Same:
+        return must(type != Type::f64 && type_of(inst.a) == type && (!inst.b.valid() || type_of(inst.b) == type));
       case Signature::Compare:
-        return must(type == Type::i32 && type_of(inst.a) == type_of(inst.b) && type_of(inst.a) != Type::place);
+        return must(type == Type::i32 && type_of(inst.a) == type_of(inst.b) && type_of(inst.a) <= Type::i64);
       case Signature::Select:
         return must(type_of(inst.a) == Type::i32 && type_of(inst.b) == type && type_of(inst.c) == type);
       case Signature::Widen: return must(type == Type::i64 && type_of(inst.a) == Type::i32);
@@ -105,8 +106,19 @@ class Checker {
       case Signature::Reserve: return access(inst);
       case Signature::Read:
       case Signature::Write: return memory(inst);
+      case Signature::Float: return must(type == Type::f64 && takes_floats(inst));
+      case Signature::Order:
+      case Signature::Equality: return must(type == Type::i32 && takes_floats(inst));
+      case Signature::FromInt: return must(type == Type::f64 && type_of(inst.a) == Type::i64);
+      case Signature::ToInt: return must(type == Type::i64 && type_of(inst.a) == Type::f64);
     }
     return fault("no such signature");
+  }
+
+  [[nodiscard]] bool takes_floats(const Inst& inst) const {
+    for (const Value v : {inst.a, inst.b, inst.c})
+      if (v.valid() && type_of(v) != Type::f64) return false;
+    return true;
   }
 
   [[nodiscard]] Result<void> leaf(const Inst& inst) const {
@@ -138,6 +150,8 @@ class Checker {
     if (inst.op == Op::Store && type_of(inst.b) != inst.type) return fault("wrong types");
     const bool is_power = inst.bytes != 0 && (inst.bytes & (inst.bytes - 1)) == 0;
     if (!is_power || inst.bytes > bytes_of(inst.type)) return fault("a number of bytes that the type has not");
+    if (inst.type == Type::f64 && (inst.bytes != bytes_of(Type::f64) || inst.is_signed))
+      return fault("a load or store of f64 has 8 bytes, unsigned");
     const std::uint64_t reserved = region_.insts[inst.a.index].imm;
     if (inst.imm > reserved || inst.bytes > reserved - inst.imm) return fault("outside of its place");
     return {};

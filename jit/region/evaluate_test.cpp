@@ -1,6 +1,9 @@
 // Oracle: each op's definition once more, bit by bit or on 128-bit integers.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "jit/region/interpreter.h"
@@ -71,6 +74,29 @@ std::uint64_t expected(Op op, const Operands& o) {
     case Op::SLt: return o.as_signed(o.a) - o.as_signed(o.b) < 0;
     case Op::SLe: return o.as_signed(o.a) - o.as_signed(o.b) <= 0;
     case Op::Constant:
+    case Op::FAdd:
+    case Op::FSub:
+    case Op::FMul:
+    case Op::FDiv:
+    case Op::FSqrt:
+    case Op::FFma:
+    case Op::FFloor:
+    case Op::FCeil:
+    case Op::FTrunc:
+    case Op::FRint:
+    case Op::FMin:
+    case Op::FMax:
+    case Op::FNeg:
+    case Op::FAbs:
+    case Op::FCopysign:
+    case Op::FLt:
+    case Op::FLe:
+    case Op::FEq:
+    case Op::FNe:
+    case Op::IntToFloat:
+    case Op::FloatToInt:
+    case Op::BitsToFloat:
+    case Op::FloatToBits:
     case Op::Get:
     case Op::Set:
     case Op::Zext32:
@@ -118,6 +144,111 @@ TEST(Evaluate, ConvertsAndSelects) {
   EXPECT_EQ(evaluate(Op::Select, Type::i64, 2, ~5ull, 6), ~5ull);
   EXPECT_EQ(evaluate(Op::Select, Type::i64, 0, ~5ull, ~6ull), ~6ull);
   EXPECT_EQ(evaluate(Op::Select, Type::i32, 1, 5, 6), 5u);
+}
+
+double from_bits(std::uint64_t bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// The result of one float op by the C library, in long double where that is exact enough.
+double expected_float(Op op, double a, double b, double c) {
+  // NOLINTBEGIN: a switch would list every op
+  if (op == Op::FAdd) return a + b;
+  if (op == Op::FSub) return a - b;
+  if (op == Op::FMul) return a * b;
+  if (op == Op::FDiv) return a / b;
+  if (op == Op::FSqrt) return std::sqrt(a);
+  if (op == Op::FFma) return std::fma(a, b, c);
+  if (op == Op::FFloor) return std::floor(a);
+  if (op == Op::FCeil) return std::ceil(a);
+  if (op == Op::FTrunc) return a < 0 ? std::ceil(a) : std::floor(a);
+  if (op == Op::FRint)
+    return std::round(a) - a == 0.5 || std::round(a) - a == -0.5 ? 2 * std::round(a / 2) : std::round(a);
+  // The library's make NaN of one that signals.
+  if ((op == Op::FMin || op == Op::FMax) && (std::isnan(a) || std::isnan(b))) return std::isnan(a) ? b : a;
+  if (op == Op::FMin) return std::fmin(a, b);
+  if (op == Op::FMax) return std::fmax(a, b);
+  if (op == Op::FNeg) return -a;
+  if (op == Op::FAbs) return std::fabs(a);
+  if (op == Op::FCopysign) return std::copysign(a, b);
+  // NOLINTEND
+  ADD_FAILURE() << info(op).text;
+  return 0;
+}
+
+constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
+
+/// The bits of a result that is NaN, as ops.def says.
+std::uint64_t nan_bits(Op op, std::uint64_t a, std::uint64_t b) {
+  if (op == Op::FFma) return 0x7FF8'0000'0000'0000;
+  if (std::isnan(from_bits(a))) return a | kQuiet;
+  return std::isnan(from_bits(b)) && info(op).arity > 1 ? b | kQuiet : 0xFFF8'0000'0000'0000;
+}
+
+std::vector<std::uint64_t> float_samples() {
+  std::vector<std::uint64_t> values;
+  testing::Random random(7);
+  for (int i = 0; i < 120; ++i) values.push_back(random.float_bits());
+  return values;
+}
+
+TEST(Evaluate, FloatsAreThoseOfTheLibraryWithStatedNans) {
+  for (std::uint32_t number = 0; number < kOpCount; ++number) {
+    const auto op = static_cast<Op>(number);
+    const bool moves = op == Op::FNeg || op == Op::FAbs || op == Op::FCopysign || op == Op::FMin || op == Op::FMax;
+    if (info(op).signature != Signature::Float) continue;
+    for (const std::uint64_t a : float_samples())
+      for (const std::uint64_t b : float_samples()) {
+        const std::uint64_t c = a ^ b;
+        const std::uint64_t got = evaluate(op, Type::f64, a, b, c);
+        const double want = expected_float(op, from_bits(a), from_bits(b), from_bits(c));
+        if (std::isnan(want)) {
+          ASSERT_TRUE(std::isnan(from_bits(got))) << info(op).text << std::hex << " " << a << " " << b;
+          ASSERT_TRUE(moves || got == nan_bits(op, a, b)) << info(op).text << std::hex << " " << a << " " << b;
+        } else {
+          ASSERT_EQ(from_bits(got), want) << info(op).text << std::hex << " " << a << " " << b;
+          const bool is_extreme = op == Op::FMin || op == Op::FMax;  // of 0 and -0 the library may give either
+          ASSERT_TRUE(is_extreme || std::signbit(from_bits(got)) == std::signbit(want)) << info(op).text;
+        }
+      }
+  }
+}
+
+TEST(Evaluate, FloatsMoveBitsCompareAndConvert) {
+  const std::uint64_t nan = 0x7FF0'0000'0000'0001, one = 0x3FF0'0000'0000'0000, sign = std::uint64_t{1} << 63;
+  EXPECT_EQ(evaluate(Op::FNeg, Type::f64, nan, 0, 0), nan | sign);
+  EXPECT_EQ(evaluate(Op::FAbs, Type::f64, nan | sign, 0, 0), nan);
+  EXPECT_EQ(evaluate(Op::FCopysign, Type::f64, one, nan | sign, 0), one | sign);
+  EXPECT_EQ(evaluate(Op::FMin, Type::f64, nan, nan | 2, 0), nan | 2);
+  EXPECT_EQ(evaluate(Op::FMin, Type::f64, 0, sign, 0), 0u) << "the first of two zeros";
+  EXPECT_EQ(evaluate(Op::FMax, Type::f64, sign, 0, 0), sign);
+  for (const std::uint64_t a : float_samples())
+    for (const std::uint64_t b : float_samples()) {
+      const double x = from_bits(a), y = from_bits(b);
+      const bool ordered = !std::isnan(x) && !std::isnan(y);
+      EXPECT_EQ(evaluate(Op::FLt, Type::f64, a, b, 0), ordered && x < y ? 1u : 0u);
+      EXPECT_EQ(evaluate(Op::FLe, Type::f64, a, b, 0), ordered && !(x > y) ? 1u : 0u);
+      EXPECT_EQ(evaluate(Op::FEq, Type::f64, a, b, 0), ordered && !(x < y) && !(x > y) ? 1u : 0u);
+      EXPECT_EQ(evaluate(Op::FNe, Type::f64, a, b, 0), ordered && !(x < y) && !(x > y) ? 0u : 1u);
+    }
+  const auto to_int = [](double x) {
+    return static_cast<std::int64_t>(evaluate(Op::FloatToInt, Type::f64, std::bit_cast<std::uint64_t>(x), 0, 0));
+  };
+  EXPECT_EQ(to_int(-3.9), -3);
+  EXPECT_EQ(to_int(0x1p63), INT64_MIN);
+  EXPECT_EQ(to_int(-0x1p63), INT64_MIN);
+  EXPECT_EQ(to_int(0x1.fffffffffffffp62), 0x7FFF'FFFF'FFFF'FC00);
+  EXPECT_EQ(to_int(from_bits(nan)), INT64_MIN);
+  const auto from_int = [](std::int64_t x) {
+    return from_bits(evaluate(Op::IntToFloat, Type::i64, static_cast<std::uint64_t>(x), 0, 0));
+  };
+  EXPECT_EQ(from_int(-5), -5.0);
+  EXPECT_EQ(from_int(0x20'0000'0000'0001), 0x1p53) << "a tie goes to even";
+  EXPECT_EQ(from_int(0x20'0000'0000'0003), 0x1p53 + 4);
+  EXPECT_EQ(evaluate(Op::FloatToBits, Type::f64, nan, 0, 0), nan);
+  EXPECT_EQ(evaluate(Op::BitsToFloat, Type::i64, nan, 0, 0), nan);
 }
 
 }  // namespace

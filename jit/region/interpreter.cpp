@@ -1,10 +1,13 @@
 #include "jit/region/interpreter.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/float_environment.h"
 
 namespace trident::region {
 namespace {
@@ -66,10 +69,90 @@ std::uint64_t evaluate_as(Op op, U a, U b, U c, std::uint64_t condition) {
     case Op::Set:
     case Op::Access:
     case Op::Load:
-    case Op::Store: break;
+    case Op::Store:
+    case Op::FAdd:
+    case Op::FSub:
+    case Op::FMul:
+    case Op::FDiv:
+    case Op::FSqrt:
+    case Op::FFma:
+    case Op::FFloor:
+    case Op::FCeil:
+    case Op::FTrunc:
+    case Op::FRint:
+    case Op::FMin:
+    case Op::FMax:
+    case Op::FNeg:
+    case Op::FAbs:
+    case Op::FCopysign:
+    case Op::FLt:
+    case Op::FLe:
+    case Op::FEq:
+    case Op::FNe:
+    case Op::IntToFloat:
+    case Op::FloatToInt:
+    case Op::BitsToFloat:
+    case Op::FloatToBits: break;
   }
   CHECK(false);
 }
+
+constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63, kQuietBit = std::uint64_t{1} << 51;
+/// NaN that arithmetic makes of numbers, and that of a multiply-add.
+constexpr std::uint64_t kMadeNan = 0xFFF8'0000'0000'0000, kFusedNan = 0x7FF8'0000'0000'0000;
+
+double as_float(std::uint64_t bits) {
+  return std::bit_cast<double>(bits);
+}
+
+/// Returns the bits of what arithmetic has made of a and b.
+std::uint64_t made(double result, std::uint64_t a, std::uint64_t b) {
+  if (!std::isnan(result)) return std::bit_cast<std::uint64_t>(result);
+  if (std::isnan(as_float(a))) return a | kQuietBit;
+  return std::isnan(as_float(b)) ? b | kQuietBit : kMadeNan;
+}
+
+/// Does as `cvttsd2si`.
+std::uint64_t integer_of(double x) {
+  return static_cast<std::uint64_t>(x >= -0x1p63 && x < 0x1p63 ? static_cast<std::int64_t>(x)
+                                                               : std::numeric_limits<std::int64_t>::min());
+}
+
+std::uint64_t fused(double x, double y, double z) {
+  const double result = std::fma(x, y, z);
+  return std::isnan(result) ? kFusedNan : std::bit_cast<std::uint64_t>(result);
+}
+
+using Bits = std::uint64_t;
+using FloatOp = Bits (*)(Bits a, Bits b, Bits c);
+/// The ops on floats, from FAdd on.
+constexpr FloatOp kFloatOps[] = {
+    [](Bits a, Bits b, Bits) { return made(as_float(a) + as_float(b), a, b); },
+    [](Bits a, Bits b, Bits) { return made(as_float(a) - as_float(b), a, b); },
+    [](Bits a, Bits b, Bits) { return made(as_float(a) * as_float(b), a, b); },
+    [](Bits a, Bits b, Bits) { return made(as_float(a) / as_float(b), a, b); },
+    [](Bits a, Bits, Bits) { return made(std::sqrt(as_float(a)), a, a); },
+    [](Bits a, Bits b, Bits c) { return fused(as_float(a), as_float(b), as_float(c)); },
+    [](Bits a, Bits, Bits) { return made(std::floor(as_float(a)), a, a); },
+    [](Bits a, Bits, Bits) { return made(std::ceil(as_float(a)), a, a); },
+    [](Bits a, Bits, Bits) { return made(std::trunc(as_float(a)), a, a); },
+    [](Bits a, Bits, Bits) { return made(std::nearbyint(as_float(a)), a, a); },
+    [](Bits a, Bits b, Bits) { return std::isnan(as_float(a)) || as_float(b) < as_float(a) ? b : a; },
+    [](Bits a, Bits b, Bits) { return std::isnan(as_float(a)) || as_float(b) > as_float(a) ? b : a; },
+    [](Bits a, Bits, Bits) { return a ^ kSignBit; },
+    [](Bits a, Bits, Bits) { return a & ~kSignBit; },
+    [](Bits a, Bits b, Bits) { return (a & ~kSignBit) | (b & kSignBit); },
+    [](Bits a, Bits b, Bits) { return Bits{as_float(a) < as_float(b)}; },
+    [](Bits a, Bits b, Bits) { return Bits{as_float(a) <= as_float(b)}; },
+    [](Bits a, Bits b, Bits) { return Bits{as_float(a) == as_float(b)}; },
+    [](Bits a, Bits b, Bits) { return Bits{as_float(a) != as_float(b)}; },
+    [](Bits a, Bits, Bits) { return std::bit_cast<Bits>(static_cast<double>(static_cast<std::int64_t>(a))); },
+    [](Bits a, Bits, Bits) { return integer_of(as_float(a)); },
+    [](Bits a, Bits, Bits) { return a; },
+    [](Bits a, Bits, Bits) { return a; },
+};
+constexpr auto kFirstFloatOp = static_cast<std::size_t>(Op::FAdd);
+static_assert(std::size(kFloatOps) == kOpCount - kFirstFloatOp);
 
 class Interpreter {
  public:
@@ -179,6 +262,7 @@ class Interpreter {
 }  // namespace
 
 std::uint64_t evaluate(Op op, Type type, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  if (is_float(op)) return kFloatOps[static_cast<std::size_t>(op) - kFirstFloatOp](a, b, c);
   if (type == Type::i32)
     return evaluate_as<std::uint32_t, std::int32_t, std::uint64_t, std::int64_t>(
         op, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(c), a);
@@ -187,6 +271,7 @@ std::uint64_t evaluate(Op op, Type type, std::uint64_t a, std::uint64_t b, std::
 
 Outcome interpret(const Region& region, std::span<std::byte> frame, std::span<const Window> windows,
                   std::uint64_t steps, std::span<std::uint8_t> reached) {
+  const StandardFloats floats;
   return Interpreter(region, frame, windows).run(steps, reached);
 }
 

@@ -10,8 +10,8 @@
 
 namespace trident::region {
 
-/// Returns the value of an op of signature Same, Compare, Select, Widen or Narrow. `type` is that of the first operand,
-/// for Select that of the second; values of i32 have no bits above the lowest 32.
+/// Returns the value of an op that computes. `type` is that of the first operand, for Select that of the second; values
+/// of i32 have no bits above the lowest 32. Ops on floats want StandardFloats around the call.
 std::uint64_t evaluate(Op op, Type type, std::uint64_t a, std::uint64_t b, std::uint64_t c);
 
 struct Outcome {

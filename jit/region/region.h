@@ -27,9 +27,9 @@
 namespace trident::region {
 
 /// `place` is what an Access yields; no variable and no arithmetic has it. i32 values have no bits above the lowest 32.
-enum class Type : std::uint8_t { i32, i64, place };
+enum class Type : std::uint8_t { i32, i64, place, f64 };
 std::string_view name_of(Type type);
-/// Bytes of an integer type.
+/// Bytes of a type of variables.
 constexpr std::uint32_t bytes_of(Type type) {
   return type == Type::i32 ? 4 : 8;
 }
@@ -39,7 +39,23 @@ enum class Op : std::uint8_t {
 #include "jit/region/ops.def"
 #undef X
 };
-enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Widen, Narrow, Reserve, Read, Write, Assign };
+enum class Signature : std::uint8_t {
+  Leaf,
+  Same,
+  Compare,
+  Select,
+  Widen,
+  Narrow,
+  Reserve,
+  Read,
+  Write,
+  Assign,
+  Float,
+  Order,
+  Equality,
+  FromInt,
+  ToInt
+};
 
 /// One row of ops.def.
 struct OpInfo {
@@ -77,6 +93,10 @@ inline constexpr std::uint32_t kExitCount = 0
 #undef X
     ;
 std::string_view name_of(Exit exit);
+/// Returns whether `op` computes on floats.
+constexpr bool is_float(Op op) {
+  return info(op).signature >= Signature::Float;
+}
 
 struct ValueTag;
 /// The result of instruction number `index`.

@@ -5,7 +5,7 @@
 //   block 0
 //   at 3                               the source's instruction, for what follows
 //     %0 = get i64 x0
-//     %1 = const i64 0x10              or decimal, signed
+//     %1 = const i64 0x10              or decimal, signed; of f64 its bits
 //     %2 = add i64 %0, %1
 //     %3 = access place %2, 16, w1, b2     16 bytes in window 1, else block 2
 //     %3 = access place %2, 8, w1, b2, each    element number %2, of 8 bytes; a miss notes no address
@@ -26,7 +26,7 @@
 namespace trident::region {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTypes = {"i32", "i64", "place"};
+constexpr std::array<std::string_view, 4> kTypes = {"i32", "i64", "place", "f64"};
 constexpr std::array<std::string_view, kExitCount> kExits = {
 #define X(id, name, meaning) #name,
 #include "jit/region/exits.def"
@@ -204,7 +204,7 @@ class Parser {
   }
   Result<void> type(Type& out) {
     return one_of(
-        kTypes.size(), [](std::size_t i) { return kTypes[i]; }, out, "expected a type: i32, i64 or place");
+        kTypes.size(), [](std::size_t i) { return kTypes[i]; }, out, "expected a type: i32, i64, f64 or place");
   }
   Result<void> exit(Exit& out) {
     return one_of(

@@ -31,7 +31,7 @@ class Generator {
     budget_ = builder_.variable("budget", Type::i64, 0);
     std::uint32_t slot = region::kFrameHeadBytes;
     for (std::uint32_t v = 0; v < options_.variables; ++v, slot += 8)
-      builder_.variable("v" + std::to_string(v), random_.below(3) == 0 ? Type::i32 : Type::i64, slot);
+      builder_.variable("v" + std::to_string(v), any_type(), slot);
     // Body, budget and choice of every block, then the exits.
     for (std::uint32_t b = 0; b < options_.blocks; ++b) block();
     for (const region::Exit exit : {region::Exit::budget, region::Exit::left, region::Exit::miss}) {
@@ -85,7 +85,8 @@ class Generator {
     std::vector<std::uint32_t> fit;
     for (std::uint32_t v = 0; v < region_.variables.size(); ++v)
       if (region_.variables[v].type == type) fit.push_back(v);
-    if (fit.empty() || random_.below(3) == 0) return remember(builder_.constant(type, constant()));
+    if (fit.empty() || random_.below(3) == 0)
+      return remember(builder_.constant(type, type == Type::f64 ? random_.float_bits() : constant()));
     return remember(builder_.get(fit[random_.below(static_cast<std::uint32_t>(fit.size()))]));
   }
 
@@ -112,11 +113,15 @@ class Generator {
     return fit[random_.below(static_cast<std::uint32_t>(fit.size()))];
   }
 
-  Type any_type() { return random_.below(2) == 0 ? Type::i32 : Type::i64; }
+  Type any_type() {
+    if (random_.below(3) == 0) return Type::f64;
+    return random_.below(3) == 0 ? Type::i32 : Type::i64;
+  }
+  Type any_integer() { return random_.below(2) == 0 ? Type::i32 : Type::i64; }
 
   void operation() {
     const auto op = static_cast<Op>(random_.below(region::kOpCount));
-    const Type type = any_type();
+    const Type type = any_integer();
     switch (info(op).signature) {
       case Signature::Same:
       case Signature::Compare: {
@@ -125,12 +130,23 @@ class Generator {
         return;
       }
       case Signature::Select: {
-        const Value a = value(Type::i32), b = value(type), c = value(type);
+        const Type chosen = any_type();
+        const Value a = value(Type::i32), b = value(chosen), c = value(chosen);
         remember(builder_.op(op, a, b, c));
         return;
       }
       case Signature::Widen: remember(builder_.op(op, value(Type::i32))); return;
       case Signature::Narrow: remember(builder_.op(op, value(Type::i64))); return;
+      case Signature::Float:
+      case Signature::Order:
+      case Signature::Equality: {
+        const std::uint32_t arity = info(op).arity;
+        const Value a = value(Type::f64), b = arity > 1 ? value(Type::f64) : Value();
+        remember(builder_.op(op, a, b, arity > 2 ? value(Type::f64) : Value()));
+        return;
+      }
+      case Signature::FromInt: remember(builder_.op(op, value(Type::i64))); return;
+      case Signature::ToInt: remember(builder_.op(op, value(Type::f64))); return;
       case Signature::Leaf:
       case Signature::Reserve:
       case Signature::Read:
@@ -165,14 +181,15 @@ class Generator {
     const Value place = places_[random_.below(static_cast<std::uint32_t>(places_.size()))];
     const std::uint64_t reserved = region_.insts[place.index].imm;
     const Type type = any_type();
-    const auto bytes = static_cast<std::uint8_t>(1u << random_.below(type == Type::i32 ? 3 : 4));
+    const auto bytes =
+        type == Type::f64 ? std::uint8_t{8} : static_cast<std::uint8_t>(1u << random_.below(type == Type::i32 ? 3 : 4));
     if (bytes > reserved) return;
     const std::uint64_t displacement = random_.below(static_cast<std::uint32_t>(reserved - bytes + 1));
     if (random_.below(2) == 0) {
       const Value stored = value(type);
       builder_.store(bytes, place, stored, displacement);
     } else {
-      remember(builder_.load(type, bytes, random_.below(2) == 0, place, displacement));
+      remember(builder_.load(type, bytes, type != Type::f64 && random_.below(2) == 0, place, displacement));
     }
   }
 
@@ -204,6 +221,10 @@ RegionState::RegionState(const Region& region, std::uint64_t seed) {
   memory.resize(kMemoryBytes);
   for (std::byte& b : frame) b = static_cast<std::byte>(random.next());
   for (std::byte& b : memory) b = static_cast<std::byte>(random.next());
+  for (const region::Variable& v : region.variables) {
+    const std::uint64_t bits = random.float_bits();
+    if (v.type == Type::f64) std::memcpy(frame.data() + v.slot, &bits, sizeof bits);
+  }
   const std::uint64_t budget = random.below(kBudgetMax) + 1;
   std::memcpy(frame.data(), &budget, sizeof budget);
   for (std::uint32_t w = 0; w < region.windows; ++w) {

@@ -1,4 +1,4 @@
-// Random well-formed regions that end: every op, both integer types, blocks in any order with loops, accesses that lie
+// Random well-formed regions that end: every op, all types, blocks in any order with loops, accesses that lie
 // inside of their windows, at their edges and outside.
 #pragma once
 
