@@ -6,10 +6,6 @@
 namespace trident::codegen {
 
 namespace Inst = asmjit::x86::Inst;
-using region::Op;
-using region::Type;
-using region::Value;
-
 namespace {
 
 /// Rounding directions of ROUNDSD, which raises no flag for an inexact result.
@@ -20,7 +16,7 @@ constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63, kOneNan = 0x7FF8'0000
 
 }  // namespace
 
-void RegionSelector::float_op(Value v, std::uint32_t op) {
+void RegionSelector::float_op(region::Value v, std::uint32_t op) {
   const region::Inst& from = at(v);
   const VReg a = reg(from.a), b = from.b.valid() ? reg(from.b) : a;
   MInst& inst = push(op, {a, b}, 8);
@@ -28,9 +24,11 @@ void RegionSelector::float_op(Value v, std::uint32_t op) {
   define(v, inst);
 }
 
-void RegionSelector::rounded(Value v) {
-  constexpr std::pair<Op, std::uint64_t> kDirections[] = {
-      {Op::FRint, kNearestEven}, {Op::FFloor, kDown}, {Op::FCeil, kUp}, {Op::FTrunc, kTowardsZero}};
+void RegionSelector::rounded(region::Value v) {
+  constexpr std::pair<region::Op, std::uint64_t> kDirections[] = {{region::Op::FRint, kNearestEven},
+                                                                  {region::Op::FFloor, kDown},
+                                                                  {region::Op::FCeil, kUp},
+                                                                  {region::Op::FTrunc, kTowardsZero}};
   const auto* const row = std::find_if(std::begin(kDirections), std::end(kDirections),
                                        [&](const auto& one) { return one.first == at(v).op; });
   const VReg a = reg(at(v).a);
@@ -40,27 +38,28 @@ void RegionSelector::rounded(Value v) {
   define(v, inst);
 }
 
-void RegionSelector::sign_bits(Value v) {
+void RegionSelector::sign_bits(region::Value v) {
   const region::Inst& from = at(v);
   const VReg a = reg(from.a), sign = float_constant(kSignBit);
-  if (from.op == Op::FNeg) return void(define(v, push(Inst::kIdVxorpd, {a, sign}, 8)));
-  if (from.op == Op::FAbs) return void(define(v, push(Inst::kIdVandnpd, {sign, a}, 8)));
-  const VReg b = reg(from.b), magnitude = local(Type::f64), signs = local(Type::f64);
+  if (from.op == region::Op::FNeg) return void(define(v, push(Inst::kIdVxorpd, {a, sign}, 8)));
+  if (from.op == region::Op::FAbs) return void(define(v, push(Inst::kIdVandnpd, {sign, a}, 8)));
+  const VReg b = reg(from.b), magnitude = local(region::Type::f64), signs = local(region::Type::f64);
   push(Inst::kIdVandnpd, {sign, a}, 8).def = magnitude;
   push(Inst::kIdVandpd, {b, sign}, 8).def = signs;
   define(v, push(Inst::kIdVorpd, {magnitude, signs}, 8));
 }
 
-void RegionSelector::float_pseudo(Value v, X86RegionPseudo op) {
+void RegionSelector::float_pseudo(region::Value v, X86RegionPseudo op) {
   const VReg a = reg(at(v).a), b = at(v).b.valid() ? reg(at(v).b) : VReg{};
   MInst& inst = b.valid() ? pseudo(op, {a, b}, 8) : pseudo(op, {a}, 8);
   inst.early_def = b.valid();
   define(v, inst);
 }
 
-void RegionSelector::fused(Value v) {
+void RegionSelector::fused(region::Value v) {
   const region::Inst& from = at(v);
-  const VReg a = reg(from.a), b = reg(from.b), c = reg(from.c), sum = local(Type::f64), nan = float_constant(kOneNan);
+  const VReg a = reg(from.a), b = reg(from.b), c = reg(from.c), sum = local(region::Type::f64),
+             nan = float_constant(kOneNan);
   MInst& inst = push(Inst::kIdVfmadd132sd, {a, b, c}, 8);
   inst.form = x86_form::kFused;
   inst.ties = 7;
@@ -69,12 +68,12 @@ void RegionSelector::fused(Value v) {
 }
 
 /// Flags would take two conditions.
-void RegionSelector::equality(Value v) {
+void RegionSelector::equality(region::Value v) {
   const region::Inst& from = at(v);
-  const VReg a = reg(from.a), b = reg(from.b), lanes = local(Type::f64), word = local(Type::i32);
+  const VReg a = reg(from.a), b = reg(from.b), lanes = local(region::Type::f64), word = local(region::Type::i32);
   MInst& compared = push(Inst::kIdVcmpsd, {a, b}, 8);
   compared.form = x86_form::kImmediate;
-  compared.imm = from.op == Op::FEq ? kEqualOrdered : kNotEqualUnordered;
+  compared.imm = from.op == region::Op::FEq ? kEqualOrdered : kNotEqualUnordered;
   fold(compared, 2);
   compared.def = lanes;
   MInst& moved = push(Inst::kIdVmovd, {lanes}, 4);
@@ -87,7 +86,7 @@ void RegionSelector::equality(Value v) {
   define(v, bit);
 }
 
-void RegionSelector::convert(Value v, std::uint32_t op) {
+void RegionSelector::convert(region::Value v, std::uint32_t op) {
   const VReg a = reg(at(v).a);
   define(v, push(op, {a}, 8));
 }
