@@ -111,7 +111,7 @@ class Allocator {
       owner_[state.reg_class][state.reg] = kNobody;
       state.reg = kNoReg;
     }
-    placed.def = tie != kNoReg ? placed.use[tie] : static_cast<std::uint8_t>(std::countr_zero(free_[def.reg_class]));
+    placed.def = tie != kNoReg ? placed.use[tie] : f_.first(free_[def.reg_class]);
     def.reg = placed.def;
     owner_[def.reg_class][def.reg] = inst.def.index;
     free_[def.reg_class] &= ~(1u << def.reg);
@@ -294,7 +294,7 @@ class Allocator {
   std::uint8_t take(RegClass reg_class) {
     const auto c = static_cast<std::size_t>(reg_class);
     if (free_[c] == 0) evict(c);
-    const auto reg = static_cast<std::uint8_t>(std::countr_zero(free_[c]));
+    const std::uint8_t reg = f_.first(free_[c]);
     free_[c] &= ~(1u << reg);
     pinned_[c] |= 1u << reg;
     return reg;

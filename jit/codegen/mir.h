@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory_resource>
 #include <vector>
@@ -137,6 +138,12 @@ struct Function {
     return room;
   }
 
+  /// Returns the register out of `free` that a local takes.
+  [[nodiscard]] std::uint8_t first(std::uint32_t free) const {
+    return static_cast<std::uint8_t>(std::countr_zero((free & preferred) != 0 ? free & preferred : free));
+  }
+
+  std::uint32_t preferred = 0;  ///< registers that locals take first, one bit each
   std::pmr::memory_resource* arena;
   std::pmr::vector<VRegInfo> vregs;
   std::uint32_t frame_bytes = 0;

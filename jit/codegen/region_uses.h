@@ -25,6 +25,7 @@ class RegionUses {
  public:
   explicit RegionUses(const region::Region& region);
 
+  [[nodiscard]] const region::Liveness& liveness() const { return liveness_; }
   /// Returns whether instruction number `index` needs code.
   [[nodiscard]] bool is_needed(std::uint32_t index) const { return liveness_.is_needed(index); }
   /// Returns how many needed instructions and ends of blocks read the value. Conditions do not count for a comparison,

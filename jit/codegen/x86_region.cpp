@@ -16,6 +16,7 @@
 
 #include "jit/codegen/allocator.h"
 #include "jit/codegen/region.h"
+#include "jit/codegen/region_registers.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_frame.h"
 #include "jit/codegen/x86_region_select.h"
@@ -31,8 +32,7 @@ namespace Inst = asmjit::x86::Inst;
 
 constexpr std::size_t kArenaBytes = 48 * 1024;                   // on the stack: ordinary regions need no more
 constexpr std::uint8_t kCalleeSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
-/// How much more often a block inside runs than one that leaves.
-constexpr std::uint32_t kInsideWeight = 1000;
+constexpr std::uint32_t kCalleeSavedBits = 1u << 3 | 1u << 5 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15;
 
 x86::Gp gp(std::uint8_t reg, std::uint8_t width) {
   return width == 4 ? x86::Gp(x86::gpd(reg)) : x86::Gp(x86::gpq(reg));
@@ -68,6 +68,7 @@ class RegionWriter : public X86Writer {
     const auto use = [&](std::size_t number) { return gp(p.use[number], width); };
     const x86::Gp def = gp(p.def == kNoReg ? 0 : p.def, width), rax = gp(0, width), rdx = gp(2, width);
     switch (static_cast<X86RegionPseudo>(m.op)) {
+      case X86RegionPseudo::zero: return assembler_.xor_(def, def), void();
       case X86RegionPseudo::distance:
         emit(Inst::kIdMov, {x86::rax, register_or_memory(p, 0)});
         return emit(Inst::kIdSub, {x86::rax, register_or_memory(p, 1)});
@@ -153,7 +154,9 @@ class RegionWriter : public X86Writer {
     if (f_[m.use[first]].reg_class == RegClass::vector)
       return emit(Inst::kIdVucomisd, {x86::xmm(p.use[first]), x86::xmm(p.use[first + 1])});
     const x86::Gp a = gp(p.use[first], m.use_width);
-    if ((m.form & x86_form::kImmediate) != 0)
+    if ((m.form & x86_form::kImmediate) != 0 && m.imm == 0)
+      assembler_.test(a, a);
+    else if ((m.form & x86_form::kImmediate) != 0)
       assembler_.cmp(a, static_cast<std::int64_t>(m.imm));
     else
       assembler_.cmp(a, gp(p.use[first + 1], m.use_width));
@@ -228,17 +231,13 @@ class RegionEmitter {
     }
   }
 
-  void allocate() {
-    std::vector<WeightedBlock> weighted;
-    for (std::uint32_t b = 0; b < blocks_.size(); ++b)
-      weighted.push_back({&blocks_[b].block, region_.blocks[b].end.flow == region::Flow::exit ? 1 : kInsideWeight});
-    const RegSet locals = assign_globals(function_, weighted, {x86_allocated::kVectors, 0, x86_allocated::kRegisters});
-    for (Stage& stage : blocks_) {
-      code_.spills += codegen::allocate(function_, stage.block, locals, stage.placed).spills;
-      selector_.forget_spills();
-    }
-    code_.frame_bytes = (function_.frame_bytes + 15) / 16 * 16 + 8;  // the return address and six registers: 56 bytes
+  void allocate();
+  [[nodiscard]] bool writes_general(const Placed& placed, const Block& block) const {
+    if (placed.def == kNoReg) return false;
+    if (placed.kind != Placed::Kind::inst) return placed.reg_class == RegClass::general;
+    return function_[block.insts[placed.inst].def].reg_class == RegClass::general;
   }
+  [[nodiscard]] bool is_saved(std::uint8_t reg) const { return (used_ >> reg & 1) != 0; }
 
   // --- the frame
 
@@ -249,13 +248,16 @@ class RegionEmitter {
     std::uint32_t below = 8;
     if (uses_floats()) environment_->look();
     for (const std::uint8_t reg : kCalleeSaved) {
+      if (!is_saved(reg)) continue;
       a.push(x86::gpq(reg));
       below += 8;
       unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
       unwind_.saved(writer_->offset(), x86_gpr::dwarf(reg), below);
     }
-    make_room();
-    unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below + code_.frame_bytes);
+    if (code_.frame_bytes != 0) {
+      make_room();
+      unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below + code_.frame_bytes);
+    }
     for (const auto& [word, reg] : selector_.window_words()) load_window_word(word, function_[reg]);
     move_variables(Placed::Kind::load);
     for (const VRegInfo& info : function_.vregs)
@@ -305,18 +307,14 @@ class RegionEmitter {
     writer_->added(p, writer_->memory(p.mem, info.width));
   }
 
-  /// Loads the variables that live in registers, or stores those among them that are ever set.
+  /// Loads the variables that live in registers and are wanted, or stores those among them that are ever set.
   void move_variables(Placed::Kind kind) {
     for (std::size_t v = 0; v < region_.variables.size(); ++v) {
       const VRegInfo& info = function_[selector_.variables()[v]];
-      const bool is_kept = !region_.variables[v].scratch && (kind == Placed::Kind::load || is_set(v));
+      const region::Liveness& liveness = selector_.liveness();
+      const bool is_kept = kind == Placed::Kind::load ? liveness.wanted_at_entry()[v] : liveness.written()[v];
       if (info.fixed != kNoReg && is_kept) move(info, kind);
     }
-  }
-
-  [[nodiscard]] bool is_set(std::size_t variable) const {
-    return std::any_of(region_.insts.begin(), region_.insts.end(),
-                       [&](const region::Inst& inst) { return inst.op == region::Op::Set && inst.imm == variable; });
   }
 
   void write_block(std::uint32_t number) {
@@ -347,10 +345,13 @@ class RegionEmitter {
     x86::Assembler& a = writer_->assembler();
     if (leave_.isValid()) a.bind(leave_);
     move_variables(Placed::Kind::store);
-    a.add(x86::rsp, code_.frame_bytes);
-    std::uint32_t below = 8 + 8 * static_cast<std::uint32_t>(std::size(kCalleeSaved));
-    unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
+    std::uint32_t below = 8 + 8 * static_cast<std::uint32_t>(std::popcount(used_ & kCalleeSavedBits));
+    if (code_.frame_bytes != 0) {
+      a.add(x86::rsp, code_.frame_bytes);
+      unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
+    }
     for (std::size_t i = std::size(kCalleeSaved); i-- > 0;) {
+      if (!is_saved(kCalleeSaved[i])) continue;
       a.pop(x86::gpq(kCalleeSaved[i]));
       below -= 8;
       unwind_.restored(writer_->offset(), x86_gpr::dwarf(kCalleeSaved[i]));
@@ -379,10 +380,31 @@ class RegionEmitter {
   UnwindWriter unwind_{UnwindHost{}};
   std::optional<X86Environment> environment_;
   std::vector<std::uint32_t> order_;  ///< of blocks in the code
+  std::uint32_t used_ = 0;            ///< registers that the code writes, one bit each
   std::vector<Stage> blocks_;
   asmjit::Label leave_;
   MachineCode code_;
 };
+
+void RegionEmitter::allocate() {
+  std::vector<WeightedBlock> weighted;
+  const std::vector<std::uint32_t> weights = block_weights(region_);
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) weighted.push_back({&blocks_[b].block, weights[b]});
+  const std::vector<RegSet> left =
+      assign_region_registers(function_, weighted, region_, selector_.liveness(), selector_.variables(),
+                              {{x86_allocated::kVectors, 0, x86_allocated::kRegisters}, kCalleeSavedBits});
+  for (const VRegInfo& info : function_.vregs)
+    if (info.fixed != kNoReg && info.reg_class == RegClass::general) used_ |= 1u << info.fixed;
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    Stage& stage = blocks_[b];
+    function_.preferred = used_ | ~kCalleeSavedBits;
+    code_.spills += codegen::allocate(function_, stage.block, left[b], stage.placed).spills;
+    selector_.forget_spills();
+    for (const Placed& placed : stage.placed)
+      if (writes_general(placed, stage.block)) used_ |= 1u << placed.def;
+  }
+  code_.frame_bytes = (function_.frame_bytes + 7) / 8 * 8;
+}
 
 }  // namespace
 

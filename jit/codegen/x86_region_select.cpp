@@ -44,8 +44,7 @@ std::uint8_t code(CondCode condition) {
 RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool)
     : region_(region), uses_(region), f_(function), pool_(pool), values_(region.insts.size()) {
   for (const region::Variable& v : region.variables) {
-    const MemRef home = v.scratch ? f_.add_slot(width_of(v.type), width_of(v.type))
-                                  : MemRef{.place = Place::frame, .disp = static_cast<std::int32_t>(v.slot)};
+    const MemRef home = v.scratch ? MemRef{} : MemRef{.place = Place::frame, .disp = static_cast<std::int32_t>(v.slot)};
     variables_.push_back(
         f_.add({.reg_class = class_of(v.type), .global = true, .width = width_of(v.type), .home = home}));
   }
@@ -98,17 +97,13 @@ VReg RegionSelector::define(Value v, MInst& inst) {
 
 VReg RegionSelector::window_word(WindowWord::Kind kind, std::uint32_t window, std::uint32_t bytes) {
   VReg& word = window_words_[{kind, window, bytes}];
-  if (!word.valid())
-    word = f_.add({.reg_class = RegClass::general, .global = true, .width = 8, .home = f_.add_slot(8, 8)});
+  if (!word.valid()) word = f_.add({.reg_class = RegClass::general, .global = true, .width = 8});
   return word;
 }
 
 VReg RegionSelector::constant(std::uint64_t bits, std::uint8_t width) {
   if (fits_in_32_bits(bits, width)) {
-    MInst& inst = push(Inst::kIdMov, {}, width);
-    inst.form = x86_form::kImmediate;
-    inst.imm = width == 4 ? bits & 0xFFFF'FFFF : bits;
-    return inst.def = local(width == 4 ? Type::i32 : Type::i64);
+    return number(bits, width).def = local(width == 4 ? Type::i32 : Type::i64);
   }
   VReg& shared = pool_constants_[bits];
   if (!shared.valid())
@@ -127,6 +122,14 @@ VReg RegionSelector::float_constant(std::uint64_t bits) {
                      .width = 8,
                      .home = {.place = Place::pool, .disp = pool_.add_repeated(bits, 8, 1)}});
   return shared;
+}
+
+MInst& RegionSelector::number(std::uint64_t bits, std::uint8_t width) {
+  if (bits == 0) return pseudo(X86RegionPseudo::zero, {}, 4);
+  MInst& inst = push(Inst::kIdMov, {}, bits < 0x8000'0000 ? std::uint8_t{4} : width);
+  inst.form = x86_form::kImmediate;
+  inst.imm = width == 4 ? bits & 0xFFFF'FFFF : bits;
+  return inst;
 }
 
 bool RegionSelector::is_constant(Value v) const {
@@ -242,10 +245,7 @@ void RegionSelector::set(const region::Inst& inst) {
     return;
   }
   if (is_immediate(inst.a)) {
-    MInst& move = push(Inst::kIdMov, {}, width);
-    move.form = x86_form::kImmediate;
-    move.imm = width == 4 ? at(inst.a).imm & 0xFFFF'FFFF : at(inst.a).imm;
-    move.def = variables_[inst.imm];
+    number(at(inst.a).imm, width).def = variables_[inst.imm];
     return;
   }
   const VReg from = reg(inst.a);
@@ -391,8 +391,12 @@ RegionSelector::Comparison RegionSelector::comparison_of(Value condition) const 
   constexpr std::pair<Op, CondCode> kRows[] = {{Op::Eq, CondCode::kEqual},       {Op::Ne, CondCode::kNotEqual},
                                                {Op::ULt, CondCode::kUnsignedLT}, {Op::ULe, CondCode::kUnsignedLE},
                                                {Op::SLt, CondCode::kSignedLT},   {Op::SLe, CondCode::kSignedLE}};
-  for (const auto& [op, code] : kRows)
-    if (op == inst.op) return {code, inst.a, inst.b, width_of(at(inst.a).type)};
+  for (const auto& [op, code] : kRows) {
+    if (op != inst.op) continue;
+    const std::uint8_t width = width_of(at(inst.a).type);
+    if (is_immediate(inst.a) && !is_constant(inst.b)) return {asmjit::x86::reverseCond(code), inst.b, inst.a, width};
+    return {code, inst.a, inst.b, width};
+  }
   // NaN is not above anything.
   if (inst.op == Op::FLt) return {CondCode::kUnsignedGT, inst.b, inst.a, 8};
   if (inst.op == Op::FLe) return {CondCode::kUnsignedGE, inst.b, inst.a, 8};
@@ -410,6 +414,10 @@ void RegionSelector::add_comparison(MInst& inst, const Comparison& comparison) {
     return;
   }
   inst.use[inst.uses++] = reg(comparison.b);
+}
+
+bool RegionSelector::is_zero(Value v) const {
+  return !v.valid() || (is_constant(v) && at(v).imm == 0);
 }
 
 void RegionSelector::compare(Value v) {
@@ -522,6 +530,13 @@ void RegionSelector::end(const region::Terminator& end, std::uint32_t next) {
   add_comparison(inst, comparison);
   const bool is_float = f_[inst.use[0]].reg_class == RegClass::vector;
   inst.op = static_cast<std::uint16_t>(is_float ? Inst::kIdVucomisd : Inst::kIdCmp);
+  if (!is_float && is_zero(comparison.b)) {
+    inst.op = static_cast<std::uint16_t>(Inst::kIdTest);
+    inst.form = x86_form::kPlain;
+    inst.use[inst.uses++] = inst.use[0];
+  } else if (inst.uses == 2) {
+    fold(inst, 2);
+  }
   inst.def_width = inst.use_width;
   inst.target = Target(taken);
   block_->insts.push_back(inst);

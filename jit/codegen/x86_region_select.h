@@ -20,6 +20,7 @@ namespace trident::codegen {
 /// Instructions of regions that are several of the processor's, or that have fixed registers. They use the scratch
 /// registers.
 enum class X86RegionPseudo : std::uint16_t {
+  zero,         ///< def = 0
   distance,     ///< rax = use 0 - use 1, for the next instruction
   access,       ///< goes to `target` unless rax < use 0, unsigned
   set_if,       ///< def = whether `condition` holds between use 0 and use 1 (or the immediate)
@@ -57,6 +58,7 @@ class RegionSelector {
   /// times that of all locals: call it between the allocations of two blocks.
   void forget_spills();
 
+  [[nodiscard]] const region::Liveness& liveness() const { return uses_.liveness(); }
   /// The registers of variables, by their numbers.
   [[nodiscard]] const std::vector<VReg>& variables() const { return variables_; }
   /// Globals that the prologue fills from the windows. `limit`: the number of addresses where that many bytes fit;
@@ -86,8 +88,11 @@ class RegionSelector {
   VReg reg(region::Value v);
   VReg constant(std::uint64_t bits, std::uint8_t width);
   VReg float_constant(std::uint64_t bits);
+  /// Moves a number of at most 32 bits; the caller says where to.
+  MInst& number(std::uint64_t bits, std::uint8_t width);
   [[nodiscard]] bool is_immediate(region::Value v) const;
   [[nodiscard]] bool is_constant(region::Value v) const;
+  [[nodiscard]] bool is_zero(region::Value v) const;
   [[nodiscard]] const region::Inst& at(region::Value v) const { return region_.insts[v.index]; }
   /// Lets the uses of `mask` be memory operands where they are as wide as they are read.
   void fold(MInst& inst, std::uint32_t mask);

@@ -28,6 +28,7 @@ struct Local {
   std::uint32_t variable = 0;  ///< of an array: its length
   std::uint32_t window = 0;
   Type type = Type::i64;
+  bool is_byte = false;  ///< it holds a number from 0 to 255 as long as it is known
 };
 using Names = std::map<std::string, Local, std::less<>>;
 
@@ -53,6 +54,63 @@ bool has_flow(const Expression& e, const Library& library) {
   const bool logic = e.kind == EK::binary && (e.op == Operator::And || e.op == Operator::Or);
   if (logic && !is_plain(e.operands[1], library)) return true;
   return std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return has_flow(o, library); });
+}
+
+/// Returns whether one of `list` gives `name` a new value.
+bool assigns(const std::vector<Statement>& list, std::string_view name) {
+  return std::any_of(list.begin(), list.end(), [&](const Statement& s) {
+    return (s.kind == SK::assign && s.name == name) || assigns(s.body, name) || assigns(s.otherwise, name);
+  });
+}
+
+bool has_loop(const std::vector<Statement>& list) {
+  return std::any_of(list.begin(), list.end(), [](const Statement& s) {
+    return s.kind == SK::loop || s.kind == SK::count || has_loop(s.body) || has_loop(s.otherwise);
+  });
+}
+
+/// Returns whether a copy of `e` is small: calls in it are of short functions.
+bool is_short(const Expression& e, const Library& library) {
+  constexpr std::size_t kStatementsMax = 3;
+  const Function* const callee = e.kind == EK::call ? library.find(e.name) : nullptr;
+  if (callee != nullptr && (callee->body.size() > kStatementsMax || has_loop(callee->body))) return false;
+  return std::all_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return is_short(o, library); });
+}
+
+/// A comparison of a name with a number, as the greatest or the least value for which it holds.
+struct Limit {
+  std::string_view name;
+  bool is_least = false;
+  std::int64_t value = 0;
+};
+
+std::optional<Limit> limit(const Expression& e) {
+  if (e.kind != EK::binary) return {};
+  const bool less = e.op == Operator::Less || e.op == Operator::LessEqual;
+  if (!less && e.op != Operator::Greater && e.op != Operator::GreaterEqual) return {};
+  const bool name_first = e.operands[0].kind == EK::name;
+  const Expression &name = e.operands[name_first ? 0 : 1], &number = e.operands[name_first ? 1 : 0];
+  if (name.kind != EK::name || number.kind != EK::number) return {};
+  const bool is_strict = e.op == Operator::Less || e.op == Operator::Greater, is_least = less != name_first;
+  std::int64_t value = number.number;
+  if (is_strict && __builtin_add_overflow(value, is_least ? 1 : -1, &value)) return {};
+  return Limit{name.name, is_least, value};
+}
+
+/// Limits of one name from both sides, joined by &&.
+struct Between {
+  const Expression* name;
+  std::int64_t lo, hi;
+};
+
+std::optional<Between> between(const Expression& e) {
+  if (e.kind != EK::binary || e.op != Operator::And) return {};
+  const auto a = limit(e.operands[0]), b = limit(e.operands[1]);
+  if (!a || !b || a->name != b->name || a->is_least == b->is_least) return {};
+  const std::int64_t lo = a->is_least ? a->value : b->value, hi = a->is_least ? b->value : a->value;
+  if (lo > hi) return {};
+  const Expression& first = e.operands[0];
+  return Between{&first.operands[first.operands[0].kind == EK::name ? 0 : 1], lo, hi};
 }
 
 Op op_of(Operator op) {
@@ -104,9 +162,12 @@ class Lowering {
   // --- blocks: targets are labels until patch() ---
   Label label() {
     labels_.push_back(0);
+    references_.push_back(0);
     return static_cast<Label>(labels_.size() - 1);
   }
   void bind(Label label);
+  /// Binds a label that nothing refers to later on: the block at hand goes on where nothing else leads there.
+  void join(Label label);
   void jump(Label label);
   void branch(Value condition, Label then, Label otherwise);
   /// Returns the label of the block that ends with this failure at this line.
@@ -146,10 +207,16 @@ class Lowering {
   Result<Value> binary(const Expression& e);
   Result<Value> logic(const Expression& e);
   Result<Value> choice(const Expression& e);
+  /// Goes to `then` where `e` holds, else to `otherwise`.
+  Result<void> decide(const Expression& e, Label then, Label otherwise);
+  Value in_range(Value x, std::int64_t lo, std::int64_t hi);
+  /// Returns the value that was set last, if that was `variable` in the block at hand, and takes the setting back.
+  std::optional<Value> take_back(std::uint32_t variable);
+  [[nodiscard]] bool is_byte(const Expression& e) const;
   Result<Value> divided(const Expression& e, Op divide, bool is_remainder);
   Result<Value> intrinsic_call(const Expression& e, Intrinsic id);
   Result<Value> call(const Expression& e, const Function& callee);
-  Result<void> pass(const Expression& e, const Parameter& parameter, Names& names);
+  Result<void> pass(const Expression& e, const Function& callee, std::size_t number, Names& names);
   void check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi);
   /// Evaluates two operands; the first is kept where the second needs blocks of its own.
   Result<std::pair<Value, Value>> both(const Expression& a, const Expression& b);
@@ -159,9 +226,10 @@ class Lowering {
   const Function& main_;
   Lowered out_;
   region::Builder build_{out_.region};
-  std::vector<std::uint32_t> labels_;   ///< their blocks
-  bool open_ = false;                   ///< the last block has no end yet
-  std::vector<std::uint32_t> free_[2];  ///< variables of i64, of i32
+  std::vector<std::uint32_t> labels_;      ///< their blocks
+  std::vector<std::uint32_t> references_;  ///< to each label, so far
+  bool open_ = false;                      ///< the last block has no end yet
+  std::vector<std::uint32_t> free_[2];     ///< variables of i64, of i32
   std::map<std::pair<Failure, std::uint32_t>, Label> failures_;
   std::uint32_t step_ = 0, slot_ = region::kFrameHeadBytes, variables_ = 0;
   std::uint32_t budget_ = 0, failure_ = 0, place_ = 0;
@@ -176,13 +244,27 @@ void Lowering::bind(Label label) {
   open_ = true;
 }
 
+void Lowering::join(Label label) {
+  region::Block* const last = out_.region.blocks.empty() ? nullptr : &out_.region.blocks.back();
+  const bool falls_in = open_ && references_[label] == 0;
+  const bool jumps_in = last != nullptr && !open_ && references_[label] == 1 && last->end.flow == region::Flow::jump &&
+                        last->end.then == label;
+  if (!falls_in && !jumps_in) return bind(label);
+  last->end = {};
+  open_ = true;
+  build_.at(++step_);
+}
+
 void Lowering::jump(Label label) {
   build_.jump(label);
+  ++references_[label];
   open_ = false;
 }
 
 void Lowering::branch(Value condition, Label then, Label otherwise) {
   build_.branch(condition, then, otherwise);
+  ++references_[then];
+  ++references_[otherwise];
   open_ = false;
 }
 
@@ -258,10 +340,9 @@ Result<Lowered> Lowering::run() {
   parameters();
   frame.end = label();
   bind(label());
-  build_.set(failure_, build_.constant(RegionType::i32, 0));
-  build_.at(++step_);
   TRY_VOID(statements(main_.body));
-  bind(frame.end);
+  join(frame.end);
+  build_.set(failure_, build_.constant(RegionType::i32, 0));
   build_.exit(region::Exit::left);
   open_ = false;
   failure_blocks();
@@ -276,7 +357,8 @@ void Lowering::parameters() {
     out_.slots.push_back(slot_);
     const std::uint32_t number = build_.variable("p" + std::to_string(out_.slots.size()), RegionType::i64, slot_);
     slot_ += kHomeBytes;
-    frame_->names[p.name] = {number, out_.region.windows, p.type};
+    const bool is_byte = p.type == Type::u8 && !assigns(main_.body, p.name);
+    frame_->names[p.name] = {number, out_.region.windows, p.type, is_byte};
     if (p.is_array()) ++out_.region.windows;
   }
 }
@@ -302,7 +384,8 @@ Result<void> Lowering::statement(const Statement& s) {
       const bool truth = s.values[0].type == Type::boolean;
       const std::uint32_t number = variable(truth ? RegionType::i32 : RegionType::i64);
       TRY_VOID(into(number, s.values[0]));
-      frame_->names[s.name] = {number, 0, s.values[0].type};
+      const bool is_constant = !assigns(frame_->function.body, s.name);
+      frame_->names[s.name] = {number, 0, s.values[0].type, is_constant && is_byte(s.values[0])};
       return {};
     }
     case SK::array: return local_array(s);
@@ -332,15 +415,14 @@ Result<void> Lowering::into(std::uint32_t variable, const Expression& e) {
 
 Result<void> Lowering::branching(const Statement& s) {
   const Label then = label(), end = label(), otherwise = s.otherwise.empty() ? end : label();
-  TRY(const Value condition, value(s.values[0]));
-  branch(condition, then, otherwise);
-  bind(then);
+  TRY_VOID(decide(s.values[0], then, otherwise));
+  join(then);
   TRY_VOID(statements(s.body));
-  if (s.otherwise.empty()) return bind(end), Result<void>();
+  if (s.otherwise.empty()) return join(end), Result<void>();
   if (open_) jump(end);
-  bind(otherwise);
+  join(otherwise);
   TRY_VOID(statements(s.otherwise));
-  bind(end);
+  join(end);
   return {};
 }
 
@@ -348,7 +430,7 @@ void Lowering::spend_budget() {
   const Label go = label();
   const Value left = build_.get(budget_);
   branch(build_.op_with(Op::Eq, left, 0), failure(Failure::budget), go);
-  bind(go);
+  join(go);
   set(budget_, build_.op_with(Op::Sub, build_.get(budget_), 1));
 }
 
@@ -362,23 +444,21 @@ Result<void> Lowering::rounds(const Statement& s, Label next, Label leave) {
   return {};
 }
 
-/// A condition of one block is tested again behind the body, which saves a jump a round.
+/// A short condition is tested again behind the body, which saves a jump a round.
 Result<void> Lowering::looping(const Statement& s) {
   const Label next = label(), body = label(), leave = label();
-  const bool is_repeated = !has_flow(s.values[0], library_);
+  const bool is_repeated = is_short(s.values[0], library_);
   if (!is_repeated) bind(next);
-  TRY(const Value condition, value(s.values[0]));
-  branch(condition, body, leave);
+  TRY_VOID(decide(s.values[0], body, leave));
   bind(body);
   TRY_VOID(rounds(s, next, leave));
   if (is_repeated) {
-    bind(next);
-    TRY(const Value again, value(s.values[0]));
-    branch(again, body, leave);
+    join(next);
+    TRY_VOID(decide(s.values[0], body, leave));
   } else if (open_) {
     jump(next);
   }
-  bind(leave);
+  join(leave);
   return {};
 }
 
@@ -392,10 +472,10 @@ Result<void> Lowering::counting(const Statement& s) {
   frame_->names[s.name] = {counter, 0, Type::i64};
   TRY_VOID(rounds(s, next, leave));
   frame_->names.erase(s.name);
-  bind(next);
+  join(next);
   set(counter, build_.op_with(Op::Add, build_.get(counter), 1));
   branch(build_.op(Op::SLt, build_.get(counter), build_.get(end)), body, leave);
-  bind(leave);
+  join(leave);
   release(counter);
   release(end);
   return {};
@@ -446,7 +526,7 @@ void Lowering::clear_words(const Local& array, std::uint64_t words) {
   const Value next = build_.op_with(Op::Add, build_.get(at), 1);
   build_.set(at, next);
   branch(build_.op_with(Op::ULt, next, words), head, end);
-  bind(end);
+  join(end);
   release(at);
 }
 
@@ -508,6 +588,10 @@ Result<Value> Lowering::unary(const Expression& e) {
 Result<Value> Lowering::binary(const Expression& e) {
   const bool is_logic = e.op == Operator::And || e.op == Operator::Or;
   if (is_logic && !is_plain(e.operands[1], library_)) return logic(e);
+  if (const auto limits = between(e)) {
+    TRY(const Value x, value(*limits->name));
+    return in_range(x, limits->lo, limits->hi);
+  }
   if (divides(e)) return divided(e, Op::SDiv, e.op == Operator::Remainder);
   TRY(const auto operands, both(e.operands[0], e.operands[1]));
   auto [a, b] = operands;
@@ -515,23 +599,45 @@ Result<Value> Lowering::binary(const Expression& e) {
   return build_.op(op_of(e.op), a, b);
 }
 
+/// One comparison: numbers below `lo` wrap around to great ones.
+Value Lowering::in_range(Value x, std::int64_t lo, std::int64_t hi) {
+  const Value above = lo == 0 ? x : build_.op_with(Op::Sub, x, static_cast<std::uint64_t>(lo));
+  return build_.op_with(Op::ULe, above, static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo));
+}
+
 /// The right operand is evaluated only where it decides.
 Result<Value> Lowering::logic(const Expression& e) {
   const std::uint32_t result = variable(RegionType::i32);
-  const Label more = label(), end = label();
-  TRY_VOID(into(result, e.operands[0]));
-  const Value first = build_.get(result);
-  branch(first, e.op == Operator::And ? more : end, e.op == Operator::And ? end : more);
-  bind(more);
-  TRY_VOID(into(result, e.operands[1]));
+  const Label yes = label(), no = label(), end = label();
+  TRY_VOID(decide(e, yes, no));
+  bind(yes);
+  set(result, build_.constant(RegionType::i32, 1));
+  jump(end);
+  bind(no);
+  set(result, build_.constant(RegionType::i32, 0));
   bind(end);
   release(result);
   return build_.get(result);
 }
 
+Result<void> Lowering::decide(const Expression& e, Label then, Label otherwise) {
+  if (e.kind == EK::truth) return jump(e.number != 0 ? then : otherwise), Result<void>();
+  if (e.kind == EK::unary) return decide(e.operands[0], otherwise, then);
+  const bool is_and = e.kind == EK::binary && e.op == Operator::And;
+  if (!between(e) && (is_and || (e.kind == EK::binary && e.op == Operator::Or))) {
+    const Label more = label();
+    TRY_VOID(is_and ? decide(e.operands[0], more, otherwise) : decide(e.operands[0], then, more));
+    join(more);
+    return decide(e.operands[1], then, otherwise);
+  }
+  TRY(const Value condition, value(e));
+  branch(condition, then, otherwise);
+  return {};
+}
+
 Result<Value> Lowering::choice(const Expression& e) {
   const bool truth = e.type == Type::boolean;
-  if (is_plain(e.operands[1], library_) && is_plain(e.operands[2], library_)) {
+  if (is_plain(e.operands[1], library_) && is_plain(e.operands[2], library_) && !has_flow(e.operands[0], library_)) {
     TRY(const Value condition, value(e.operands[0]));
     TRY(const Value yes, value(e.operands[1]));
     TRY(const Value no, value(e.operands[2]));
@@ -539,14 +645,13 @@ Result<Value> Lowering::choice(const Expression& e) {
   }
   const std::uint32_t result = variable(truth ? RegionType::i32 : RegionType::i64);
   const Label then = label(), otherwise = label(), end = label();
-  TRY(const Value condition, value(e.operands[0]));
-  branch(condition, then, otherwise);
-  bind(then);
+  TRY_VOID(decide(e.operands[0], then, otherwise));
+  join(then);
   TRY_VOID(into(result, e.operands[1]));
   jump(end);
-  bind(otherwise);
+  join(otherwise);
   TRY_VOID(into(result, e.operands[2]));
-  bind(end);
+  join(end);
   release(result);
   return build_.get(result);
 }
@@ -560,7 +665,7 @@ Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainde
     set(kept, a);
     set(by, b);
     branch(build_.op_with(Op::Eq, build_.get(by), 0), failure(Failure::division), go);
-    bind(go);
+    join(go);
     a = build_.get(kept);
     b = build_.get(by);
     release(kept);
@@ -599,41 +704,58 @@ Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
 Result<Value> Lowering::call(const Expression& e, const Function& callee) {
   TRY_VOID(within_limits(e.offset));
   Frame frame{.function = callee};
-  for (std::size_t i = 0; i < e.operands.size(); ++i) TRY_VOID(pass(e.operands[i], callee.parameters[i], frame.names));
+  for (std::size_t i = 0; i < e.operands.size(); ++i) TRY_VOID(pass(e.operands[i], callee, i, frame.names));
   frame.end = label();
-  frame.result = variable(RegionType::i64);
+  frame.result = variable(callee.result == Type::boolean ? RegionType::i32 : RegionType::i64);
   Frame* const caller = std::exchange(frame_, &frame);
   const auto copied = statements(callee.body);
   frame_ = caller;
   if (!copied.ok()) return copied.error();
-  bind(frame.end);
+  join(frame.end);
   for (std::size_t i = 0; i < e.operands.size(); ++i)
     if (!callee.parameters[i].is_array()) release(frame.names[callee.parameters[i].name].variable);
   release(frame.result);
   if (callee.result == Type::none) return Value{};
-  const Value result = build_.get(frame.result);
-  return callee.result == Type::boolean ? build_.op_with(Op::Ne, result, 0) : result;
+  if (const auto result = take_back(frame.result)) return *result;
+  return build_.get(frame.result);
 }
 
-Result<void> Lowering::pass(const Expression& e, const Parameter& parameter, Names& names) {
+std::optional<Value> Lowering::take_back(std::uint32_t variable) {
+  region::Block& block = out_.region.blocks.back();
+  if (block.first == block.last) return {};
+  const region::Inst last = out_.region.insts.back();
+  if (last.op != Op::Set || last.imm != variable) return {};
+  out_.region.insts.pop_back();
+  --block.last;
+  return last.a;
+}
+
+bool Lowering::is_byte(const Expression& e) const {
+  if (e.kind == EK::number) return e.number >= 0 && e.number <= 255;
+  if (e.kind != EK::element && e.kind != EK::name) return false;
+  const Local& local = frame_->names.find(e.name)->second;
+  return e.kind == EK::element ? local.type == Type::u8 : local.is_byte;
+}
+
+Result<void> Lowering::pass(const Expression& e, const Function& callee, std::size_t number, Names& names) {
+  const Parameter& parameter = callee.parameters[number];
   if (parameter.is_array()) {
     names[parameter.name] = frame_->names.find(e.name)->second;
     return {};
   }
-  const std::uint32_t number = variable(RegionType::i64);
-  TRY_VOID(into(number, e));
-  names[parameter.name] = {number, 0, parameter.type};
-  if (parameter.lo) check_range(number, *parameter.lo, *parameter.hi);
-  if (parameter.type == Type::u8) check_range(number, 0, 255);
+  const std::uint32_t kept = variable(RegionType::i64);
+  TRY_VOID(into(kept, e));
+  const bool stays = !assigns(callee.body, parameter.name);
+  names[parameter.name] = {kept, 0, parameter.type, stays && (parameter.type == Type::u8 || is_byte(e))};
+  if (parameter.lo) check_range(kept, *parameter.lo, *parameter.hi);
+  if (parameter.type == Type::u8 && !is_byte(e)) check_range(kept, 0, 255);
   return {};
 }
 
 void Lowering::check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi) {
   const Label go = label();
-  const auto width = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
-  const Value above = build_.op_with(Op::Sub, build_.get(variable), static_cast<std::uint64_t>(lo));
-  branch(build_.op_with(Op::ULe, above, width), go, failure(Failure::range));
-  bind(go);
+  branch(in_range(build_.get(variable), lo, hi), go, failure(Failure::range));
+  join(go);
 }
 
 }  // namespace
