@@ -78,6 +78,7 @@ enum class IntegerOp : std::uint8_t {
 
 enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read, Locate };
 enum class Types : std::uint8_t { N, F, I, B, A };
+enum class Course : std::uint8_t { Ends, Corners, Other };
 /// One row of kinds.def.
 enum class NodeKind : std::uint8_t {
 #define X(Name, meaning) Name,
@@ -117,6 +118,49 @@ enum class AtZero : std::uint8_t { regular, steep, pole };
 enum class Zeros : std::uint8_t { elsewhere, never, with_operand, at_one };
 /// Which operand's sign the value depends on where that operand is zero, and is not small itself.
 enum class ZeroSignRead : std::uint8_t { none, first, second, both };
+/// Which identities the op has: the constructor of jit/expr/simplifier.h that knows them.
+enum class Identities : std::uint8_t {
+  unchanged,
+  constant,
+  add,
+  sub,
+  mul,
+  div,
+  recip,
+  neg,
+  abs,
+  extremum,
+  sqrt,
+  hypot,
+  pow,
+  powi,
+  integral,
+  copysign,
+  select,
+  logic
+};
+/// How a bound e of an operand's error becomes a bound of the result's, with the row's factor k: jit/equiv/tracked.h,
+/// big_error.cpp.
+enum class Propagation : std::uint8_t {
+  unbounded,            ///< no bound is stated
+  flat,                 ///< 0, on one side of a step
+  proportional,         ///< k e
+  relative,             ///< k e |f(a)| / |a|
+  logarithmic,          ///< k e / the distance of a to the end of the domain
+  exponential,          ///< e |f(a)|
+  shifted_exponential,  ///< e (|f(a)| + 1)
+  root_at_one,          ///< k e / sqrt(|1 - a^2|)
+  pole_at_one,          ///< k e / (1 - a^2)
+  tangent,
+  tail,  ///< k e; where the function falls like exp(-a^2), that much less
+  additive,
+  bilinear,  ///< a product of the first two operands, and the third is added
+  quotient,
+  extreme,  ///< that of the operand which is the result
+  base_and_exponent,
+  angle,
+  remainder
+};
 
 /// Traits, as bits.
 inline constexpr std::uint16_t kAssociative = 1;     ///< over the reals; texts take more than two operands
@@ -140,11 +184,17 @@ struct OpInfo {
   Signature signature = Signature::Leaf;
   Types types = Types::A;
   NodeKind kind = NodeKind::Number;
+  Course course = Course::Other;
   bool is_real = false;           ///< it is one of RealOp
   std::string_view c_function{};  ///< of <cmath>, for doubles; empty when none computes it alone
   std::string_view meaning{};
   std::string_view symbol{};  ///< of the infix form, for numbers; empty: it is written as a function call
   Level level = Level::primary;
+  /// How C writes the op where it is neither a call of `c_function` nor the symbol between its operands. $a, $b and $c
+  /// are operands, $t is the node's type, $u the cast to that integer's unsigned type, $w its width less one, $1 the
+  /// number one, $f the suffix of functions.
+  std::string_view c{};
+  std::string_view c_of_integers{};           ///< where that differs
   Rounding rounding = Rounding::approximate;  ///< a row that forgets it is trusted less, not more
   Parity parity = Parity::neither;
   Commutes commutes = Commutes::no;
@@ -155,6 +205,9 @@ struct OpInfo {
   ZeroSignRead zero_sign_read = ZeroSignRead::none;
   /// The greatest |a| up to which the condition number |a f'(a) / f(a)| is at most about 2; 0: nothing is said.
   double well_conditioned_to = 0;
+  Identities identities = Identities::unchanged;
+  Propagation propagation = Propagation::unbounded;
+  double factor = 1;  ///< of the propagation
   std::uint16_t traits = 0;
   std::uint8_t holds = 0;       ///< of a comparison: for which outcomes it is true
   Op joined_by = Op::Constant;  ///< of a reduction: the op that joins its elements
@@ -176,20 +229,23 @@ inline constexpr std::array<OpInfo, kOpCount> kOpInfos = [] {
   using enum AtZero;
   using enum Zeros;
   using enum ZeroSignRead;
+  using enum Identities;
+  using enum Propagation;
   constexpr double kEverywhere = std::numeric_limits<double>::infinity();
 #define C1(f) true, .c_function = #f
 #define C2(f) true, .c_function = #f
 #define C3(f) true, .c_function = #f
 #define Formula(...) true
 #define None false
-#define X(id, Name, text_, arity_, signature_, types_, kind_, value, meaning_, ...) \
-  OpInfo{.text = text_,                                                             \
-         .arity = arity_,                                                           \
-         .signature = Signature::signature_,                                        \
-         .types = Types::types_,                                                    \
-         .kind = NodeKind::kind_,                                                   \
-         .is_real = value,                                                          \
-         .meaning = meaning_,                                                       \
+#define X(id, Name, text_, arity_, signature_, types_, kind_, value, course_, meaning_, ...) \
+  OpInfo{.text = text_,                                                                      \
+         .arity = arity_,                                                                    \
+         .signature = Signature::signature_,                                                 \
+         .types = Types::types_,                                                             \
+         .kind = NodeKind::kind_,                                                            \
+         .course = Course::course_,                                                          \
+         .is_real = value,                                                                   \
+         .meaning = meaning_,                                                                \
          __VA_ARGS__},
   return std::array<OpInfo, kOpCount>{
 #include "jit/expr/ops.def"
@@ -241,6 +297,10 @@ constexpr bool is_ring_op(Op op) {
 constexpr bool is_logic(Op op) {
   return info(op).types == Types::B;
 }
+/// Its value rises or falls throughout its domain in each of its operands.
+constexpr bool is_monotone(Op op) {
+  return info(op).course != Course::Other && info(op).parity != Parity::even;
+}
 constexpr bool reads_zero_sign_of_first(Op op) {
   const ZeroSignRead read = info(op).zero_sign_read;
   return read == ZeroSignRead::first || read == ZeroSignRead::both;
@@ -248,6 +308,22 @@ constexpr bool reads_zero_sign_of_first(Op op) {
 constexpr bool reads_zero_sign_of_second(Op op) {
   const ZeroSignRead read = info(op).zero_sign_read;
   return read == ZeroSignRead::second || read == ZeroSignRead::both;
+}
+
+/// The least and the greatest a that the op is defined for.
+struct DomainEnds {
+  double least, greatest;
+};
+constexpr DomainEnds domain_of(Op op) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (info(op).domain) {
+    case Domain::all: return {-kInfinity, kInfinity};
+    case Domain::from_zero: return {0, kInfinity};
+    case Domain::from_minus_one: return {-1, kInfinity};
+    case Domain::within_one: return {-1, 1};
+    case Domain::from_one: return {1, kInfinity};
+  }
+  CHECK(false);
 }
 
 /// How two values compare, as a bit of OpInfo::holds.

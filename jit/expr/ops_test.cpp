@@ -86,6 +86,36 @@ TEST(Ops, DomainIsWhereTheValueIsANumber) {
   }
 }
 
+/// Whether values rise or fall throughout: NaN is left out, and so is what rounding may do.
+bool goes_one_way(const std::vector<double>& values) {
+  bool rises = true, falls = true;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    rises = rises && values[i] >= values[i - 1] - 1e-14 * std::fabs(values[i]);
+    falls = falls && values[i] <= values[i - 1] + 1e-14 * std::fabs(values[i]);
+  }
+  return rises || falls;
+}
+
+TEST(Ops, CourseIsThatOfTheValues) {
+  std::vector<double> ascending = points();
+  std::sort(ascending.begin(), ascending.end());
+  for (const Op op : real_ops()) {
+    if (op == Op::Powi) continue;  // by its exponent
+    bool one_way = true;
+    for (const double other : {-3.0, -0.5, 0.75, 2.0}) {
+      std::vector<double> first, second;
+      for (const double x : ascending) {
+        if (info(op).parity == Parity::even && x < 0) continue;
+        if (!std::isnan(value(op, x, other))) first.push_back(value(op, x, other));
+        if (!std::isnan(value(op, other, x))) second.push_back(value(op, other, x));
+      }
+      one_way = one_way && goes_one_way(first) && (info(op).arity == 1 || goes_one_way(second));
+    }
+    const Course course = !one_way ? Course::Other : info(op).arity == 1 ? Course::Ends : Course::Corners;
+    EXPECT_EQ(info(op).course, course) << name(op);
+  }
+}
+
 TEST(Ops, PolesAndSteepPlacesAreAtZero) {
   for (const Op op : real_ops_of_one()) {
     const double at = value(op, 0.0), near = value(op, 1e-12);
