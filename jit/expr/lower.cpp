@@ -349,6 +349,11 @@ class Lowering : private Powers {
 
 Value Lowering::lower(const Node& n) {
   switch (n.op) {
+#define X(Name, ...) \
+  case Op::Name:     \
+    return math(Function::Name, n);
+#include "jit/kir/math/functions.def"
+#undef X
     case Op::Constant: return b_.constant_bits(n.type, n.imm);
     case Op::Variable: return variable(n);
     case Op::Add: return b_.add(at(n.a), at(n.b));
@@ -362,39 +367,11 @@ Value Lowering::lower(const Node& n) {
     case Op::Fma: return fma(n);
     case Op::Recip: return recip(n);
     case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
-    case Op::Rsqrt: return math(Function::Rsqrt, n);
-    case Op::Cbrt: return math(Function::Cbrt, n);
-    case Op::Hypot: return math(Function::Hypot, n);
-    case Op::Exp: return math(Function::Exp, n);
-    case Op::Exp2: return math(Function::Exp2, n);
-    case Op::Expm1: return math(Function::Expm1, n);
-    case Op::Log: return math(Function::Log, n);
-    case Op::Log2: return math(Function::Log2, n);
-    case Op::Log10: return math(Function::Log10, n);
-    case Op::Log1p: return math(Function::Log1p, n);
-    case Op::Pow: return math(Function::Pow, n);
     case Op::Powi: return powi(n);
-    case Op::Sin: return math(Function::Sin, n);
-    case Op::Cos: return math(Function::Cos, n);
-    case Op::Tan: return math(Function::Tan, n);
-    case Op::Asin: return math(Function::Asin, n);
-    case Op::Acos: return math(Function::Acos, n);
-    case Op::Atan: return math(Function::Atan, n);
-    case Op::Atan2: return math(Function::Atan2, n);
-    case Op::Sinh: return math(Function::Sinh, n);
-    case Op::Cosh: return math(Function::Cosh, n);
-    case Op::Tanh: return math(Function::Tanh, n);
-    case Op::Asinh: return math(Function::Asinh, n);
-    case Op::Acosh: return math(Function::Acosh, n);
-    case Op::Atanh: return math(Function::Atanh, n);
-    case Op::Erf: return math(Function::Erf, n);
-    case Op::Erfc: return math(Function::Erfc, n);
     case Op::Floor: return b_.op(KOp::Floor, at(n.a));
     case Op::Ceil: return b_.op(KOp::Ceil, at(n.a));
-    case Op::Round: return math(Function::Round, n);
     case Op::Rint: return b_.op(KOp::Rint, at(n.a));
     case Op::Trunc: return b_.op(KOp::Trunc, at(n.a));
-    case Op::Fmod: return math(Function::Fmod, n);
     case Op::Copysign: return copysign(n);
     case Op::Sign: return sign(n);
     case Op::Lt: return b_.lt(at(n.a), at(n.b));

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "jit/expr/builder.h"
+#include "jit/expr/op_values.h"
 #include "jit/expr/shape.h"
 
 namespace trident::expr {
@@ -162,42 +163,6 @@ double ones(double x) {
   return v == 0 ? 0 : static_cast<double>((std::bit_floor(v) << 1) - 1);
 }
 
-Fact int_bits(const Node& n, const Fact& a, const Fact& b) {
-  const bool ranged = exact_ints(a) && exact_ints(b);
-  const bool nonnegative = a.lo >= 0 && b.lo >= 0 && ranged;
-  const double width = 8.0 * ir::bytes_of(n.type);
-  const bool constant_shift = b.lo == b.hi && b.lo >= 0 && b.lo < width;
-  if (n.op == Op::And && ranged && (a.lo >= 0 || b.lo >= 0)) {
-    return int_interval(n.type, 0, a.lo >= 0 && b.lo >= 0 ? std::min(a.hi, b.hi) : a.lo >= 0 ? a.hi : b.hi);
-  }
-  if ((n.op == Op::Or || n.op == Op::Xor) && nonnegative) return int_interval(n.type, 0, ones(std::max(a.hi, b.hi)));
-  if (n.op == Op::Not && exact_ints(a)) return int_interval(n.type, -a.hi - 1, -a.lo - 1);
-  if (n.op == Op::Shl && ranged && constant_shift) {
-    return int_interval(n.type, std::ldexp(a.lo, static_cast<int>(b.lo)), std::ldexp(a.hi, static_cast<int>(b.lo)));
-  }
-  if (n.op == Op::Shr && nonnegative) return int_interval(n.type, 0, a.hi);
-  if (n.op == Op::Sar && exact_ints(a)) return int_interval(n.type, std::min(a.lo, 0.0), std::max(a.hi, 0.0));
-  return full(n.type);
-}
-
-Fact int_op(const Node& n, const Fact& a, const Fact& b) {
-  const Type t = n.type;
-  const bool ranged = exact_ints(a) && exact_ints(b);
-  if (n.op == Op::Add && ranged) return int_interval(t, a.lo + b.lo, a.hi + b.hi);
-  if (n.op == Op::Sub && ranged) return n.a == n.b ? int_interval(t, 0, 0) : int_interval(t, a.lo - b.hi, a.hi - b.lo);
-  if (n.op == Op::Mul && ranged) {
-    const Fact p = n.a == n.b ? square<double>(a) : corners(a, b, [](double x, double y) { return x * y; });
-    return int_interval(t, p.lo, p.hi);
-  }
-  if (n.op == Op::Neg && exact_ints(a)) return int_interval(t, -a.hi, -a.lo);
-  if (n.op == Op::Abs && exact_ints(a)) return int_interval(t, mig(a), mag(a));
-  if (n.op == Op::Min) return {std::min(a.lo, b.lo), std::min(a.hi, b.hi), false, true};
-  if (n.op == Op::Max) return {std::max(a.lo, b.lo), std::max(a.hi, b.hi), false, true};
-  if (n.op == Op::Sign)
-    return {a.lo > 0 ? 1.0 : a.lo == 0 ? 0.0 : -1.0, a.hi < 0 ? -1.0 : a.hi == 0 ? 0.0 : 1.0, false, true};
-  return int_bits(n, a, b);
-}
-
 // --- functions -----------------------------------------------------------------------------------------------------
 
 // Widens libm's values at the ends by more than the error of libm and of the expansion together.
@@ -228,21 +193,28 @@ class Slack {
   double absolute_ = 0;
 };
 
-using Real = double (*)(double);
-
-Fact rising(Real f, const Fact& a, const Slack& slack) {
-  return slack.widen(f(a.lo), f(a.hi), a.may_be_nan);
-}
-
-// A function defined on [from, to] only: NaN outside.
-Fact rising_on(double from, double to, Real f, const Fact& a, const Slack& slack) {
-  const bool nan = a.may_be_nan || a.lo < from || a.hi > to;
-  if (a.hi < from || a.lo > to) return any();
-  return slack.widen(f(std::max(a.lo, from)), f(std::min(a.hi, to)), nan);
+// The values of a function at the ends of its operand, or of the part of it that lies in the function's domain. A pole
+// at zero has the sign of the zero.
+template <class T>
+Fact between_ends(Op op, const Fact& a, const Slack& slack) {
+  const OpInfo& row = info(op);
+  const auto [least, greatest] = domain_of(op);
+  if (a.hi < least || a.lo > greatest || (has_zero(a) && reads_zero_sign_of_first(op))) return any();
+  const bool nan = a.may_be_nan || a.lo < least || a.hi > greatest;
+  const auto value = [&](double x) {
+    if (row.rounding != Rounding::correct) return evaluate<double>(real_op(op), 0, x, 0, 0);
+    return static_cast<double>(evaluate<T>(real_op(op), 0, static_cast<T>(x), 0, 0));
+  };
+  const bool even = row.parity == Parity::even;
+  const double one = value(even ? mig(a) : std::max(a.lo, least));
+  const double other = value(even ? mag(a) : std::min(a.hi, greatest));
+  const auto [lo, hi] = std::minmax(one, other);
+  if (row.rounding == Rounding::approximate) return slack.widen(lo, hi, nan);
+  return {lo, hi, nan, is_step(op) || (row.rounding == Rounding::exact && a.integral)};
 }
 
 // Sine with its argument shifted by `phase` (0: sine, pi/2: cosine).
-Fact wave(const Fact& a, double phase, Real f, const Slack& slack) {
+Fact wave(const Fact& a, double phase, double (*f)(double), const Slack& slack) {
   const bool nan = a.may_be_nan || has_inf(a);
   if (has_inf(a) || mag(a) > 1e6) return slack.widen(-1, 1, nan);
   constexpr double kMargin = 1e-6;  // far above the rounding of the turns counted here
@@ -353,17 +325,17 @@ Fact truth(bool always, bool never) {
   return {always ? 1.0 : 0.0, never ? 0.0 : 1.0, false, true};
 }
 
-Fact less(const Fact& a, const Fact& b, bool or_equal, bool same_node) {
-  const bool nan = a.may_be_nan || b.may_be_nan;
-  if (same_node) return truth(or_equal && !nan, !or_equal);
-  const bool always = !nan && (or_equal ? a.hi <= b.lo : a.hi < b.lo);
-  return truth(always, or_equal ? a.lo > b.hi : a.lo >= b.hi);
+// Returns the possible outcomes of a comparison, as bits of OpInfo::holds.
+std::uint8_t outcomes(const Fact& a, const Fact& b, bool same_node) {
+  const std::uint8_t unordered = a.may_be_nan || b.may_be_nan ? kUnordered : 0;
+  if (same_node) return unordered | kEqual;
+  return unordered | (a.lo < b.hi ? kLess : 0) | (a.hi > b.lo ? kGreater : 0) |
+         (a.lo <= b.hi && b.lo <= a.hi ? kEqual : 0);
 }
 
-Fact equal(const Fact& a, const Fact& b, bool same_node) {
-  const bool nan = a.may_be_nan || b.may_be_nan;
-  if (same_node) return truth(!nan, false);
-  return truth(!nan && a.lo == a.hi && a.hi == b.lo && b.lo == b.hi, a.hi < b.lo || b.hi < a.lo);
+Fact comparison(Op op, const Fact& a, const Fact& b, bool same_node) {
+  const std::uint8_t possible = outcomes(a, b, same_node);
+  return truth((possible & ~info(op).holds) == 0, !holds(op, possible));
 }
 
 Fact logic(Op op, const Fact& a, const Fact& b) {
@@ -375,7 +347,7 @@ Fact logic(Op op, const Fact& a, const Fact& b) {
 }
 
 Fact cast(Type to, Type from, const Fact& a) {
-  if (to == Type::b32) return logic(Op::Not, equal(a, {0, 0, false, true}, false), {});
+  if (to == Type::b32) return comparison(Op::Ne, a, {0, 0, false, true}, false);
   if (from == Type::b32) return {a.lo, a.hi, false, true};
   if (ir::is_int(to)) {
     const double limit = to == Type::i32 ? 0x1p31 - 1 : 0x1p62;
@@ -399,10 +371,6 @@ Fact reduction(const Node& n, const Fact& a, const Fact& b) {
   return any();
 }
 
-Fact integral(Real f, const Fact& a) {
-  return {f(a.lo), f(a.hi), a.may_be_nan, true};
-}
-
 template <class T>
 Fact float_op(const Node& n, const Fact& a, const Fact& b, const Fact& c, const Slack& slack) {
   switch (real_op(n.op)) {
@@ -415,16 +383,9 @@ Fact float_op(const Node& n, const Fact& a, const Fact& b, const Fact& c, const 
       if (n.a == n.b) return {1, 1, a.may_be_nan || has_zero(a) || has_inf(a), true};
       return float_div<T>(a, b);
     case RealOp::Recip: return float_div<T>({1, 1, false, true}, a);
-    case RealOp::Neg: return negated(a);
-    case RealOp::Abs: return {mig(a), mag(a), a.may_be_nan, a.integral};
     case RealOp::Min: return least(a, b);
     case RealOp::Max: return negated(least(negated(a), negated(b)));
     case RealOp::Fma: return float_fma<T>(a, b, c, n.a == n.b);
-    case RealOp::Sqrt: {
-      if (a.hi < 0) return any();
-      return interval(std::sqrt(static_cast<T>(std::max(a.lo, 0.0))), std::sqrt(static_cast<T>(a.hi)),
-                      a.may_be_nan || a.lo < 0);
-    }
     case RealOp::Powi: return integer_power(n, a);
     case RealOp::Pow: return power(a, b, slack);
     case RealOp::Hypot:
@@ -432,42 +393,53 @@ Fact float_op(const Node& n, const Fact& a, const Fact& b, const Fact& c, const 
     case RealOp::Atan2: return arc_tangent(a, b, slack);
     case RealOp::Fmod: return remainder(a, b);
     case RealOp::Copysign: return copysign(a, b);
-    case RealOp::Sign:
-      return {a.lo > 0 ? 1.0 : a.lo == 0 ? 0.0 : -1.0, a.hi < 0 ? -1.0 : a.hi == 0 ? 0.0 : 1.0, a.may_be_nan, true};
-    case RealOp::Floor: return integral(std::floor, a);
-    case RealOp::Ceil: return integral(std::ceil, a);
-    case RealOp::Round: return integral(std::round, a);
-    case RealOp::Rint: return integral(std::nearbyint, a);
-    case RealOp::Trunc: return integral(std::trunc, a);
-    case RealOp::Rsqrt:
-      if (!(a.lo > 0)) return any();
-      return slack.widen(1 / std::sqrt(a.hi), 1 / std::sqrt(a.lo), a.may_be_nan);
-    case RealOp::Cbrt: return rising(std::cbrt, a, slack);
-    case RealOp::Exp: return rising(std::exp, a, slack);
-    case RealOp::Exp2: return rising(std::exp2, a, slack);
-    case RealOp::Expm1: return rising(std::expm1, a, slack);
-    case RealOp::Log: return rising_on(0, kInf, std::log, a, slack);
-    case RealOp::Log2: return rising_on(0, kInf, std::log2, a, slack);
-    case RealOp::Log10: return rising_on(0, kInf, std::log10, a, slack);
-    case RealOp::Log1p: return rising_on(-1, kInf, std::log1p, a, slack);
     case RealOp::Sin: return wave(a, 0, std::sin, slack);
     case RealOp::Cos: return wave(a, kPi / 2, std::cos, slack);
     case RealOp::Tan: return tangent(a, slack);
-    case RealOp::Asin: return rising_on(-1, 1, std::asin, a, slack);
-    case RealOp::Acos:
-      return negated(rising_on(
-          -1, 1, [](double x) { return -std::acos(x); }, a, slack));
-    case RealOp::Atan: return rising(std::atan, a, slack);
-    case RealOp::Sinh: return rising(std::sinh, a, slack);
-    case RealOp::Cosh: return slack.widen(std::cosh(mig(a)), std::cosh(mag(a)), a.may_be_nan);
-    case RealOp::Tanh: return rising(std::tanh, a, slack);
-    case RealOp::Asinh: return rising(std::asinh, a, slack);
-    case RealOp::Acosh: return rising_on(1, kInf, std::acosh, a, slack);
-    case RealOp::Atanh: return rising_on(-1, 1, std::atanh, a, slack);
-    case RealOp::Erf: return rising(std::erf, a, slack);
-    case RealOp::Erfc: return negated(rising([](double x) { return -std::erfc(x); }, a, slack));
+#define COURSE_Ends(Name) case RealOp::Name:
+#define COURSE_Corners(Name)
+#define COURSE_Other(Name)
+#define X(id, Name, text, arity, signature, types, kind, value, course, ...) COURSE_##course(Name)
+#include "jit/expr/ops.def"
+#undef X
+#undef COURSE_Ends
+#undef COURSE_Corners
+#undef COURSE_Other
+      return between_ends<T>(n.op, a, slack);
   }
   CHECK(false);
+}
+
+Fact int_logic(const Node& n, const Fact& a, const Fact& b) {
+  const bool ranged = exact_ints(a) && exact_ints(b);
+  if (n.op == Op::Not && exact_ints(a)) return int_interval(n.type, -a.hi - 1, -a.lo - 1);
+  if (n.op == Op::And && ranged && (a.lo >= 0 || b.lo >= 0))
+    return int_interval(n.type, 0, a.lo >= 0 && b.lo >= 0 ? std::min(a.hi, b.hi) : a.lo >= 0 ? a.hi : b.hi);
+  const bool nonnegative = a.lo >= 0 && b.lo >= 0 && ranged;
+  return n.op != Op::And && nonnegative ? int_interval(n.type, 0, ones(std::max(a.hi, b.hi))) : full(n.type);
+}
+
+Fact int_shift(const Node& n, const Fact& a, const Fact& b) {
+  const bool ranged = exact_ints(a) && exact_ints(b);
+  const bool known = b.lo == b.hi && b.lo >= 0 && b.lo < 8.0 * ir::bytes_of(n.type);
+  if (n.op == Op::Shl && ranged && known)
+    return int_interval(n.type, std::ldexp(a.lo, static_cast<int>(b.lo)), std::ldexp(a.hi, static_cast<int>(b.lo)));
+  if (n.op == Op::Shr && ranged && a.lo >= 0 && b.lo >= 0) return int_interval(n.type, 0, a.hi);
+  if (n.op == Op::Sar && exact_ints(a)) return int_interval(n.type, std::min(a.lo, 0.0), std::max(a.hi, 0.0));
+  return full(n.type);
+}
+
+Fact int_op(const Node& n, const Fact& a, const Fact& b) {
+  const OpInfo& row = info(n.op);
+  if (n.op == Op::Powi) return int_power(n, a);
+  if (is_logic(n.op)) return int_logic(n, a, b);
+  if (row.kind == NodeKind::Shift) return int_shift(n, a, b);
+  // The interval of doubles, where no integer of it wraps.
+  const Fact real = float_op<double>(n, a, b, any(), Slack(Type::f64, kir::math::Accuracy::ulp4));
+  const bool never_wraps = row.rounding == Rounding::exact && !has(n.op, kSignOnly);  // min, max, sign
+  if (never_wraps) return {real.lo, real.hi, false, true};
+  const bool ranged = exact_ints(a) && (row.arity == 1 || exact_ints(b));
+  return ranged ? int_interval(n.type, real.lo, real.hi) : full(n.type);
 }
 
 Fact constant(const Node& n) {
@@ -504,26 +476,24 @@ bool central(Type type, double lo, double hi) {
 }  // namespace
 
 Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy) {
-  const Signature signature = info(n.op).signature;
-  // Most nodes are of this kind, so they come first.
-  if (n.type == Type::f64 && signature == Signature::Same)
-    return float_op<double>(n, a, b, c, Slack(Type::f64, accuracy));
-  if (n.op == Op::Constant) return constant(n);
-  if (n.op == Op::Variable || n.op == Op::Diff) return any();
-  if (n.op == Op::Index) return {0, 0x1p53, false, true};
-  if (signature == Signature::Read) return hull(a, {0, 0, false, true});
-  if (n.op == Op::Cast) return cast(n.type, operand, a);
-  if (n.op == Op::Select) return a.always() ? b : a.never() ? c : hull(b, c);
-  if (makes_total(n.op)) return reduction(n, a, b);
-  const bool same = n.a == n.b;
-  if (n.op == Op::Lt || n.op == Op::Le) return less(a, b, n.op == Op::Le, same);
-  if (n.op == Op::Gt || n.op == Op::Ge) return less(b, a, n.op == Op::Ge, same);
-  if (n.op == Op::Eq) return equal(a, b, same);
-  if (n.op == Op::Ne) return logic(Op::Not, equal(a, b, same), {});
-  if (n.type == Type::b32) return logic(n.op, a, b);
-  if (ir::is_int(n.type)) return n.op == Op::Powi ? int_power(n, a) : int_op(n, a, b);
-  const Slack slack(n.type, accuracy);
-  return n.type == Type::f32 ? float_op<float>(n, a, b, c, slack) : float_op<double>(n, a, b, c, slack);
+  switch (info(n.op).signature) {
+    case Signature::Same:
+      if (n.type == Type::f64) return float_op<double>(n, a, b, c, Slack(n.type, accuracy));
+      if (n.type == Type::f32) return float_op<float>(n, a, b, c, Slack(n.type, accuracy));
+      return n.type == Type::b32 ? logic(n.op, a, b) : int_op(n, a, b);
+    case Signature::Compare: return comparison(n.op, a, b, n.a == n.b);
+    case Signature::Select: return a.always() ? b : a.never() ? c : hull(b, c);
+    case Signature::Convert: return cast(n.type, operand, a);
+    case Signature::Read: return hull(a, {0, 0, false, true});
+    case Signature::Reduce:
+    case Signature::Reduce2:
+    case Signature::Locate: return reduction(n, a, b);
+    case Signature::Leaf:
+      if (n.op == Op::Index) return {0, 0x1p53, false, true};
+      return n.op == Op::Constant ? constant(n) : any();
+    case Signature::Diff: return any();
+  }
+  CHECK(false);
 }
 
 // Handles most values without declared ranges quickly: a sum or product of an unknown value is unknown too, unless both

@@ -95,82 +95,25 @@ NodeId Simplifier::make(const Node& n, bool keep_zero) {
 }
 
 NodeId Simplifier::build(const Node& n) {
-  switch (n.op) {
-    case Op::Add: return add(n.a, n.b);
-    case Op::Sub: return sub(n.a, n.b);
-    case Op::Mul: return mul(n.a, n.b);
-    case Op::Div: return div(n.a, n.b);
-    case Op::Recip: return div(b_.constant(n.type, 1), n.a);
-    case Op::Neg: return neg(n.a);
-    case Op::Abs: return abs(n.a);
-    case Op::Min:
-    case Op::Max: return extremum(n.op, n.a, n.b);
-    case Op::Sqrt: return sqrt(n.a);
-    case Op::Hypot: return hypot(n.a, n.b);
-    case Op::Pow: return pow(n.a, n.b);
-    case Op::Powi: return powi(n.a, static_cast<std::int64_t>(n.imm));
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Round:
-    case Op::Rint:
-    case Op::Trunc: return integral(n.op, n.a);
-    case Op::Copysign: return copysign(n.a, n.b);
-    case Op::Select: return select(n.a, n.b, n.c);
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not: return logic(n.op, n.a, n.b);
-    case Op::Constant: return b_.constant_bits(n.type, n.imm);
-    case Op::Variable:
-    case Op::Fma:
-    case Op::Rsqrt:
-    case Op::Cbrt:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Expm1:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Log10:
-    case Op::Log1p:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tan:
-    case Op::Asin:
-    case Op::Acos:
-    case Op::Atan:
-    case Op::Atan2:
-    case Op::Sinh:
-    case Op::Cosh:
-    case Op::Tanh:
-    case Op::Asinh:
-    case Op::Acosh:
-    case Op::Atanh:
-    case Op::Erf:
-    case Op::Erfc:
-    case Op::Fmod:
-    case Op::Sign:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Sar:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Prod:
-    case Op::ArgMin:
-    case Op::ArgMax:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: return b_.add(n);
+  switch (info(n.op).identities) {
+    case Identities::unchanged: return b_.add(n);
+    case Identities::constant: return b_.constant_bits(n.type, n.imm);
+    case Identities::add: return add(n.a, n.b);
+    case Identities::sub: return sub(n.a, n.b);
+    case Identities::mul: return mul(n.a, n.b);
+    case Identities::div: return div(n.a, n.b);
+    case Identities::recip: return div(b_.constant(n.type, 1), n.a);
+    case Identities::neg: return neg(n.a);
+    case Identities::abs: return abs(n.a);
+    case Identities::extremum: return extremum(n.op, n.a, n.b);
+    case Identities::sqrt: return sqrt(n.a);
+    case Identities::hypot: return hypot(n.a, n.b);
+    case Identities::pow: return pow(n.a, n.b);
+    case Identities::powi: return powi(n.a, static_cast<std::int64_t>(n.imm));
+    case Identities::integral: return integral(n.op, n.a);
+    case Identities::copysign: return copysign(n.a, n.b);
+    case Identities::select: return select(n.a, n.b, n.c);
+    case Identities::logic: return logic(n.op, n.a, n.b);
   }
   CHECK(false);
 }
