@@ -9,7 +9,6 @@ namespace trident::equiv {
 namespace {
 
 using expr::Op;
-using expr::RealOp;
 
 constexpr std::int64_t kExact = Big::kExact;
 constexpr std::int64_t kUnknown = Big::kUnknown;
@@ -103,11 +102,17 @@ std::int64_t tan_error(std::int64_t e, std::int64_t v) {
   return change != kExact && change > -2 ? kUnknown : scaled(change, 1);
 }
 
-// Error bound of functions that are steep near |x| = 1, by a power of the distance.
-std::int64_t error_near_one(Op op, const Big& a) {
+// Error bound of functions that are steep near |x| = 1: by the distance, or its root.
+std::int64_t error_near_one(bool by_root, const Big& a) {
   const std::int64_t w = distance_to_one(a.raw());
   if (!known(w + 1, a.error_log2)) return kUnknown;
-  return scaled(a.error_log2, 1 - (op == Op::Atanh ? w : (w < 0 ? w - 1 : w) / 2));
+  return scaled(a.error_log2, 1 - (by_root ? (w < 0 ? w - 1 : w) / 2 : w));
+}
+
+std::int64_t angle_error(const Big& a, const Big& b, std::int64_t x, std::int64_t y) {
+  const std::int64_t e = sum_of_bounds(a.error_log2, b.error_log2);
+  const bool across_the_cut = e != kExact && mpfr_signbit(b.raw()) && !known(x, a.error_log2);
+  return known(std::max(x, y), e) && !across_the_cut ? scaled(e, 2 - std::max(x, y)) : kUnknown;
 }
 
 }  // namespace
@@ -126,65 +131,36 @@ std::int64_t sum_of_bounds(std::int64_t x, std::int64_t y) {
 
 std::int64_t propagate_error(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c,
                              mpfr_srcptr result) {
+  using enum expr::Propagation;
+  const expr::OpInfo& row = expr::info(op);
   const std::int64_t ea = a.error_log2;
   const std::int64_t eb = b.error_log2;
   const std::int64_t v = exponent_of(result);
   const std::int64_t x = exponent_of(a.raw());
   const std::int64_t y = exponent_of(b.raw());
-  switch (expr::real_op(op)) {
-    case RealOp::Add:
-    case RealOp::Sub:
-    case RealOp::Hypot:
-    case RealOp::Min:
-    case RealOp::Max: return sum_of_bounds(ea, eb);
-    case RealOp::Mul: return product_error(x, ea, y, eb);
-    case RealOp::Fma: return sum_of_bounds(product_error(x, ea, y, eb), c.error_log2);
-    case RealOp::Div: return known(y, eb) ? scaled(sum_of_bounds(ea, scaled(eb, v)), 2 - y) : kUnknown;
-    case RealOp::Pow:
-    case RealOp::Powi: return power_error(op, exponent, a, b, v);
-    case RealOp::Atan2: {
-      const std::int64_t e = sum_of_bounds(ea, eb);
-      const bool across_the_cut = e != kExact && mpfr_signbit(b.raw()) && !known(x, ea);
-      return known(std::max(x, y), e) && !across_the_cut ? scaled(e, 2 - std::max(x, y)) : kUnknown;
+  // A factor below 2, and |a| of at least 2^(x - 1), cost two bits.
+  switch (row.propagation) {
+    case flat: return kExact;
+    case proportional: return row.factor <= 1 ? ea : scaled(ea, 1);
+    case relative: return known(x, ea) ? scaled(ea, v - x + 2) : kUnknown;
+    case logarithmic: {
+      const std::int64_t distance = row.domain == expr::Domain::from_minus_one ? one_plus(a.raw()) : x;
+      return known(distance, ea) ? scaled(ea, 2 - distance) : kUnknown;
     }
-    case RealOp::Fmod: return sum_of_bounds(ea, scaled(eb, std::max<std::int64_t>(x - y + 1, 0)));
-    case RealOp::Floor:
-    case RealOp::Ceil:
-    case RealOp::Round:
-    case RealOp::Rint:
-    case RealOp::Trunc:
-    case RealOp::Sign: return kExact;
-    case RealOp::Recip:
-    case RealOp::Rsqrt: return known(x, ea) ? scaled(ea, v - x + 2) : kUnknown;
-    case RealOp::Sqrt:
-    case RealOp::Cbrt: return known(x, ea) ? scaled(ea, v - x + 1) : kUnknown;
-    case RealOp::Exp:
-    case RealOp::Exp2:
-    case RealOp::Cosh: return scaled(growth(ea), v);
-    case RealOp::Expm1:
-    case RealOp::Sinh: return scaled(growth(ea), std::max<std::int64_t>(v, 1) + 1);
-    case RealOp::Log:
-    case RealOp::Log2:
-    case RealOp::Log10: return known(x, ea) ? scaled(ea, 2 - x) : kUnknown;
-    case RealOp::Log1p: {
-      const std::int64_t w = one_plus(a.raw());
-      return known(w, ea) ? scaled(ea, 2 - w) : kUnknown;
-    }
-    case RealOp::Tan: return tan_error(ea, v);
-    case RealOp::Asin:
-    case RealOp::Acos:
-    case RealOp::Atanh:
-    case RealOp::Acosh: return error_near_one(op, a);
-    case RealOp::Erf: return scaled(ea, 1);
-    case RealOp::Erfc: return erfc_error(a, v);
-    case RealOp::Neg:
-    case RealOp::Abs:
-    case RealOp::Sin:
-    case RealOp::Cos:
-    case RealOp::Atan:
-    case RealOp::Tanh:
-    case RealOp::Asinh:
-    case RealOp::Copysign: return ea;  // no steeper than one
+    case exponential: return scaled(growth(ea), v);
+    case shifted_exponential: return scaled(growth(ea), std::max<std::int64_t>(v, 1) + 1);
+    case root_at_one: return error_near_one(true, a);
+    case pole_at_one: return error_near_one(false, a);
+    case tangent: return tan_error(ea, v);
+    case tail: return erfc_error(a, v);
+    case additive:
+    case extreme: return sum_of_bounds(ea, eb);
+    case bilinear: return sum_of_bounds(product_error(x, ea, y, eb), row.arity == 3 ? c.error_log2 : kExact);
+    case quotient: return known(y, eb) ? scaled(sum_of_bounds(ea, scaled(eb, v)), 2 - y) : kUnknown;
+    case base_and_exponent: return power_error(op, exponent, a, b, v);
+    case angle: return angle_error(a, b, x, y);
+    case remainder: return sum_of_bounds(ea, scaled(eb, std::max<std::int64_t>(x - y + 1, 0)));
+    case unbounded: return kUnknown;
   }
   CHECK(false);
 }

@@ -16,14 +16,14 @@ std::uint64_t bits(std::int64_t v) {
   return static_cast<std::uint64_t>(v);
 }
 
-std::int64_t integer_power(Type type, std::int64_t base, std::int64_t exponent) {
+std::uint64_t integer_power(std::int64_t base, std::int64_t exponent) {
   std::uint64_t result = 1;
   std::uint64_t square = bits(base);
   for (std::uint64_t e = bits(exponent); e != 0; e >>= 1) {
     if ((e & 1) != 0) result *= square;
     square *= square;
   }
-  return wrap(type, static_cast<std::int64_t>(result));
+  return result;
 }
 
 }  // namespace
@@ -78,31 +78,33 @@ std::int64_t end_of_range(Type type, bool greatest) {
   return greatest ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
 }
 
-std::int64_t apply_integer(const expr::Node& node, std::int64_t a, std::int64_t b) {
-  const Type type = node.type;
-  const unsigned width = ir::bytes_of(type) * 8;
+Wide unwrapped(const expr::Node& node, std::int64_t a, std::int64_t b) {
+  const unsigned width = ir::bytes_of(node.type) * 8;
   const auto shift = static_cast<unsigned>(bits(b) % width);
   const std::uint64_t narrow = width == 32 ? bits(a) & 0xFFFF'FFFFu : bits(a);  // without the sign's extension
-  const auto wrapped = [&](std::uint64_t v) { return wrap(type, static_cast<std::int64_t>(v)); };
   switch (expr::integer_op(node.op)) {
-    case IntegerOp::Add: return wrapped(bits(a) + bits(b));
-    case IntegerOp::Sub: return wrapped(bits(a) - bits(b));
-    case IntegerOp::Mul: return wrapped(bits(a) * bits(b));
-    case IntegerOp::Neg: return wrapped(0 - bits(a));
-    case IntegerOp::Abs: return a < 0 ? wrapped(0 - bits(a)) : a;
+    case IntegerOp::Add: return Wide{a} + b;
+    case IntegerOp::Sub: return Wide{a} - b;
+    case IntegerOp::Mul: return Wide{a} * b;
+    case IntegerOp::Neg: return -Wide{a};
+    case IntegerOp::Abs: return a < 0 ? -Wide{a} : Wide{a};
     case IntegerOp::Min: return std::min(a, b);
     case IntegerOp::Max: return std::max(a, b);
-    case IntegerOp::Powi: return integer_power(type, a, static_cast<std::int64_t>(node.imm));
+    case IntegerOp::Powi: return integer_power(a, static_cast<std::int64_t>(node.imm));
     case IntegerOp::Sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
     case IntegerOp::And: return a & b;
     case IntegerOp::Or: return a | b;
     case IntegerOp::Xor: return a ^ b;
-    case IntegerOp::Not: return wrapped(~bits(a));
-    case IntegerOp::Shl: return wrapped(bits(a) << shift);
-    case IntegerOp::Shr: return wrapped(narrow >> shift);
+    case IntegerOp::Not: return ~a;
+    case IntegerOp::Shl: return bits(a) << shift;
+    case IntegerOp::Shr: return narrow >> shift;
     case IntegerOp::Sar: return a >> shift;
   }
   CHECK(false);
+}
+
+std::int64_t apply_integer(const expr::Node& node, std::int64_t a, std::int64_t b) {
+  return wrap(node.type, static_cast<std::int64_t>(unwrapped(node, a, b)));
 }
 
 std::int64_t combine_integer(const expr::Node& reduction, std::int64_t partial, std::int64_t a, std::int64_t b) {

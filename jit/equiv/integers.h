@@ -23,6 +23,11 @@ double int_to_float(expr::Type type, std::int64_t value);
 /// Returns the greatest (true) or least (false) value of an integer type.
 std::int64_t end_of_range(expr::Type type, bool greatest);
 
+/// Holds every sum and product of two 64-bit integers.
+__extension__ using Wide = __int128;
+
+/// Evaluates integer or bool ops of signature Same, before the result wraps. Powers and shifts wrap at 64 bits.
+Wide unwrapped(const expr::Node& node, std::int64_t a, std::int64_t b);
 /// Evaluates integer or bool ops of signature Same.
 std::int64_t apply_integer(const expr::Node& node, std::int64_t a, std::int64_t b);
 /// Adds one more element to a partial result of a reduction, or combines two partial results.

@@ -17,7 +17,6 @@
 namespace trident::equiv {
 namespace {
 
-using expr::IntegerOp;
 using expr::Op;
 using expr::RealOp;
 using expr::Type;
@@ -45,17 +44,18 @@ long double shrinking(long double x) {
   return x <= 0x1p-10L ? x * (1 + x) : x < 1 ? -std::log1p(-x) : kUnbounded;
 }
 
-// A function that only rises or only falls, defined between two ends.
-long double between_ends(RealOp op, const Around& a, long double result, long double least, long double most) {
-  const long double lo = apply_plain<long double>(op, 0, std::max(a.v - a.d, least), 0, 0);
-  const long double hi = apply_plain<long double>(op, 0, std::min(a.v + a.d, most), 0, 0);
+// A function that only rises or only falls on its domain.
+long double between_ends(RealOp op, const Around& a, long double result) {
+  const auto [least, greatest] = expr::domain_of(static_cast<Op>(op));
+  const long double lo = apply_plain<long double>(op, 0, std::max<long double>(a.v - a.d, least), 0, 0);
+  const long double hi = apply_plain<long double>(op, 0, std::min<long double>(a.v + a.d, greatest), 0, 0);
   if (std::isinf(result) && lo == hi) return 0;
   return wider(std::fabs(hi - result), std::fabs(result - lo));
 }
 
 // Exponentials grow by factors. `scale` is the exponent's, `at_infinity` the value that they fall to.
 long double of_exponential(RealOp op, const Around& a, long double result, long double scale, long double at_infinity) {
-  if (std::isinf(result) || !(a.d <= 1)) return between_ends(op, a, result, -kUnbounded, kUnbounded);
+  if (std::isinf(result) || !(a.d <= 1)) return between_ends(op, a, result);
   return (result - at_infinity) * growth(a.d * scale);
 }
 
@@ -143,11 +143,6 @@ long double of_remainder(const Around& a, const Around& b, long double result) {
   return jumps ? whole + 2 * b.d + moved : moved;
 }
 
-// The step of rounding ops lies where the operand meets an integer or a half.
-long double of_step(RealOp op, const Around& a, long double result) {
-  return between_ends(op, a, result, -kUnbounded, kUnbounded);
-}
-
 // Where the intervals do not meet, one operand is the result.
 long double of_extreme(const Around& a, const Around& b, long double result) {
   if (std::isnan(a.v)) return b.d;
@@ -160,7 +155,6 @@ long double of_extreme(const Around& a, const Around& b, long double result) {
 
 long double running_detail::carried_by_others(RealOp op, std::int64_t exponent, const Around& a, const Around& b,
                                               const Around& c, long double result) {
-  const auto ends = [&](long double least, long double most) { return between_ends(op, a, result, least, most); };
   switch (op) {
     case RealOp::Add:
     case RealOp::Sub:
@@ -188,7 +182,7 @@ long double running_detail::carried_by_others(RealOp op, std::int64_t exponent, 
     case RealOp::Cos: return known(of_wave(a, result));
     case RealOp::Tan: return known(of_tangent(a, result));
     case RealOp::Sinh:
-      return std::isinf(result) ? ends(-kUnbounded, kUnbounded)
+      return std::isinf(result) ? between_ends(op, a, result)
                                 : known(of_hyperbola(a, result, std::hypot(1.0L, result)));
     case RealOp::Cosh:
       return std::isinf(result) && magnitude(a) > 12'000 + a.d  // beyond the carrier's range
@@ -196,23 +190,23 @@ long double running_detail::carried_by_others(RealOp op, std::int64_t exponent, 
                  : known(of_hyperbola(a, result, std::sqrt((result - 1) * (result + 1))));
     case RealOp::Asin:
     case RealOp::Acos:
-    case RealOp::Atanh: return ends(-1, 1);
-    case RealOp::Acosh: return ends(1, kUnbounded);
+    case RealOp::Atanh:
+    case RealOp::Acosh:
     case RealOp::Atan:
     case RealOp::Tanh:
     case RealOp::Asinh:
     case RealOp::Cbrt:
     case RealOp::Erf:
-    case RealOp::Erfc: return ends(-kUnbounded, kUnbounded);
-    case RealOp::Atan2: return known(of_angle(a, b));
-    case RealOp::Fmod: return known(of_remainder(a, b, result));
-    case RealOp::Copysign: return b.d > 0 && magnitude(b) <= b.d ? 2 * magnitude(a) + a.d : a.d;
+    case RealOp::Erfc:
     case RealOp::Floor:
     case RealOp::Ceil:
     case RealOp::Round:
     case RealOp::Rint:
     case RealOp::Trunc:
-    case RealOp::Sign: return of_step(op, a, result);
+    case RealOp::Sign: return between_ends(op, a, result);
+    case RealOp::Atan2: return known(of_angle(a, b));
+    case RealOp::Fmod: return known(of_remainder(a, b, result));
+    case RealOp::Copysign: return b.d > 0 && magnitude(b) <= b.d ? 2 * magnitude(a) + a.d : a.d;
   }
   CHECK(false);
 }
@@ -288,18 +282,11 @@ Whole hull(const Whole& a, const Whole& b) {
 
 namespace {
 
-__extension__ using Wide = __int128;
-
 // Returns the interval, or all values where it wraps.
 Whole unless_it_wraps(Type type, Wide lo, Wide hi) {
   const Whole all = any_of(type);
   if (lo < all.lo || hi > all.hi) return all;
   return {static_cast<std::int64_t>(lo), static_cast<std::int64_t>(hi)};
-}
-
-Whole product_of(Type type, const Whole& a, const Whole& b) {
-  const Wide corners[] = {Wide{a.lo} * b.lo, Wide{a.lo} * b.hi, Wide{a.hi} * b.lo, Wide{a.hi} * b.hi};
-  return unless_it_wraps(type, *std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
 }
 
 // Masks: -1 is true.
@@ -317,25 +304,10 @@ Whole apply_whole(const expr::Node& node, const Whole& a, const Whole& b) {
     return {only, only};
   }
   if (ir::is_mask(node.type)) return of_masks(node.op, a, b);
-  switch (expr::integer_op(node.op)) {
-    case IntegerOp::Add: return unless_it_wraps(node.type, Wide{a.lo} + b.lo, Wide{a.hi} + b.hi);
-    case IntegerOp::Sub: return unless_it_wraps(node.type, Wide{a.lo} - b.hi, Wide{a.hi} - b.lo);
-    case IntegerOp::Mul: return product_of(node.type, a, b);
-    case IntegerOp::Neg: return unless_it_wraps(node.type, -Wide{a.hi}, -Wide{a.lo});
-    case IntegerOp::Min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-    case IntegerOp::Max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-    case IntegerOp::Sign: return {apply_integer(node, a.lo, 0), apply_integer(node, a.hi, 0)};
-    case IntegerOp::Abs:
-    case IntegerOp::Powi:
-    case IntegerOp::And:
-    case IntegerOp::Or:
-    case IntegerOp::Xor:
-    case IntegerOp::Not:
-    case IntegerOp::Shl:
-    case IntegerOp::Shr:
-    case IntegerOp::Sar: return any_of(node.type);
-  }
-  CHECK(false);
+  if (!expr::is_monotone(node.op)) return any_of(node.type);
+  const Wide corners[] = {unwrapped(node, a.lo, b.lo), unwrapped(node, a.lo, b.hi), unwrapped(node, a.hi, b.lo),
+                          unwrapped(node, a.hi, b.hi)};
+  return unless_it_wraps(node.type, *std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
 }
 
 }  // namespace trident::equiv

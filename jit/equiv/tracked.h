@@ -138,74 +138,71 @@ T growth(T r) {
   return r <= T(0.5) ? T(1.3) * r : kInfinite<T>;
 }
 
+// Bounds the error of a power whose exponent has an error of its own, by that of its logarithm.
+template <class T>
+T of_power(const Tracked<T>& a, T exponent, T exponent_error, T v) {
+  const T x = std::fabs(a.v);
+  if (a.e == 0 && exponent_error == 0) return 0;
+  if (!(x > 4 * a.e) || (a.v < 0 && exponent_error > 0)) return kInfinite<T>;
+  const T base_change = T(1.34) * a.e / x;
+  return std::fabs(v) * growth(exponent * base_change + (std::fabs(std::log(x)) + base_change) * exponent_error);
+}
+
+// Where the intervals do not meet, one operand is the result.
+template <class T>
+T of_extreme(const Tracked<T>& a, const Tracked<T>& b, T v) {
+  if (std::fabs(a.v - b.v) > a.e + b.e) return v == a.v ? a.e : b.e;
+  return std::fmax(a.e, b.e);
+}
+
+template <class T>
+T of_angle(const Tracked<T>& a, const Tracked<T>& b, T factor) {
+  const T radius = std::hypot(a.v, b.v);
+  const bool across_the_cut = b.v <= b.e && std::fabs(a.v) <= a.e;
+  return radius > 4 * (a.e + b.e) && !across_the_cut ? factor * (a.e + b.e) / radius : kInfinite<T>;
+}
+
 // Returns the error caused by the operands' errors. v is the computed result.
 template <class T>
-[[gnu::always_inline]] inline T propagate(expr::RealOp op, std::int64_t exponent, const Tracked<T>& a,
-                                          const Tracked<T>& b, const Tracked<T>& c, T v) {
-  using Op = expr::RealOp;
+[[gnu::always_inline]] inline T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b,
+                                          const Tracked<T>& c, T v) {
+  using enum expr::Propagation;
+  const expr::OpInfo& row = expr::info(op);
+  const T k = static_cast<T>(row.factor);
   const T x = std::fabs(a.v);
   const T y = std::fabs(b.v);
-  const bool far = x > 4 * a.e;  // the argument is not zero, and known to 25 %
-  switch (op) {
-    case Op::Add:
-    case Op::Sub: return a.e + b.e;
-    case Op::Hypot: return a.e + b.e;
-    case Op::Mul: return x * b.e + y * a.e + a.e * b.e;
-    case Op::Fma: return x * b.e + y * a.e + a.e * b.e + c.e;
-    case Op::Div: return y > 4 * b.e ? T(1.34) * (a.e + std::fabs(v) * b.e) / y : kInfinite<T>;
-    case Op::Recip: return far ? T(1.34) * std::fabs(v) * a.e / x : kInfinite<T>;
-    case Op::Min:
-    case Op::Max:  // where the intervals do not meet, one operand is the result
-      if (std::fabs(a.v - b.v) > a.e + b.e) return v == a.v ? a.e : b.e;
-      return std::fmax(a.e, b.e);
-    case Op::Neg:
-    case Op::Abs:
-    case Op::Copysign: return a.e;
-    case Op::Sqrt: return far ? T(0.6) * v * a.e / x : kInfinite<T>;
-    case Op::Rsqrt: return far ? T(0.8) * v * a.e / x : kInfinite<T>;
-    case Op::Cbrt: return far ? T(0.45) * std::fabs(v) * a.e / x : kInfinite<T>;
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Cosh: return v * growth(a.e);
-    case Op::Expm1:
-    case Op::Sinh: return (std::fabs(v) + 1) * growth(a.e);
-    case Op::Log: return far ? T(1.34) * a.e / x : kInfinite<T>;
-    case Op::Log2: return far ? T(1.94) * a.e / x : kInfinite<T>;
-    case Op::Log10: return far ? T(0.6) * a.e / x : kInfinite<T>;
-    case Op::Log1p: return 1 + a.v > 4 * a.e ? T(1.34) * a.e / (1 + a.v) : kInfinite<T>;
-    case Op::Powi:
-    case Op::Pow: {
-      const T power = op == Op::Pow ? y : std::fabs(static_cast<T>(exponent));
-      const T power_error = op == Op::Pow ? b.e : 0;
-      if (a.e == 0 && power_error == 0) return 0;
-      if (!far || (a.v < 0 && power_error > 0)) return kInfinite<T>;
-      const T base_change = T(1.34) * a.e / x;
-      return std::fabs(v) * growth(power * base_change + (std::fabs(std::log(x)) + base_change) * power_error);
+  const T size = std::fabs(v);
+  // The argument, or its distance to an end of the domain, is not zero, and known to 25 %.
+  const auto known = [&a](T distance) { return distance > 4 * a.e; };
+  switch (row.propagation) {
+    case flat: return 0;  // evaluator.h sees to it that the operand is sure to lie on one side
+    case proportional: return k * a.e;
+    case relative: return known(x) ? k * size * a.e / x : kInfinite<T>;
+    case logarithmic: {
+      const T distance = row.domain == expr::Domain::from_minus_one ? 1 + a.v : x;
+      return known(distance) ? k * a.e / distance : kInfinite<T>;
     }
-    case Op::Sin:
-    case Op::Cos: return a.e;
-    case Op::Erf: return T(1.13) * a.e;
-    case Op::Erfc: return a.v > 1 ? v * growth(a.e * (2 * x + T(1.2) + 2 * a.e)) : T(1.13) * a.e;
-    case Op::Tan: return a.e * (1 + std::fabs(v)) <= T(0.25) ? 2 * a.e * (1 + v * v) : kInfinite<T>;
-    case Op::Atan:
-    case Op::Tanh:
-    case Op::Asinh: return a.e;
-    case Op::Asin:
-    case Op::Acos: return 1 - x > 4 * a.e ? T(1.2) * a.e / std::sqrt((1 - x) * (1 + x)) : kInfinite<T>;
-    case Op::Atanh: return 1 - x > 4 * a.e ? T(1.4) * a.e / ((1 - x) * (1 + x)) : kInfinite<T>;
-    case Op::Acosh: return a.v - 1 > 4 * a.e ? T(1.34) * a.e / std::sqrt((a.v - 1) * (a.v + 1)) : kInfinite<T>;
-    case Op::Atan2: {
-      const T radius = std::hypot(a.v, b.v);
-      const bool across_the_cut = b.v <= b.e && x <= a.e;
-      return radius > 4 * (a.e + b.e) && !across_the_cut ? T(1.34) * (a.e + b.e) / radius : kInfinite<T>;
+    case exponential: return size * growth(a.e);
+    case shifted_exponential: return (size + 1) * growth(a.e);
+    case root_at_one: {
+      const T distance = row.domain == expr::Domain::from_one ? a.v - 1 : 1 - x;
+      return known(distance) ? k * a.e / std::sqrt(distance * (1 + x)) : kInfinite<T>;
     }
-    case Op::Fmod: return a.e + std::fabs(std::trunc(a.v / b.v)) * b.e;
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Round:
-    case Op::Rint:
-    case Op::Trunc:
-    case Op::Sign: return 0;  // steps: evaluator.h sees to it that the operand is sure to lie on one side
+    case pole_at_one: return known(1 - x) ? k * a.e / ((1 - x) * (1 + x)) : kInfinite<T>;
+    case tangent: return a.e * (1 + size) <= T(0.25) ? 2 * a.e * (1 + v * v) : kInfinite<T>;
+    case tail: return a.v > 1 ? v * growth(a.e * (2 * x + T(1.2) + 2 * a.e)) : k * a.e;
+    case additive: return a.e + b.e;
+    case bilinear: {
+      const T product = x * b.e + y * a.e + a.e * b.e;
+      return row.arity == 3 ? product + c.e : product;
+    }
+    case quotient: return y > 4 * b.e ? T(1.34) * (a.e + size * b.e) / y : kInfinite<T>;
+    case extreme: return of_extreme(a, b, v);
+    case base_and_exponent:
+      return op == expr::Op::Pow ? of_power(a, y, b.e, v) : of_power(a, std::fabs(static_cast<T>(exponent)), T(0), v);
+    case angle: return of_angle(a, b, k);
+    case remainder: return a.e + std::fabs(std::trunc(a.v / b.v)) * b.e;
+    case unbounded: return kInfinite<T>;
   }
   CHECK(false);
 }
@@ -217,9 +214,8 @@ template <class T>
 [[gnu::always_inline]] inline Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a,
                                                const Tracked<T>& b, const Tracked<T>& c) {
   Tracked<T> r;
-  const expr::RealOp real = expr::real_op(op);
-  r.v = apply_plain(real, exponent, a.v, b.v, c.v);
-  if (a.e != 0 || b.e != 0 || c.e != 0) r.e = tracked_detail::propagate(real, exponent, a, b, c, r.v);
+  r.v = apply_plain(expr::real_op(op), exponent, a.v, b.v, c.v);
+  if (a.e != 0 || b.e != 0 || c.e != 0) r.e = tracked_detail::propagate(op, exponent, a, b, c, r.v);
   constexpr std::int64_t kExactExponentMax = std::int64_t{1} << 50;  // beyond it the carrier may not hold the exponent
   if (op == expr::Op::Powi && (exponent > kExactExponentMax || exponent < -kExactExponentMax))
     r.e = tracked_detail::kInfinite<T>;
