@@ -1,7 +1,10 @@
 #include "clients/cli/bench/c_statements.h"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
+#include <vector>
 
 #include "jit/expr/builder.h"
 
@@ -39,11 +42,39 @@ std::string c_literal(const expr::Node& node) {
   CHECK(false);
 }
 
-/// Returns the operation on two operands of a type, which wraps if it is an integer's.
-std::string operation(Type type, const std::string& a, const char* symbol, const std::string& b) {
-  if (!ir::is_int(type)) return a + " " + symbol + " " + b;
-  const std::string u = c_unsigned(type);
-  return "(" + c_type(type) + ")(" + u + a + " " + symbol + " " + u + b + ")";
+std::string one(Type type) {
+  return type == Type::f32 ? "1.0f" : "1.0";
+}
+
+/// Returns how C writes an op: OpInfo::c says what stands in for what.
+std::string pattern_of(Op op, Type type) {
+  const expr::OpInfo& row = expr::info(op);
+  if (ir::is_int(type) && !row.c_of_integers.empty()) return std::string(row.c_of_integers);
+  if (!row.c.empty()) return std::string(row.c);
+  constexpr const char* kArguments[] = {"()", "($a)", "($a, $b)", "($a, $b, $c)"};
+  if (!row.c_function.empty()) return std::string(row.c_function) + "$f" + kArguments[row.arity];
+  CHECK(!row.symbol.empty() && row.arity == 2);
+  return "$a " + std::string(row.symbol) + " $b";
+}
+
+/// Returns a pattern with its operands: the letters from a on.
+std::string filled(const std::string& pattern, Type type, std::span<const std::string> operands) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '$') {
+      text += pattern[i];
+      continue;
+    }
+    switch (const char letter = pattern[++i]) {
+      case 't': text += c_type(type); break;
+      case 'u': text += c_unsigned(type); break;
+      case 'w': text += type == Type::i64 ? "63" : "31"; break;
+      case '1': text += one(type); break;
+      case 'f': text += type == Type::f32 ? "f" : ""; break;
+      default: text += operands[static_cast<std::size_t>(letter - 'a')];
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -76,34 +107,10 @@ std::string CStatements::stored(NodeId id) const {
   return (ir::is_mask(expr_.at(id).type) ? "-" : "") + operand(id);
 }
 
-std::string CStatements::call(const char* function, const Node& n) const {
-  std::string text = function;
-  if (n.type == Type::f32) text += "f";
-  text += "(" + operand(n.a);
-  if (expr::info(n.op).arity > 1) text += ", " + operand(n.b);
-  if (expr::info(n.op).arity > 2) text += ", " + operand(n.c);
-  return text + ")";
-}
-
-std::string CStatements::infix(const char* symbol, const Node& n) const {
-  return operation(n.type, operand(n.a), symbol, operand(n.b));
-}
-
-std::string CStatements::shift(const char* symbol, bool arithmetic, const Node& n) const {
-  const bool wide = n.type == Type::i64;
-  const std::string width = wide ? "63" : "31";
-  const std::string value = (arithmetic ? "" : c_unsigned(n.type)) + operand(n.a);
-  return "(" + c_type(n.type) + ")(" + value + " " + symbol + " (" + operand(n.b) + " & " + width + "))";
-}
-
-std::string CStatements::lesser(const char* function, const char* symbol, const Node& n) const {
-  if (ir::is_float(n.type)) return call(function, n);
-  return operand(n.a) + " " + symbol + " " + operand(n.b) + " ? " + operand(n.a) + " : " + operand(n.b);
-}
-
-std::string CStatements::negated(const Node& n) const {
-  if (!ir::is_int(n.type)) return "-" + operand(n.a);
-  return "(" + c_type(n.type) + ")(0u - " + c_unsigned(n.type) + operand(n.a) + ")";
+std::string CStatements::filled_with(const std::string& pattern, const Node& n) const {
+  std::vector<std::string> operands;
+  for (const NodeId id : {n.a, n.b, n.c}) operands.push_back(id.valid() ? operand(id) : "");
+  return filled(pattern, n.type, operands);
 }
 
 std::string CStatements::cast(const Node& n) const {
@@ -124,8 +131,10 @@ std::string CStatements::power(std::size_t index, std::string& before) const {
   const Node& n = expr_.nodes[index];
   const std::int64_t exponent = static_cast<std::int64_t>(n.imm);
   std::uint64_t left = exponent < 0 ? 0 - static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
-  if (left == 0) return n.type == Type::f32 || n.type == Type::f64 ? one(n) : "1";
-  const auto product = [&](const std::string& a, const std::string& b) { return operation(n.type, a, "*", b); };
+  if (left == 0) return ir::is_float(n.type) ? one(n.type) : "1";
+  const auto product = [&](const std::string& a, const std::string& b) {
+    return filled(pattern_of(Op::Mul, n.type), n.type, std::array{a, b});
+  };
   const std::string prefix = "p" + std::to_string(index) + "_";
   std::string square = operand(n.a), result;
   for (std::uint64_t bit = 1;; bit *= 2) {
@@ -141,7 +150,7 @@ std::string CStatements::power(std::size_t index, std::string& before) const {
     before += "const " + c_type(n.type) + " " + name + " = " + product(square, square) + "; ";
     square = name;
   }
-  return exponent < 0 ? one(n) + " / " + result : result;
+  return exponent < 0 ? one(n.type) + " / " + result : result;
 }
 
 std::string CStatements::definition(std::size_t index) const {
@@ -152,92 +161,17 @@ std::string CStatements::definition(std::size_t index) const {
 
 std::string CStatements::expression(std::size_t index, std::string& before) const {
   const Node& n = expr_.nodes[index];
-  switch (n.op) {
-    case Op::Constant:
-    case Op::Variable: return operand(NodeId{static_cast<std::uint32_t>(index)});
-    case Op::Add: return infix("+", n);
-    case Op::Sub: return infix("-", n);
-    case Op::Mul: return infix("*", n);
-    case Op::Div: return infix("/", n);
-    case Op::Neg: return negated(n);
-    case Op::Abs:
-      if (ir::is_float(n.type)) return call("fabs", n);
-      return operand(n.a) + " < 0 ? " + negated(n) + " : " + operand(n.a);
-    case Op::Min: return lesser("fmin", "<", n);
-    case Op::Max: return lesser("fmax", ">", n);
-    case Op::Fma: return call("fma", n);
-    case Op::Recip: return one(n) + " / " + operand(n.a);
-    case Op::Sqrt: return call("sqrt", n);
-    case Op::Rsqrt: return one(n) + " / " + call("sqrt", n);
-    case Op::Cbrt: return call("cbrt", n);
-    case Op::Hypot: return call("hypot", n);
-    case Op::Exp: return call("exp", n);
-    case Op::Exp2: return call("exp2", n);
-    case Op::Expm1: return call("expm1", n);
-    case Op::Log: return call("log", n);
-    case Op::Log2: return call("log2", n);
-    case Op::Log10: return call("log10", n);
-    case Op::Log1p: return call("log1p", n);
-    case Op::Pow: return call("pow", n);
-    case Op::Powi: return power(index, before);
-    case Op::Sin: return call("sin", n);
-    case Op::Cos: return call("cos", n);
-    case Op::Tan: return call("tan", n);
-    case Op::Asin: return call("asin", n);
-    case Op::Acos: return call("acos", n);
-    case Op::Atan: return call("atan", n);
-    case Op::Atan2: return call("atan2", n);
-    case Op::Sinh: return call("sinh", n);
-    case Op::Cosh: return call("cosh", n);
-    case Op::Tanh: return call("tanh", n);
-    case Op::Asinh: return call("asinh", n);
-    case Op::Acosh: return call("acosh", n);
-    case Op::Atanh: return call("atanh", n);
-    case Op::Erf: return call("erf", n);
-    case Op::Erfc: return call("erfc", n);
-    case Op::Floor: return call("floor", n);
-    case Op::Ceil: return call("ceil", n);
-    case Op::Round: return call("round", n);
-    case Op::Rint: return call("rint", n);
-    case Op::Trunc: return call("trunc", n);
-    case Op::Fmod: return call("fmod", n);
-    case Op::Copysign: return call("copysign", n);
-    case Op::Sign: return "(" + c_type(n.type) + ")((" + operand(n.a) + " > 0) - (" + operand(n.a) + " < 0))";
-    case Op::Lt: return operand(n.a) + " < " + operand(n.b);
-    case Op::Le: return operand(n.a) + " <= " + operand(n.b);
-    case Op::Gt: return operand(n.a) + " > " + operand(n.b);
-    case Op::Ge: return operand(n.a) + " >= " + operand(n.b);
-    case Op::Eq: return operand(n.a) + " == " + operand(n.b);
-    case Op::Ne: return operand(n.a) + " != " + operand(n.b);
-    case Op::And: return operand(n.a) + " & " + operand(n.b);
-    case Op::Or: return operand(n.a) + " | " + operand(n.b);
-    case Op::Xor: return operand(n.a) + " ^ " + operand(n.b);
-    case Op::Not: return (ir::is_mask(n.type) ? "!" : "~") + operand(n.a);
-    case Op::Shl: return shift("<<", false, n);
-    case Op::Shr: return shift(">>", false, n);
-    case Op::Sar: return shift(">>", true, n);
-    case Op::Select: return operand(n.a) + " ? " + operand(n.b) + " : " + operand(n.c);
-    case Op::Cast: return cast(n);
-    case Op::Index: return "(int64_t)i";
-    case Op::Gather: return read(n, "(int64_t)" + operand(n.b));
-    case Op::Strided:
-      return read(n, "(int64_t)((uint64_t)" + operand(n.b) + " * (uint64_t)i + (uint64_t)" + operand(n.c) + ")");
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Prod:
-    case Op::ArgMin:
-    case Op::ArgMax:
-    case Op::Diff: break;
-  }
-  CHECK(false);
+  const expr::Signature signature = expr::info(n.op).signature;
+  if (n.op == Op::Powi) return power(index, before);
+  if (signature == expr::Signature::Convert) return cast(n);
+  if (signature == expr::Signature::Read) return read(n);
+  return filled_with(pattern_of(n.op, n.type), n);
 }
 
-std::string CStatements::read(const Node& n, const std::string& number) const {
-  const std::string table = operand(n.a);
-  return "(uint64_t)(" + number + ") < " + table + "_length ? " + table + "[" + number + "] : 0";
+std::string CStatements::read(const Node& n) const {
+  const std::string number =
+      n.op == Op::Gather ? "(int64_t)$b" : "(int64_t)((uint64_t)$b * (uint64_t)i + (uint64_t)$c)";
+  return filled_with("(uint64_t)(" + number + ") < $a_length ? $a[" + number + "] : 0", n);
 }
 
 }  // namespace trident::cli

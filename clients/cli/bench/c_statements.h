@@ -21,23 +21,18 @@ class CStatements {
   [[nodiscard]] std::string operand(expr::NodeId id) const;
   /// Returns the operand as it is stored: a truth value as all ones or zeros.
   [[nodiscard]] std::string stored(expr::NodeId id) const;
-  /// Returns the statement that defines the local of a node, which must be no reduction.
+  /// Returns the statement that defines the local of a node, which must have one and be no reduction.
   [[nodiscard]] std::string definition(std::size_t index) const;
 
  private:
   using Node = expr::Node;
-  /// The libm call of the node's type: "sinf(t1)".
-  [[nodiscard]] std::string call(const char* function, const Node& n) const;
-  [[nodiscard]] std::string infix(const char* symbol, const Node& n) const;
-  [[nodiscard]] std::string shift(const char* symbol, bool arithmetic, const Node& n) const;
-  [[nodiscard]] std::string lesser(const char* function, const char* symbol, const Node& n) const;
-  [[nodiscard]] std::string one(const Node& n) const { return n.type == ir::Type::f32 ? "1.0f" : "1.0"; }
-  [[nodiscard]] std::string negated(const Node& n) const;
+  /// Returns a pattern (OpInfo::c) with the node's operands.
+  [[nodiscard]] std::string filled_with(const std::string& pattern, const Node& n) const;
   [[nodiscard]] std::string cast(const Node& n) const;
   /// x^n by squaring, whose steps go into `before`: they are shared, as a programmer would share them.
   [[nodiscard]] std::string power(std::size_t index, std::string& before) const;
   /// Reads a table. Lengths are what the caller says, 0 when negative: an unsigned comparison has both ends.
-  [[nodiscard]] std::string read(const Node& n, const std::string& number) const;
+  [[nodiscard]] std::string read(const Node& n) const;
   [[nodiscard]] std::string expression(std::size_t index, std::string& before) const;
 
   const expr::Expr& expr_;
