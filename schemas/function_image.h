@@ -18,6 +18,10 @@
 #define TRIDENT_FUNCTION_PLACES_MAX 65536u
 #define TRIDENT_FUNCTION_LOCAL_BYTES_MAX 1048576u /* of all local arrays */
 
+/* Limits of a submission: bytes of the texts of a function and of all that it calls, and the number of the latter. */
+#define TRIDENT_FUNCTION_TEXT_BYTES_MAX 262144u
+#define TRIDENT_FUNCTION_CALLEES_MAX 256u
+
 /* A line of a function that may fail. Its name is a part of the names. */
 typedef struct trident_function_place {
   uint32_t line;

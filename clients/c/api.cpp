@@ -5,11 +5,14 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "clients/c/abi_edge.h"
 #include "clients/c/context.h"
+#include "clients/c/function.h"
+#include "clients/c/function_api.h"
 #include "clients/c/kernel.h"
 #include "clients/c/peer.h"
 #include "clients/c/trident.h"
@@ -22,7 +25,9 @@ namespace {
 using trident::Error;
 using trident::ErrorCode;
 using trident::Result;
+using trident::client::FunctionHandle;
 using trident::client::guarded;
+using trident::client::Handle;
 using trident::client::invalid;
 using trident::client::Kernel;
 using trident::client::narrowed;
@@ -143,6 +148,10 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
   TRY(const expr::Policy policy, policy_of(options));
   const std::size_t size = ::strnlen(text, trident::limits::kTextBytesMax + 1);
   if (size > trident::limits::kTextBytesMax) return Error{ErrorCode::kLimitExceeded, "the text is too long"};
+  if (options.syntax == TRIDENT_SYNTAX_FUNCTION) {
+    TRY(*kernel, trident::client::submit_function(*ctx, {text, size}));
+    return {};
+  }
   TRY(expr::Expr parsed, parse_text({text, size}, options));
   const auto is_diff = [](const expr::Node& node) { return node.op == expr::Op::Diff; };
   if (std::any_of(parsed.nodes.begin(), parsed.nodes.end(), is_diff)) {
@@ -161,6 +170,7 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
 
 /// The arguments of a call, in order: some of them are in `in` and some in `params`.
 const std::vector<expr::Variable>& candidates(const trident_kernel* kernel, bool scalar) {
+  if (Handle::of(kernel)->is_function) return FunctionHandle::of(kernel)->columns(scalar);
   return scalar ? Kernel::of(kernel)->scalars : Kernel::of(kernel)->expr.variables;
 }
 
@@ -187,6 +197,39 @@ int variable_index(const trident_kernel* kernel, bool scalar, const char* name) 
 /// Comparison results leave a kernel as integers of their width, all ones for true.
 int type_of(trident::ir::Type type) {
   return static_cast<int>(trident::ir::is_mask(type) ? trident::ir::Type::i32 : type);
+}
+
+struct OutputFacts {
+  const char* name = nullptr;
+  int type = -1;
+  bool is_scalar = false;
+};
+
+std::uint32_t output_count(const Handle& handle) {
+  if (handle.is_function) return FunctionHandle::of(&handle)->is_kernel() ? 2 : 0;
+  return static_cast<std::uint32_t>(Kernel::of(&handle)->expr.outputs.size());
+}
+
+/// Nothing out of range, and for null.
+std::optional<OutputFacts> output_at(const trident_kernel* kernel, std::uint32_t index) {
+  if (kernel == nullptr || index >= output_count(*Handle::of(kernel))) return {};
+  if (Handle::of(kernel)->is_function) return OutputFacts{index == 0 ? "result" : "status", TRIDENT_I64};
+  const Kernel& made = *Kernel::of(kernel);
+  const auto& output = made.expr.outputs[index];
+  return OutputFacts{output.name.c_str(), type_of(made.expr.at(output.node).type),
+                     (made.scalar_outputs >> index & 1) != 0};
+}
+
+void count_arguments(const Handle& handle, trident_kernel_info& info) {
+  info.output_count = output_count(handle);
+  if (handle.is_function) {
+    info.array_count = static_cast<std::uint32_t>(FunctionHandle::of(&handle)->columns(false).size());
+    return;
+  }
+  const Kernel& kernel = *Kernel::of(&handle);
+  info.array_count = kernel.array_count;
+  info.scalar_count = kernel.scalar_count;
+  info.misses = __atomic_load_n(&kernel.miss_count, __ATOMIC_RELAXED);
 }
 
 }  // namespace
@@ -227,7 +270,7 @@ trident_status trident_submit(trident_ctx* ctx, const char* text, const trident_
 }
 
 void trident_close_kernel(trident_kernel* kernel) {
-  if (kernel != nullptr) Kernel::of(kernel)->context.remove(Kernel::of(kernel)->submission);
+  if (kernel != nullptr) Handle::of(kernel)->context.remove(Handle::of(kernel)->record());
 }
 
 int trident_array_index(const trident_kernel* kernel, const char* name) {
@@ -239,11 +282,10 @@ int trident_scalar_index(const trident_kernel* kernel, const char* name) {
 }
 
 int trident_output_index(const trident_kernel* kernel, const char* name) {
-  if (kernel == nullptr || name == nullptr) return -1;
-  const auto& outputs = Kernel::of(kernel)->expr.outputs;
-  const auto found =
-      std::find_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.name == name; });
-  return found == outputs.end() ? -1 : static_cast<int>(found - outputs.begin());
+  if (name == nullptr) return -1;
+  for (uint32_t index = 0; const auto output = output_at(kernel, index); ++index)
+    if (std::strcmp(output->name, name) == 0) return static_cast<int>(index);
+  return -1;
 }
 
 const char* trident_array_name(const trident_kernel* kernel, uint32_t index) {
@@ -257,8 +299,7 @@ const char* trident_scalar_name(const trident_kernel* kernel, uint32_t index) {
 }
 
 const char* trident_output_name(const trident_kernel* kernel, uint32_t index) {
-  if (kernel == nullptr || index >= Kernel::of(kernel)->expr.outputs.size()) return nullptr;
-  return Kernel::of(kernel)->expr.outputs[index].name.c_str();
+  return output_at(kernel, index).value_or(OutputFacts{}).name;
 }
 
 int trident_array_type(const trident_kernel* kernel, uint32_t index) {
@@ -272,19 +313,17 @@ int trident_scalar_type(const trident_kernel* kernel, uint32_t index) {
 }
 
 int trident_output_type(const trident_kernel* kernel, uint32_t index) {
-  if (kernel == nullptr || index >= Kernel::of(kernel)->expr.outputs.size()) return -1;
-  const expr::Expr& e = Kernel::of(kernel)->expr;
-  return type_of(e.at(e.outputs[index].node).type);
+  return output_at(kernel, index).value_or(OutputFacts{}).type;
 }
 
 int trident_output_is_scalar(const trident_kernel* kernel, uint32_t index) {
-  if (kernel == nullptr || index >= Kernel::of(kernel)->expr.outputs.size()) return -1;
-  return static_cast<int>(Kernel::of(kernel)->scalar_outputs >> index & 1);
+  const auto output = output_at(kernel, index);
+  return output ? static_cast<int>(output->is_scalar) : -1;
 }
 
 void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const* in, const uint64_t* params) {
   static_cast<void>(guarded([&]() -> Result<void> {
-    if (kernel != nullptr) Kernel::of(kernel)->observe(n, in, params);
+    if (kernel != nullptr && !Handle::of(kernel)->is_function) Kernel::of(kernel)->observe(n, in, params);
     return {};
   }));
 }
@@ -298,28 +337,27 @@ trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t time
   return guarded([&]() -> Result<void> {
     if (kernel == nullptr) return invalid("null pointer");
     if (tier > TRIDENT_TIER_OPTIMISED) return invalid("unknown tier");
-    Kernel& waiting = *Kernel::of(kernel);
-    if (tier != TRIDENT_TIER_INTERPRETER) return waiting.context.wait(waiting.submission, tier, timeout_ms);
-    TRY([[maybe_unused]] const auto lowered, waiting.lower());
+    Handle& waiting = *Handle::of(kernel);
+    if (tier != TRIDENT_TIER_INTERPRETER) return waiting.context.wait(waiting.record(), tier, timeout_ms);
+    if (waiting.is_function) return {};  // its region was made when it was submitted
+    TRY([[maybe_unused]] const auto lowered, Kernel::of(kernel)->lower());
     return {};
   });
 }
 
 void trident_on_change(trident_kernel* kernel, void (*callback)(trident_kernel*, void*), void* user) {
-  if (kernel != nullptr) Kernel::of(kernel)->set_callback(callback, user);
+  if (kernel != nullptr) Handle::of(kernel)->set_callback(callback, user);
 }
 
 trident_status trident_info(const trident_kernel* handle, trident_kernel_info* info) {
   return guarded([&]() -> Result<void> {
     if (handle == nullptr) return invalid("null pointer");
-    const Kernel& kernel = *Kernel::of(handle);
+    const Handle& kernel = *Handle::of(handle);
     trident_kernel_info now{};
-    now.array_count = kernel.array_count;
-    now.scalar_count = kernel.scalar_count;
-    now.output_count = static_cast<std::uint32_t>(kernel.expr.outputs.size());
+    count_arguments(kernel, now);
     {
       const std::lock_guard lock(kernel.context.mutex);
-      const trident::client::Submission& submission = kernel.submission;
+      const trident::client::Submission& submission = kernel.record();
       now.tier = submission.slot.tier();
       now.swaps = submission.slot.swaps();
       now.done = submission.state == trident::client::JobState::finished ? 1 : 0;
@@ -332,7 +370,6 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
       now.best_ratio = submission.best_ratio;
     }
     now.note = trident_kernel_note(handle);
-    now.misses = __atomic_load_n(&kernel.miss_count, __ATOMIC_RELAXED);
     return narrowed(now, info);
   });
 }
@@ -340,9 +377,9 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
 const char* trident_kernel_note(const trident_kernel* kernel) {
   if (kernel == nullptr) return nullptr;
   auto* const noted =
-      Kernel::of(const_cast<trident_kernel*>(kernel));  // notes are written down when they are asked for
+      Handle::of(const_cast<trident_kernel*>(kernel));  // notes are written down when they are asked for
   try {
-    return noted->context.note_of(noted->submission);
+    return noted->context.note_of(noted->record());
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -1,5 +1,5 @@
 /* The exports of libtrident-engine.so to libtrident: the compiler in this process, for mode embedded. Plain C structs
- * and five functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+ * and six functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 
@@ -49,6 +49,15 @@ typedef struct trident_engine_job {
   const trident_engine_range* observed;
 } trident_engine_job;
 
+/* A function of jit/function, as texts (schemas/control.fbs, SubmitFunction). Since 0.1.5. */
+typedef struct trident_engine_function {
+  uint32_t struct_size;
+  uint32_t isa; /* enum trident_isa */
+  const char* text;
+  const char* calls;
+  uint64_t text_size, calls_size;
+} trident_engine_function;
+
 typedef enum trident_engine_outcome {
   TRIDENT_ENGINE_IMAGE = 0,          /* `fd` is a sealed image that the caller closes */
   TRIDENT_ENGINE_NO_GAIN = 1,        /* nothing better than the baseline was found; `message` may say why */
@@ -93,6 +102,10 @@ typedef struct trident_engine_loop_result {
 /* Tries the code in a child before it hands it over. Thread-safe. */
 typedef void (*trident_engine_compile_loop_fn)(const trident_engine_loop* loop, trident_engine_loop_result* result);
 
+/* Compiles a function, and tries its code in a child before it hands it over. Thread-safe. */
+typedef void (*trident_engine_compile_function_fn)(const trident_engine_function* function,
+                                                   trident_engine_result* result);
+
 /* A program of Triton VM; the fields are trident_program_options's, counts of words. */
 typedef struct trident_engine_program {
   uint32_t struct_size;
@@ -135,7 +148,8 @@ typedef enum trident_engine_work {
   TRIDENT_ENGINE_BASELINES = 1,
   TRIDENT_ENGINE_SEARCHES = 2,
   TRIDENT_ENGINE_PROGRAMS = 3,
-  TRIDENT_ENGINE_LOOPS = 4
+  TRIDENT_ENGINE_LOOPS = 4,
+  TRIDENT_ENGINE_FUNCTIONS = 5
 } trident_engine_work;
 /* Makes what this kind of work makes once in a process: rules, weights, tables. Without it the first piece of work
  * does, and a child that is forked in the middle of that waits for it for ever. The caller keeps fork() away meanwhile.
@@ -148,6 +162,8 @@ __attribute__((visibility("default"))) void trident_engine_compile(const trident
                                                                    trident_engine_result* result);
 __attribute__((visibility("default"))) void trident_engine_compile_loop(const trident_engine_loop* loop,
                                                                         trident_engine_loop_result* result);
+__attribute__((visibility("default"))) void trident_engine_compile_function(const trident_engine_function* function,
+                                                                            trident_engine_result* result);
 __attribute__((visibility("default"))) void trident_engine_build(const trident_engine_program* program,
                                                                  trident_engine_built* built,
                                                                  trident_engine_take_fn take, void* taker);

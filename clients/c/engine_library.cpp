@@ -68,9 +68,11 @@ Result<Engine> entries_of(const std::string& path) {
   const auto compile = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
   if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION)
     return make_error(ErrorCode::kUnsupported, "%s: not an engine library of this version", path.c_str());
-  return Engine{compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
-                reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare")),
-                reinterpret_cast<trident_engine_compile_loop_fn>(::dlsym(library, "trident_engine_compile_loop"))};
+  return Engine{
+      compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
+      reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare")),
+      reinterpret_cast<trident_engine_compile_loop_fn>(::dlsym(library, "trident_engine_compile_loop")),
+      reinterpret_cast<trident_engine_compile_function_fn>(::dlsym(library, "trident_engine_compile_function"))};
 }
 
 Result<Engine> find_engine() {

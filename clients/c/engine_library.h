@@ -1,8 +1,8 @@
 // Finds libtrident-engine.so. Programs, libraries and engine are installed together but may be moved together, so
 // the way starts at the file that holds this code: the shared library, or the program that it is linked into.
 //
-// Things that dlopen() and the engine make once in a process are made under the engine lock, which fork.cpp takes too: a forked
-// child finds them made or not begun, never half made by a thread that the child does not have.
+// Things that dlopen() and the engine make once in a process are made under the engine lock, which fork.cpp takes too:
+// a forked child finds them made or not begun, never half made by a thread that the child does not have.
 #pragma once
 
 #include <mutex>
@@ -14,9 +14,10 @@ namespace trident::client {
 
 struct Engine {
   trident_engine_compile_fn compile = nullptr;
-  trident_engine_build_fn build = nullptr;                ///< null in engines before 0.1.2
-  trident_engine_prepare_fn prepare = nullptr;            ///< null in engines before 0.1.3
-  trident_engine_compile_loop_fn compile_loop = nullptr;  ///< null in engines before 0.1.3
+  trident_engine_build_fn build = nullptr;                        ///< null in engines before 0.1.2
+  trident_engine_prepare_fn prepare = nullptr;                    ///< null in engines before 0.1.3
+  trident_engine_compile_loop_fn compile_loop = nullptr;          ///< null in engines before 0.1.3
+  trident_engine_compile_function_fn compile_function = nullptr;  ///< null in engines before 0.1.5
 
   /// Call before each piece of work of this kind, without the engine lock.
   void prepare_for(trident_engine_work work) const;

@@ -40,6 +40,15 @@ bool is_of_submitted_code(std::span<const std::byte> image, const trident_image_
          last.offset + last.bytes <= static_cast<std::int64_t>(claim.code_after);
 }
 
+/// `h` and the description are sound.
+bool is_of_submitted_function(std::span<const std::byte> image, const trident_image_header& h,
+                              const ImageClaim& claim) {
+  if (h.version != TRIDENT_FUNCTION_IMAGE_VERSION) return true;
+  const auto description = image.subspan(h.description_offset, h.description_size);
+  const auto head = image::description_item<trident_function_description>(description, 0, 0);
+  return head.parameters == claim.parameters && head.locals + claim.windows <= TRIDENT_FUNCTION_WINDOWS_MAX;
+}
+
 Result<void> validate_digest(std::span<const std::byte> image, const trident_image_header& h, const ImageClaim& claim) {
   const XXH128_hash_t digest = image::digest_of(image);
   if (digest.low64 != h.digest[0] || digest.high64 != h.digest[1]) return refused("digest");
@@ -126,6 +135,7 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   if (!image::enters_at_landing_pad(image, h)) return refused("it has no landing pad at its entry");
   if (const char* fault = image::image_description_fault(image, h)) return refused(fault);
   if (!is_of_submitted_code(image, h, claim)) return refused("it stands for code that was not submitted");
+  if (!is_of_submitted_function(image, h, claim)) return refused("it was made for another function");
   return validate_digest(image, h, claim);
 }
 

@@ -35,7 +35,7 @@ class ImageMap {
   [[nodiscard]] trident_entry entry() const;
   /// The entry of an image of any version.
   [[nodiscard]] void* entry_address() const;
-  /// Returns the description of a loop, which passed the checks.
+  /// Returns the description of a loop or function, which passed the checks.
   [[nodiscard]] std::span<const std::byte> description() const;
 
  private:
@@ -48,8 +48,9 @@ struct ImageClaim {
   std::uint64_t digest_low = 0, digest_high = 0;
   std::uint8_t tier = 0;
   std::uint32_t inputs = 0, outputs = 0, params = 0;
-  std::uint16_t version = TRIDENT_IMAGE_VERSION;  ///< TRIDENT_LOOP_IMAGE_VERSION for a loop, whose counts are 0
+  std::uint16_t version = TRIDENT_IMAGE_VERSION;  ///< of loops and functions another one; their counts are 0
   bool may_speculate = false;                     ///< TRIDENT_SPECULATIVE_IMAGE_VERSION will do as well
+  std::uint32_t parameters = 0, windows = 0;      ///< a function: its parameters, and arrays among them
   std::uint64_t code_before = 0, code_after = 0;  ///< a loop: bytes submitted before its head, and from it on
 };
 

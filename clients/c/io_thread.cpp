@@ -38,7 +38,7 @@ constexpr std::size_t kIoStackBytes = 512 * 1024;
 
 constexpr std::string_view kLostTooOften = "it was sent 100 times, and each time the connection to the daemon broke";
 static_assert(kSendsMax == 100);
-constexpr std::string_view kOldDaemon = "the daemon is older than this library and knows no loops";
+constexpr std::string_view kOldDaemon = "the daemon is older than this library and knows no such jobs";
 constexpr std::string_view kNoAnswer = "the daemon answers, but said nothing of this job in time";
 
 }  // namespace

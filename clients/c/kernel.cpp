@@ -66,8 +66,7 @@ bool is_open(const expr::Variable& v) {
 }  // namespace
 
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
-    : CountingKernel{},
-      context(owner),
+    : Handle(owner, false),
       expr(std::move(expression)),
       policy(how),
       elements(length),
@@ -120,25 +119,11 @@ std::uint64_t Kernel::look(std::uint64_t now_ns) {
   return watch ? watch->look(now_ns) : DataWatch::kNever;
 }
 
-void Kernel::set_callback(void (*callback)(trident_kernel*, void*), void* user) {
-  const std::unique_lock lock = context.lock_outside_callback(submission);
-  changed = callback;
-  changed_user = user;
-}
-
 void Kernel::complete(ImageClaim& claim) const {
   claim.may_speculate = !submission.observed.empty();
   claim.inputs = array_count;
   claim.params = scalar_count;
   claim.outputs = static_cast<std::uint32_t>(expr.outputs.size());
-}
-
-void Kernel::tell(std::unique_lock<std::mutex>& lock) {
-  const auto callback = changed;
-  void* const user = changed_user;
-  lock.unlock();
-  callback(this, user);
-  lock.lock();
 }
 
 /// A plan with a lock may be locked by a thread that is not here.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "clients/c/data_watch.h"
+#include "clients/c/handle.h"
 #include "clients/c/submission.h"
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
@@ -24,12 +25,7 @@ namespace trident::client {
 
 class Context;
 
-/// The handle with the pointer that speculative code reads (schemas/kernel_image.h).
-struct CountingKernel : trident_kernel {
-  std::uint64_t* misses = nullptr;
-};
-
-struct Kernel final : CountingKernel, Submitted {
+struct Kernel final : Handle {
   Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length);
   ~Kernel() override;
 
@@ -40,20 +36,19 @@ struct Kernel final : CountingKernel, Submitted {
   Result<const kir::Plan*> lower() const;
   /// Tells the daemon the ranges of a call's arguments; once.
   void observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
-  /// Replaces the callback. When this returns, the one before does not run any more.
-  void set_callback(void (*callback)(trident_kernel*, void*), void* user);
 
   // The hooks of a submitted thing:
+  using Handle::record;
+  [[nodiscard]] Submission& record() override { return submission; }
+  [[nodiscard]] Listener& listener() override { return told; }
   void complete(ImageClaim& claim) const override;
   void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const override;
   void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
                EngineAnswer& answer) const override;
-  [[nodiscard]] bool listens() const override { return changed != nullptr; }
-  void tell(std::unique_lock<std::mutex>& lock) override;
+  [[nodiscard]] bool listens() const override { return told.changed != nullptr; }
   std::uint64_t look(std::uint64_t now_ns) override;
   [[nodiscard]] void* give_up_locked() noexcept override;
 
-  Context& context;
   const expr::Expr expr;
   const expr::Policy policy;
   const std::uint32_t elements;
@@ -64,8 +59,7 @@ struct Kernel final : CountingKernel, Submitted {
   alignas(64) std::uint64_t miss_count = 0;  ///< written by calls, atomically, and so apart from all else
 
   // ---- guarded by the context's mutex ----
-  alignas(64) void (*changed)(trident_kernel*, void*) = nullptr;
-  void* changed_user = nullptr;
+  alignas(64) Listener told;
   Submission submission;
   std::unique_ptr<DataWatch> watch;  ///< null: nothing is learnt; set for good by the constructor
 };

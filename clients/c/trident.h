@@ -53,7 +53,14 @@ typedef enum trident_mode {
 
 /* Where types meet: f32 with f64 is f64, i32 with i64 is i64 (integers wrap), an integer with a float is f64, which
  * rounds an i64 beyond 2^53. Integers have no division and no remainder: cast an operand with f64(...). */
-typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, TRIDENT_I64 = 3 } trident_type;
+typedef enum trident_type {
+  TRIDENT_F32 = 0,
+  TRIDENT_F64 = 1,
+  TRIDENT_I32 = 2,
+  TRIDENT_I64 = 3,
+  TRIDENT_U8 = 4,  /* of functions only, since 0.1.5 */
+  TRIDENT_BOOL = 5 /* likewise */
+} trident_type;
 /* How far a result may be from the correct one, at every point of the declared ranges.
  *   EXACT    the bits of the interpreter: operations in the order of the source, functions good to an ulp, integer
  *            powers multiplied out by squaring; nothing is rewritten
@@ -68,7 +75,8 @@ typedef enum trident_syntax {
   TRIDENT_SYNTAX_AUTO = 0,
   TRIDENT_SYNTAX_INFIX = 1,
   TRIDENT_SYNTAX_SEXPR = 2,
-  TRIDENT_SYNTAX_FPCORE = 3
+  TRIDENT_SYNTAX_FPCORE = 3,
+  TRIDENT_SYNTAX_FUNCTION = 4 /* loops, branches, arrays; the options have no other meaning. trident_function.h */
 } trident_syntax;
 
 /* Kinds of variables. A table "t" is an array of a length of its own. An expression reads its element j by t[j] or

@@ -84,6 +84,7 @@ Error refused(const char* why) {
 
 const std::uint64_t kFeatureObserved = static_cast<std::uint64_t>(fbs::Feature::observed);
 const std::uint64_t kFeatureLoops = static_cast<std::uint64_t>(fbs::Feature::loops);
+const std::uint64_t kFeatureFunctions = static_cast<std::uint64_t>(fbs::Feature::functions);
 
 void append_hello(Frame& out, std::uint8_t isa) {
   flatbuffers::FlatBufferBuilder builder(128);
@@ -134,6 +135,14 @@ void append_submit_loop(Frame& out, const SubmitLoop& loop) {
   finish(out, builder, fbs::Body::SubmitLoop,
          fbs::CreateSubmitLoop(builder, loop.job, TRIDENT_GUEST_AARCH64, loop.head, loop.code_base, code,
                                loop.inline_images, loop.joined));
+}
+
+void append_submit_function(Frame& out, const SubmitFunction& function) {
+  flatbuffers::FlatBufferBuilder builder(256 + function.text.size() + function.calls.size());
+  const auto text = builder.CreateString(function.text.data(), function.text.size());
+  const auto calls = builder.CreateString(function.calls.data(), function.calls.size());
+  finish(out, builder, fbs::Body::SubmitFunction,
+         fbs::CreateSubmitFunction(builder, function.job, text, calls, function.inline_images));
 }
 
 void append_loop_seen(Frame& out, const LoopSeen& seen) {
@@ -218,6 +227,7 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
     case fbs::Body::Submit:
     case fbs::Body::SubmitProgram:
     case fbs::Body::SubmitLoop:
+    case fbs::Body::SubmitFunction:
     case fbs::Body::Observed:
     case fbs::Body::LoopSeen:
     case fbs::Body::Cancel:

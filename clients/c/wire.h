@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,11 @@ struct SubmitLoop {
   bool inline_images = false;
   bool joined = false;
 };
+struct SubmitFunction {
+  std::uint64_t job = 0;
+  std::string_view text, calls;
+  bool inline_images = false;
+};
 /// Sums since the last such message.
 struct LoopSeen {
   std::uint64_t job = 0, entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
@@ -62,6 +68,8 @@ struct Range {
 extern const std::uint64_t kFeatureObserved;
 /// The bit of Welcome::features of a daemon that knows SubmitLoop and LoopSeen.
 extern const std::uint64_t kFeatureLoops;
+/// The bit of Welcome::features of a daemon that knows SubmitFunction.
+extern const std::uint64_t kFeatureFunctions;
 
 using Frame = std::vector<std::byte>;
 
@@ -70,6 +78,7 @@ void append_hello(Frame& out, std::uint8_t isa);
 void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms);
 void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& program);
 void append_submit_loop(Frame& out, const SubmitLoop& loop);
+void append_submit_function(Frame& out, const SubmitFunction& function);
 void append_loop_seen(Frame& out, const LoopSeen& seen);
 void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses);
 void append_cancel(Frame& out, std::uint64_t job);

@@ -12,7 +12,9 @@
 
 #include "clients/c/engine_abi.h"
 #include "jit/expr/expr.h"
+#include "jit/function/submission.h"
 #include "jit/image/image.h"
+#include "jit/pipeline/function.h"
 #include "jit/pipeline/loop.h"
 #include "jit/pipeline/pipeline.h"
 #include "jit/tir/build/build.h"
@@ -27,6 +29,7 @@ namespace pipeline = trident::pipeline;
 
 constexpr const char* kText = "x * x + exp(y) / x";
 constexpr const char* kProgram = "halt";
+constexpr const char* kFunction = "fn f(x: [i64]) -> i64 { let s = 0; for i in 0..len(x) { s = s + x[i]; } return s; }";
 /// ldrb w2, [x1], #1; strb w2, [x0], #1; subs x3, x3, #1; b.ne back to the first.
 constexpr std::uint32_t kLoop[] = {0x38401422, 0x38001402, 0xf1000463, 0x54ffffa1};
 
@@ -62,6 +65,13 @@ void prepare_loops() {
   if (const auto* compiled = std::get_if<pipeline::CompiledLoop>(&*outcome)) (void)image::seal(compiled->image).ok();
 }
 
+void prepare_functions() {
+  const auto program = trident::function::read_program(kFunction, {});
+  if (!program.ok()) return;
+  const auto compiled = pipeline::compile_function(program->function(), program->library, {});
+  if (compiled.ok()) (void)image::seal(compiled->image).ok();
+}
+
 struct Preparation {
   void (*prepare)();
   bool done = false;
@@ -70,8 +80,12 @@ struct Preparation {
 }  // namespace
 
 extern "C" void trident_engine_prepare(uint32_t work) {
-  static constinit std::array<Preparation, 5> preparations = {
-      {{nullptr, true}, {prepare_baselines}, {prepare_searches}, {prepare_programs}, {prepare_loops}}};
+  static constinit std::array<Preparation, 6> preparations = {{{nullptr, true},
+                                                               {prepare_baselines},
+                                                               {prepare_searches},
+                                                               {prepare_programs},
+                                                               {prepare_loops},
+                                                               {prepare_functions}}};
   if (work >= preparations.size() || preparations[work].done) return;
   try {
     preparations[work].prepare();

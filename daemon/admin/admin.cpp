@@ -7,6 +7,20 @@
 namespace trident::admin {
 namespace {
 
+Json functions_json(const jobs::TriedStats& functions) {
+  return {{"submitted", functions.submitted},
+          {"shared", functions.shared},
+          {"cached", functions.cached},
+          {"compiled", functions.compiled},
+          {"known_failures", functions.known_failures},
+          {"quarantined", functions.quarantined},
+          {"failed", functions.failed},
+          {"not_equivalent", functions.not_equivalent},
+          {"lost", functions.lost},
+          {"busy", functions.busy},
+          {"cancelled", functions.cancelled}};
+}
+
 Json loops_json(const jobs::LoopStats& loops) {
   Json refused = Json::object();
   for (std::size_t reason = 0; reason < loops.refused.size(); ++reason)
@@ -87,6 +101,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
       {"failed", programs.failed},       {"busy", programs.busy},       {"cancelled", programs.cancelled},
       {"lost", programs.lost},           {"waiting", programs.waiting}, {"running", programs.running}};
   json["loops"] = loops_json(jobs.loops);
+  json["functions"] = functions_json(jobs.functions);
   json["workers"] = {{"alive", workers_alive},
                      {"started", workers.started},
                      {"crashed", workers.crashed},

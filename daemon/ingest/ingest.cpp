@@ -9,6 +9,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
 #include "schemas/control_generated.h"
+#include "schemas/function_image.h"
 #include "schemas/loop_image.h"
 
 namespace trident::ingest {
@@ -204,6 +205,19 @@ Result<LoopWork> read_loop(const wire::SubmitLoop& in) {
   return LoopWork{static_cast<std::uint8_t>(in.guest()), in.head(), in.code_base(), {first, first + size}, in.joined()};
 }
 
+std::string_view view_of(const flatbuffers::String* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+Result<FunctionWork> read_function(const wire::SubmitFunction& in) {
+  const std::string_view text = view_of(in.text()), calls = view_of(in.calls());
+  if (text.empty()) return make_error(ErrorCode::kRejectedMessage, "the function has no text");
+  if (text.size() + calls.size() > TRIDENT_FUNCTION_TEXT_BYTES_MAX)
+    return make_error(ErrorCode::kLimitExceeded, "the function's texts have %zu bytes, at most %u are taken",
+                      text.size() + calls.size(), TRIDENT_FUNCTION_TEXT_BYTES_MAX);
+  return FunctionWork{std::string(text), std::string(calls)};
+}
+
 Observed read_observed(const wire::Observed& in) {
   Observed out{in.job(), {}, in.misses()};
   if (in.ranges() == nullptr || !is_aligned(in.ranges())) return out;
@@ -237,6 +251,10 @@ Result<Request> read(std::span<const std::byte> message) {
     case wire::Body::SubmitLoop: {
       const wire::SubmitLoop& in = *root.body_as_SubmitLoop();
       return Request(SubmitLoop{in.job(), in.inline_images(), read_loop(in)});
+    }
+    case wire::Body::SubmitFunction: {
+      const wire::SubmitFunction& in = *root.body_as_SubmitFunction();
+      return Request(SubmitFunction{in.job(), in.inline_images(), read_function(in)});
     }
     case wire::Body::LoopSeen: {
       const wire::LoopSeen& in = *root.body_as_LoopSeen();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -55,6 +56,16 @@ struct SubmitLoop {
   /// RejectedMessage, Unsupported, LimitExceeded: this job is refused, the connection goes on.
   Result<LoopWork> work;
 };
+/// A client's request to compile a function. The texts have not been looked at, apart from their size: workers parse.
+struct FunctionWork {
+  std::string text, calls;
+};
+struct SubmitFunction {
+  std::uint64_t job = 0;
+  bool inline_images = false;
+  /// RejectedMessage, LimitExceeded: this job is refused, the connection goes on.
+  Result<FunctionWork> work;
+};
 /// A client's word; nothing of it has been checked.
 struct LoopSeen {
   std::uint64_t job = 0, entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
@@ -74,8 +85,8 @@ struct StatsRequest {
 /// A body that a newer peer may send; to be ignored.
 struct Unknown {};
 
-using Request =
-    std::variant<Hello, Submit, SubmitProgram, SubmitLoop, LoopSeen, Observed, Cancel, StatsRequest, Unknown>;
+using Request = std::variant<Hello, Submit, SubmitProgram, SubmitLoop, SubmitFunction, LoopSeen, Observed, Cancel,
+                             StatsRequest, Unknown>;
 
 /// Reads one message (8-byte aligned). Errors: RejectedMessage, after which the connection cannot be trusted further.
 Result<Request> read(std::span<const std::byte> message);

@@ -56,7 +56,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   Flight& flight = *running.flight;
   flight.ticket = 0;
   if (flight.step == Step::program) return on_program(flight, header, tail);
-  if (flight.order->loop) return on_loop(flight, header, tail);
+  if (flight.order->is_tried()) return on_tried(flight, header, tail);
   switch (header.kind) {
     case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
     case worker::Kind::outcome: return on_outcome(flight, header, tail);
@@ -64,7 +64,8 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
     case worker::Kind::interim:
     case worker::Kind::program:  // of another lane
     case worker::Kind::loop_image:
-    case worker::Kind::loop_refused:  // of another order
+    case worker::Kind::loop_refused:
+    case worker::Kind::function_image:  // of another order
     case worker::Kind::ready:
     case worker::Kind::failed: break;
   }

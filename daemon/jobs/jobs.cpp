@@ -150,7 +150,7 @@ void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
 }
 
 void Jobs::answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry) {
-  if (flight.order->loop) ++stats_.loops.cached;
+  if (flight.order->is_tried()) ++tried_stats_of(*flight.order).cached;
   sink_(subscriber, Accepted{true});
   if (entry.image) {
     ImageReady kernel = ready_of(entry);
@@ -250,7 +250,7 @@ Shares& Jobs::shares_of(const Order& order) {
 }
 
 Counts& Jobs::counts_of(const Order& order) {
-  if (order.loop) return stats_.loops;
+  if (order.is_tried()) return tried_stats_of(order);
   return order.lane == worker::Lane::programs ? static_cast<Counts&>(stats_.programs) : stats_;
 }
 

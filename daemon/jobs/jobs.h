@@ -15,8 +15,8 @@
 // drops: no flight ends with a baseline that nobody has looked at. One whose check gives no answer three times is
 // revoked like one that is wrong.
 //
-// A guest's loop has no second step: its baseline worker has tried the image in a child before it answers, or says why
-// no code is made of the loop, which is remembered like a failure.
+// Guests' loops and functions have no second step: their baseline worker has tried the image in a child before it
+// answers. Or it says why no code is made of the loop, which is remembered like a failure.
 //
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
@@ -84,9 +84,12 @@ inline constexpr std::size_t kLoopReasons = 0
 #include "jit/loop/refusals.def"
 #undef X
     ;
-struct LoopStats : Counts {
+/// Of loops, of functions.
+struct TriedStats : Counts {
   std::uint64_t compiled = 0, cached = 0;
-  std::uint64_t not_equivalent = 0;                   ///< of those that failed: a trial ended otherwise than it must
+  std::uint64_t not_equivalent = 0;  ///< of those that failed: a trial ended otherwise than it must
+};
+struct LoopStats : TriedStats {
   std::array<std::uint64_t, kLoopReasons> refused{};  ///< submissions that were told so, by loop::Reason
   /// As clients tell.
   std::uint64_t entries = 0, iterations = 0, guest_ns = 0, kernel_ns = 0;
@@ -96,10 +99,12 @@ struct ProgramStats : Counts {
   std::size_t waiting = 0, running = 0;
 };
 
-/// Statistics: those of programs and loops stand apart, all others are of kernels, flights and queues of both.
+/// Statistics: those of programs, loops and functions stand apart, all others are of kernels, flights and queues of
+/// all.
 struct Stats : Counts {
   ProgramStats programs;
   LoopStats loops;
+  TriedStats functions;
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
   std::uint64_t retried = 0, checked_alone = 0, revoked = 0;
   std::uint64_t observed = 0;                   ///< jobs that began anew with ranges of their data
@@ -218,8 +223,9 @@ class Jobs {
   void revoke(Flight& flight);
   void tell_of_revocation(const char* why, const Flight& flight);
 
-  void on_loop(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
-  void loop_failed(Flight& flight, const Error& error);
+  void on_tried(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void trials_failed(Flight& flight, const Error& error);
+  TriedStats& tried_stats_of(const Order& order);
   void refuse_loop(Flight& flight, const LoopRefused& refusal);
   void on_program(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void program_lost(Flight& flight, worker::PoolEvents::Fate fate);

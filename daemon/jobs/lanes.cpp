@@ -110,7 +110,7 @@ void Jobs::run(Flight& flight) {
 
 worker::Claim Jobs::claim_of(const Flight& flight) const {
   const bool slow = slow_users_.contains(flight.uid, os::monotonic_ns());
-  const bool brief = !slow && !flight.order->loop && flight.order->message.size() <= kBriefBytesMax;
+  const bool brief = !slow && !flight.order->is_tried() && flight.order->message.size() <= kBriefBytesMax;
   return {flight.uid, brief, slow};
 }
 

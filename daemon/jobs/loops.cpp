@@ -1,4 +1,4 @@
-// Answers of workers about guests' loops, and what clients tell of them.
+// Answers of workers about guests' loops and functions, whose images have been tried, and what clients tell of loops.
 #include "daemon/jobs/flight.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
@@ -13,11 +13,17 @@ void add_told(std::uint64_t& sum, std::uint64_t told) {
 
 }  // namespace
 
-void Jobs::on_loop(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
-  if (header.kind == worker::Kind::loop_refused)
+TriedStats& Jobs::tried_stats_of(const Order& order) {
+  return order.loop ? static_cast<TriedStats&>(stats_.loops) : stats_.functions;
+}
+
+void Jobs::on_tried(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
+  using worker::Kind;
+  if (flight.order->loop && header.kind == Kind::loop_refused)
     return refuse_loop(flight, {header.code, header.offset, std::string(tail)});
-  if (header.kind != worker::Kind::loop_image) return loop_failed(flight, error_of(header, tail));
-  ++stats_.loops.compiled;
+  if (header.kind != (flight.order->loop ? Kind::loop_image : Kind::function_image))
+    return trials_failed(flight, error_of(header, tail));
+  ++tried_stats_of(*flight.order).compiled;
   cache::Entry entry;
   entry.outcome = static_cast<std::uint8_t>(pipeline::Outcome::published);
   entry.image = shared(tail);
@@ -31,9 +37,9 @@ void Jobs::on_loop(Flight& flight, const worker::ResponseHeader& header, std::st
 }
 
 /// A trial that ends otherwise than the interpreter's run is our mistake. Nobody gets the code, and the log says it.
-void Jobs::loop_failed(Flight& flight, const Error& error) {
+void Jobs::trials_failed(Flight& flight, const Error& error) {
   const bool wrong = error.code == ErrorCode::kNotEquivalent;
-  stats_.loops.not_equivalent += wrong ? 1 : 0;
+  tried_stats_of(*flight.order).not_equivalent += wrong ? 1 : 0;
   if (wrong && revocations_.take())
     log::error("code of {} has failed its trials: {}{}", flight.describe(), error.message, revocations_.left_out());
   on_failure(flight, worker::Lane::baseline, error);

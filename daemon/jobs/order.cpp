@@ -1,5 +1,6 @@
 #include "daemon/jobs/order.h"
 
+#include "jit/pipeline/function.h"
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/loop.h"
 #include "jit/pipeline/observed.h"
@@ -71,6 +72,26 @@ Result<OrderPtr> loop_order(ingest::LoopWork work, std::uint8_t isa, std::span<c
   };
   order.describe = [source] { return "a loop in " + std::to_string(source->code.size()) + " bytes of a guest's code"; };
   order.loop = true;
+  return std::make_shared<const Order>(std::move(order));
+}
+
+Result<OrderPtr> function_order(ingest::FunctionWork work, std::uint8_t isa, std::span<const std::byte> message) {
+  if (isa == TRIDENT_ISA_NEON)
+    return make_error(ErrorCode::kUnsupported, "no code of functions is made for AArch64 processors yet");
+  const auto source = std::make_shared<const ingest::FunctionWork>(std::move(work));
+  Order order;
+  order.isa = isa;
+  order.message.assign(message.begin(), message.end());
+  order.parsed_bytes = source->text.size() + source->calls.size();
+  order.identify = [source](const pipeline::Search&) {
+    Order::Identity identity;
+    identity.key = pipeline::function_key(source->text, source->calls);
+    const auto bytes = std::as_bytes(std::span(identity.key));  // a digest of all texts
+    identity.canonical.assign(bytes.begin(), bytes.end());
+    return identity;
+  };
+  order.describe = [source] { return source->text; };
+  order.function = true;
   return std::make_shared<const Order>(std::move(order));
 }
 

@@ -1,6 +1,6 @@
 // An order: a submission as jobs see it. Kinds of work differ in the fields of an Order; apart from them, jobs tell
-// only kernels, loops and programs from each other. What a message means is known to whoever made its order and to the
-// workers. The front parses a message once; jobs, renewals and the log go by the order from then on.
+// only kernels, loops, functions and programs from each other. What a message means is known to whoever made its order
+// and to the workers. The front parses a message once; jobs, renewals and the log go by the order from then on.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +36,13 @@ struct Order {
   std::uint8_t assumed = 0;                   ///< ranges at the front of the message (RequestHeader::assumed)
   std::function<std::string()> describe;      ///< for the log
   std::shared_ptr<const expr::Expr> journal;  ///< what the journal is told; null: nothing
-  bool loop = false;                          ///< a guest's: the worker's first image has been tried, and is the last
+  bool loop = false;                          ///< a guest's
+  bool function = false;                      ///< one with loops, of jit/function
   bool publish_unchecked = false;  ///< the first kernel goes out before anything has compared it with what it must do
   bool by_weights = false;         ///< the key depends on weights: searched again when others are chosen (renewals.h)
 
+  /// Says whether a baseline worker tries the image before it answers, and nothing follows.
+  [[nodiscard]] bool is_tried() const { return loop || function; }
   [[nodiscard]] std::uint64_t bytes() const { return message.size() + parsed_bytes; }
 };
 using OrderPtr = std::shared_ptr<const Order>;
@@ -51,6 +54,10 @@ Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<con
 /// Orders the code of a guest's loop; `message` is the SubmitLoop that `work` was read from. Errors: Unsupported for an
 /// instruction set that no code of loops is made for.
 Result<OrderPtr> loop_order(ingest::LoopWork work, std::uint8_t isa, std::span<const std::byte> message);
+
+/// Orders the code of a function; `message` is the SubmitFunction that `work` was read from. Errors: Unsupported for an
+/// instruction set that no code of functions is made for.
+Result<OrderPtr> function_order(ingest::FunctionWork work, std::uint8_t isa, std::span<const std::byte> message);
 
 /// Orders a program that is to become cheaper to prove; `message` is its SubmitProgram.
 OrderPtr program_order(std::uint32_t milliseconds, std::span<const std::byte> message);

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint32_t kUnreadRetryMs = 50;
-constexpr auto kLoops = static_cast<std::uint64_t>(wire::Feature::loops);
+constexpr auto kRegions =
+    static_cast<std::uint64_t>(wire::Feature::loops) | static_cast<std::uint64_t>(wire::Feature::functions);
 constexpr auto kObserved = static_cast<std::uint64_t>(wire::Feature::observed);
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
@@ -55,6 +56,7 @@ class Sessions::Session {
   void on_submit(ingest::Submit& submit, std::span<const std::byte> frame);
   void on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame);
   void on_submit(ingest::SubmitLoop& submit, std::span<const std::byte> frame);
+  void on_submit(ingest::SubmitFunction& submit, std::span<const std::byte> frame);
   void on_seen(const ingest::LoopSeen& seen);
   void on_observed(const ingest::Observed& observed);
   /// Begins a job of any kind, or says why it is refused. `work`: what its message asks for, or what is wrong with it.
@@ -155,6 +157,7 @@ void Sessions::Session::on_frame(std::span<const std::byte> frame) {
   if (auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
   if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit(*program, frame);
   if (auto* loop = std::get_if<ingest::SubmitLoop>(&*request)) return on_submit(*loop, frame);
+  if (auto* function = std::get_if<ingest::SubmitFunction>(&*request)) return on_submit(*function, frame);
   if (const auto* seen = std::get_if<ingest::LoopSeen>(&*request)) return on_seen(*seen);
   if (const auto* observed = std::get_if<ingest::Observed>(&*request)) return on_observed(*observed);
   if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
@@ -180,8 +183,8 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
   if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
   ready_ = true;
   hello_.stop();
-  const std::uint64_t loops = isa_ == TRIDENT_ISA_NEON ? 0 : kLoops;
-  publish::welcome(*channel_, isa_, kInlineImages | kObserved | loops, os::build_id());
+  const std::uint64_t regions = isa_ == TRIDENT_ISA_NEON ? 0 : kRegions;
+  publish::welcome(*channel_, isa_, kInlineImages | kObserved | regions, os::build_id());
 }
 
 void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
@@ -202,6 +205,13 @@ void Sessions::Session::on_submit(ingest::SubmitLoop& submit, std::span<const st
   admit(submit.job, submit.work, {submit.inline_images, head}, "loops", [&](ingest::LoopWork& work) {
     all_.linger_for(uid_);
     return jobs::loop_order(std::move(work), isa_, frame);
+  });
+}
+
+void Sessions::Session::on_submit(ingest::SubmitFunction& submit, std::span<const std::byte> frame) {
+  admit(submit.job, submit.work, {.inline_images = submit.inline_images}, "functions", [&](ingest::FunctionWork& work) {
+    all_.linger_for(uid_);
+    return jobs::function_order(std::move(work), isa_, frame);
   });
 }
 

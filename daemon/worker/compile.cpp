@@ -7,6 +7,7 @@
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/worker/build_program.h"
+#include "daemon/worker/compile_function.h"
 #include "daemon/worker/compile_loop.h"
 #include "daemon/worker/protocol.h"
 #include "daemon/worker/request_socket.h"
@@ -142,6 +143,8 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   const auto message = ingest::read(tail.subspan(assumed_bytes));
   if (const auto* loop = message.ok() ? std::get_if<ingest::SubmitLoop>(&*message) : nullptr)
     return compile_loop(front, header, *loop);
+  if (const auto* function = message.ok() ? std::get_if<ingest::SubmitFunction>(&*message) : nullptr)
+    return compile_function(front, header, *function);
   const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
   if (submit == nullptr || !submit->work.ok())
     return send_failure(front, header.ticket,
@@ -189,7 +192,7 @@ int run_worker(const char* lane, const char* folder) {
   if (std::string_view(lane) == "baseline") warm_up();
   (void)os::cpu_name();  // which is a file's word
   os::confine();         // the front says what it lacks
-  if (std::string_view(lane) == "baseline") stage_loops();
+  if (std::string_view(lane) == "baseline") stage_loops(), stage_functions();
   RequestSocket front{os::Fd(os::kInheritedFd)};
   if (!front.send({.kind = Kind::ready})) return 0;
   Basis basis;

@@ -79,6 +79,7 @@ enum class Kind : std::uint8_t {
   outcome,         ///< ends an optimise request; the tail is the image when published, else it says why not
   loop_image,      ///< ends a baseline request; the tail is a loop's image, tried
   loop_refused,    ///< ends a baseline request; the tail says why no code is made of the loop
+  function_image,  ///< ends a baseline request; the tail is a function's image, tried
   program,         ///< ends a programs request; the tail is the message for the client
   failed,          ///< ends any request; the tail says why
   ready            ///< answers no request: the worker can take one

@@ -4,6 +4,7 @@
 
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
+#include "schemas/function_image.h"
 #include "schemas/loop_image.h"
 #include "schemas/stages.h"
 
@@ -16,13 +17,22 @@ constexpr std::size_t kLoopReasons = 0
 #undef X
     ;
 
-Result<void> check_image(std::span<const std::byte> image, trident_tier tier, bool loop = false) {
+/// The kind of thing that an image is of.
+enum class Domain : std::uint8_t { kernel, loop, function };
+
+Domain domain_of(std::uint16_t version) {
+  if (version == TRIDENT_LOOP_IMAGE_VERSION) return Domain::loop;
+  return version == TRIDENT_FUNCTION_IMAGE_VERSION ? Domain::function : Domain::kernel;
+}
+
+Result<void> check_image(std::span<const std::byte> image, trident_tier tier, Domain domain = Domain::kernel) {
   TRY_VOID(image::validate(image));
   trident_image_header header;
   std::memcpy(&header, image.data(), sizeof(header));
-  if ((header.version == TRIDENT_LOOP_IMAGE_VERSION) != loop)
-    return make_error(ErrorCode::kRejectedImage, "a loop's image or none of a loop");
-  if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of the wrong tier");
+  if (domain_of(header.version) != domain)
+    return make_error(ErrorCode::kRejectedImage, "an image of another kind than the response says");
+  if (domain != Domain::function && header.tier != tier)
+    return make_error(ErrorCode::kRejectedImage, "an image of the wrong tier");
   return {};
 }
 
@@ -54,7 +64,16 @@ Result<void> check_loop(Lane lane, const ResponseHeader& header, std::span<const
                                       : make_error(ErrorCode::kRejectedMessage, "an unknown reason to refuse a loop");
   if (header.baseline_checked == 0)
     return make_error(ErrorCode::kRejectedMessage, "an image of a loop that was not tried");
-  return check_image(tail, TRIDENT_TIER_BASELINE, true);
+  return check_image(tail, TRIDENT_TIER_BASELINE, Domain::loop);
+}
+
+/// Images of functions are of either tier: one that is better comes first, and alone.
+Result<void> check_function(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
+  if (lane != Lane::baseline)
+    return make_error(ErrorCode::kRejectedMessage, "a function, which only a baseline worker may answer");
+  if (header.baseline_checked == 0)
+    return make_error(ErrorCode::kRejectedMessage, "an image of a function that was not tried");
+  return check_image(tail, TRIDENT_TIER_BASELINE, Domain::function);
 }
 
 }  // namespace
@@ -68,6 +87,7 @@ Result<void> check_response(Lane lane, const ResponseHeader& header, std::span<c
     case Kind::outcome: return check_outcome(lane, header, tail);
     case Kind::loop_image:
     case Kind::loop_refused: return check_loop(lane, header, tail);
+    case Kind::function_image: return check_function(lane, header, tail);
     case Kind::program:
       if (lane != Lane::programs)
         return make_error(ErrorCode::kRejectedMessage, "a program, which only a programs worker may send");

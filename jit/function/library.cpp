@@ -47,9 +47,7 @@ class Order {
     const ir::SourceText source(function.text, function.file);
     if (mark == Mark::begun) return source.error(0, "the function calls itself, or what it calls does");
     mark = Mark::begun;
-    std::vector<std::string> callees;
-    names_called(function.body, callees);
-    for (const std::string& callee : callees)
+    for (const std::string& callee : callees_of(function))
       if (functions_.contains(callee)) TRY_VOID(visit(callee));
     TRY_VOID(check(function, library_));
     marks_[name] = Mark::done;
@@ -63,6 +61,12 @@ class Order {
 };
 
 }  // namespace
+
+std::vector<std::string> callees_of(const Function& function) {
+  std::vector<std::string> callees;
+  names_called(function.body, callees);
+  return callees;
+}
 
 Result<Library> Library::make(const std::vector<Text>& texts, const Library* base) {
   Library library;

@@ -10,6 +10,9 @@
 
 namespace trident::function {
 
+/// Names the functions that `function` calls itself, some of them more than once.
+std::vector<std::string> callees_of(const Function& function);
+
 /// Owns functions whose calls are resolved: each calls only functions of the library, and none calls itself.
 class Library {
  public:

@@ -14,6 +14,7 @@ namespace trident::pipeline {
 namespace {
 
 constexpr std::string_view kFunctionDomain = "trident function key 1";
+constexpr std::string_view kTextsDomain = "trident function texts 1";
 /// Frames of trials are at least as large, so that one stage serves many functions.
 constexpr std::uint32_t kFrameBytes = 1024;
 /// Local arrays of a function whose trials find room on the stage that was made ahead.
@@ -101,6 +102,14 @@ image::Key function_key(const function::Lowered& lowered) {
   key.add(os::build_id());
   key.add(region::print(lowered.region));
   key.add(function::description_of(lowered));
+  return key.finish();
+}
+
+image::Key function_key(std::string_view text, std::string_view calls) {
+  KeyWriter key(kTextsDomain);
+  key.add(os::build_id());
+  key.add(text);
+  key.add(calls);
   return key.finish();
 }
 

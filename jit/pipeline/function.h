@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "jit/codegen/codegen.h"
 #include "jit/function/lower.h"
@@ -52,5 +53,7 @@ trials::Subject subject_of(const function::Function& function, const CompiledFun
 /// Makes the key of a function's image from domain tag, build id of the code generator, the region, the layout of
 /// calls.
 image::Key function_key(const function::Lowered& lowered);
+/// Makes the key of a function that has not been parsed, from domain tag, build id and its texts.
+image::Key function_key(std::string_view text, std::string_view calls);
 
 }  // namespace trident::pipeline

@@ -10,6 +10,7 @@
 #include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/function/call.h"
+#include "jit/function/folder.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/function.h"
 #include "jit/region/region.h"
@@ -110,12 +111,11 @@ class TestReport {
  private:
   void tell(const Function& f, const function::Miss& miss) {
     ++failed_;
-    const std::size_t offset = f.tests[miss.test].offset;
-    const auto line = std::count(f.text.begin(), f.text.begin() + static_cast<std::ptrdiff_t>(offset), '\n') + 1;
+    const std::size_t line = function::line_of_test(f, miss.test);
     if (json_)
       misses_.push_back(Json{{"function", f.name}, {"file", f.file}, {"line", line}, {"why", miss.why}});
     else
-      std::printf("%s:%td: %s\n", f.file.c_str(), line, miss.why.c_str());
+      std::printf("%s:%zu: %s\n", f.file.c_str(), line, miss.why.c_str());
   }
 
   bool json_;
@@ -144,7 +144,7 @@ Result<int> format_functions(const LibraryVerb& verb) {
   TRY(const std::vector<std::string> files, function_files(verb.words));
   bool all_formed = true;
   for (const std::string& file : files) {
-    TRY(const std::string text, read_function(file));
+    TRY(const std::string text, function::read_file(file));
     TRY(const Function parsed, function::parse(text, file));
     const std::string formed = function::print(parsed);
     if (formed == text) continue;

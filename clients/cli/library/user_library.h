@@ -23,7 +23,5 @@ Result<ChosenFunctions> chosen_functions(const std::vector<std::string>& words);
 
 /// Lists the .fn files that `words` name, those of folders by rising name.
 Result<std::vector<std::string>> function_files(const std::vector<std::string>& words);
-/// Reads a text of at most a mebibyte.
-Result<std::string> read_function(const std::string& file);
 
 }  // namespace trident::cli

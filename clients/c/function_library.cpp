@@ -1,0 +1,118 @@
+// trident_function.h: functions by name. A library keeps the checked texts, and a handle for each function that was
+// asked for. Handles are made under the library's lock, once; calls need neither.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "clients/c/abi_edge.h"
+#include "clients/c/function_api.h"
+#include "clients/c/handle.h"
+#include "clients/c/trident_function.h"
+#include "jit/function/folder.h"
+#include "runtime/base/nearest.h"
+
+struct trident_library {
+  explicit trident_library(trident_ctx& ctx) : context(ctx) { context.hold(); }
+  trident_library(const trident_library&) = delete;
+  trident_library& operator=(const trident_library&) = delete;
+  ~trident_library() {
+    for (const auto& [name, kernel] : handles) trident_close_kernel(kernel);
+    context.release();
+  }
+
+  trident_ctx& context;
+  std::unique_ptr<const trident::function::Library> own;  ///< null: the shipped one
+  std::vector<std::string> names;
+  std::mutex mutex;
+  std::map<std::string, trident_kernel*, std::less<>> handles;  ///< guarded by the mutex
+
+  [[nodiscard]] const trident::function::Library& functions() const {
+    return own ? *own : trident::client::shipped_library();
+  }
+};
+
+namespace {
+
+using trident::Error;
+using trident::ErrorCode;
+using trident::Result;
+using trident::client::guarded;
+using trident::client::invalid;
+namespace function = trident::function;
+
+Error unknown_function(const trident_library& library, std::string_view name) {
+  constexpr std::size_t kTyposMax = 2;
+  const std::string meant = trident::nearest(library.names, name, kTyposMax);
+  return trident::make_error(ErrorCode::kInvalidArgument, "the library has no function '%s'%s",
+                             std::string(name).c_str(),
+                             meant.empty() ? "" : (": did you mean '" + meant + "'?").c_str());
+}
+
+Result<void> read_folder(trident_library& library, const char* folder) {
+  TRY(const std::vector<std::string> files, function::files_below(folder));
+  TRY(function::Library read, function::read_library(files, &trident::client::shipped_library()));
+  TRY_VOID(function::test_library(read));
+  library.own = std::make_unique<const function::Library>(std::move(read));
+  return {};
+}
+
+Result<void> open_library(trident_ctx* ctx, const char* folder, trident_library** out) {
+  if (out == nullptr) return invalid("null pointer");
+  *out = nullptr;
+  if (ctx == nullptr) return invalid("null pointer");
+  auto library = std::make_unique<trident_library>(*ctx);
+  if (folder != nullptr) TRY_VOID(read_folder(*library, folder));
+  for (const function::Function* f : library->functions().list()) library->names.push_back(f->name);
+  *out = library.release();
+  return {};
+}
+
+Result<trident_kernel*> find_function(trident_library& library, std::string_view name) {
+  const std::lock_guard lock(library.mutex);
+  if (const auto known = library.handles.find(name); known != library.handles.end()) return known->second;
+  const function::Function* const found = library.functions().find(name);
+  if (found == nullptr) return unknown_function(library, name);
+  TRY(function::Program program, function::resolve(*found, library.functions()));
+  const auto at = library.handles.emplace(name, nullptr).first;  // nothing is lost when there is no memory for it
+  auto submitted = trident::client::submit_program(library.context, std::move(program));
+  if (!submitted) {
+    library.handles.erase(at);
+    return submitted.error();
+  }
+  return at->second = *submitted;
+}
+
+}  // namespace
+
+extern "C" {
+
+trident_status trident_library_open(trident_ctx* ctx, const char* folder, trident_library** library) {
+  return guarded([&] { return open_library(ctx, folder, library); });
+}
+
+void trident_library_close(trident_library* library) {
+  delete library;
+}
+
+trident_status trident_library_function(trident_library* library, const char* name, trident_kernel** kernel) {
+  return guarded([&]() -> Result<void> {
+    if (kernel == nullptr) return invalid("null pointer");
+    *kernel = nullptr;
+    if (library == nullptr || name == nullptr) return invalid("null pointer");
+    TRY(*kernel, find_function(*library, name));
+    return {};
+  });
+}
+
+uint32_t trident_library_size(const trident_library* library) {
+  return library == nullptr ? 0 : static_cast<uint32_t>(library->names.size());
+}
+
+const char* trident_library_name(const trident_library* library, uint32_t index) {
+  return index < trident_library_size(library) ? library->names[index].c_str() : nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,46 @@
+// trident_engine_compile_function(): jit/pipeline/function.h behind plain structs.
+#include <cstdint>
+#include <new>
+#include <string_view>
+
+#include "clients/c/engine_abi.h"
+#include "clients/engine/result.h"
+#include "jit/function/submission.h"
+#include "jit/pipeline/function.h"
+#include "runtime/base/float_environment.h"
+
+namespace {
+
+using trident::Result;
+using trident::engine::hand_over;
+using trident::engine::set_message;
+namespace function = trident::function;
+namespace pipeline = trident::pipeline;
+
+/// Trials draw the same calls for the same function.
+constexpr std::uint64_t kFunctionSeed = 1;
+
+Result<void> compile_into(const trident_engine_function& wanted, trident_engine_result& result) {
+  const std::string_view text(wanted.text, wanted.text_size), calls(wanted.calls, wanted.calls_size);
+  TRY(const function::Program program, function::read_program(text, calls));
+  TRY(const auto made, pipeline::compile_function(program.function(), program.library, {.seed = kFunctionSeed}));
+  return hand_over(made.image, result);
+}
+
+}  // namespace
+
+extern "C" void trident_engine_compile_function(const trident_engine_function* function,
+                                                trident_engine_result* result) {
+  result->outcome = TRIDENT_ENGINE_ERROR;
+  result->fd = -1;
+  if (function->struct_size < sizeof(*function) || result->struct_size < sizeof(*result)) return;
+  const trident::StandardFloats floats;
+  try {
+    const Result<void> done = compile_into(*function, *result);
+    if (!done) set_message(*result, done.error().message);
+  } catch (const std::bad_alloc&) {
+    set_message(*result, "out of memory");
+  } catch (...) {
+    set_message(*result, "internal error");
+  }
+}
