@@ -174,7 +174,7 @@ TEST_F(ClientTest, ErrorsHaveAStatusAndAText) {
   EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.struct_size = 0; }));
   EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.type = TRIDENT_I32; }));
   EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.policy = 3; }));
-  EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.syntax = 4; }));
+  EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.syntax = 5; }));
   EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.k = 0.5; }));
   EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.k = NAN; }));
   EXPECT_EQ(TRIDENT_E_INVALID, bad([](auto& o) { o.variable_count = 1; }));
@@ -356,7 +356,7 @@ TEST_F(ClientTest, ScalarOutputsAgreeWithTheLoweredKernel) {
 TEST_F(ClientTest, NothingThatIsWrittenToLiesBesideTheEntry) {
   const auto& kernel = *trident::client::Kernel::of(submit("x + 1"));
   const auto line_of = [](const void* place) { return reinterpret_cast<std::uintptr_t>(place) / 64; };
-  EXPECT_LT(line_of(&kernel.entry), line_of(&kernel.changed));
+  EXPECT_LT(line_of(&kernel.entry), line_of(&kernel.told));
   EXPECT_LT(line_of(&kernel.entry), line_of(&kernel.submission));
   EXPECT_EQ(0u, reinterpret_cast<std::uintptr_t>(&kernel.entry) % sizeof(kernel.entry));
 }

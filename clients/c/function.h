@@ -35,7 +35,7 @@ class FunctionHandle final : public Handle {
   [[nodiscard]] bool is_kernel() const;
   /// The arguments of trident_call(): parameters as arrays of words; nothing where it does nothing, and no scalars.
   [[nodiscard]] const std::vector<expr::Variable>& columns(bool scalar) const;
-  /// What runs calls now.
+  /// Returns what runs calls now.
   [[nodiscard]] Runner runner() const;
 
   // The hooks of a submitted thing:

@@ -18,7 +18,7 @@ namespace trident::client {
 /// Machine code of a region.
 using RegionEntry = void(void* frame, const region::Window* windows);
 
-/// What runs a call: the interpreter of `lowered`, or an image's code with the layout of its description.
+/// Runs a call: the interpreter of `lowered`, or an image's code with the layout of its description.
 struct Runner {
   const function::Layout& layout;
   const region::Region* region = nullptr;  ///< interpreted

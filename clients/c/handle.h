@@ -1,4 +1,4 @@
-// What the handles of expressions and of functions share: trident_submit() makes both, and trident.h's functions take
+// The handles of expressions and of functions share this: trident_submit() makes both, and trident.h's functions take
 // either. The handle's first words are read by machine code, so they stand in front of everything else.
 #pragma once
 

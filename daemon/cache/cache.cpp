@@ -8,6 +8,7 @@
 #include "runtime/os/cpu.h"
 #include "runtime/os/self.h"
 #include "runtime/store/sha256.h"
+#include "schemas/image_checks.h"
 
 namespace trident::cache {
 namespace {
@@ -45,11 +46,19 @@ std::uint64_t bytes_of(const SharedImage& image) {
   return image ? image->bytes.size() : 0;
 }
 
+/// Says whether an image is a loop's or a function's, of which nothing better follows the first.
+bool is_of_region(std::span<const std::byte> image) {
+  trident_image_header header;
+  if (image.size() < sizeof header) return false;
+  std::memcpy(&header, image.data(), sizeof header);
+  return image::is_region_image(header.version);
+}
+
 /// Only answers that end a search are kept: the winner, the baseline that nothing beats, or the absence of both.
-bool is_answer(const RecordHeader& header) {
-  const bool carries = header.image_bytes != 0;
+bool is_answer(const RecordHeader& header, std::span<const std::byte> image) {
+  const bool carries = !image.empty();
   switch (static_cast<pipeline::Outcome>(header.outcome)) {
-    case pipeline::Outcome::published: return carries && header.tier == TRIDENT_TIER_OPTIMISED;
+    case pipeline::Outcome::published: return carries && (header.tier == TRIDENT_TIER_OPTIMISED || is_of_region(image));
     case pipeline::Outcome::no_gain: return carries && header.tier == TRIDENT_TIER_BASELINE;
     case pipeline::Outcome::not_equivalent: return !carries;
     case pipeline::Outcome::budget_spent: return false;
@@ -84,14 +93,15 @@ Result<Entry> decode_entry(std::span<const std::byte> bytes) {
   if (header.magic != kRecordMagic ||
       bytes.size() != sizeof(header) + std::uint64_t{header.canonical_bytes} + header.image_bytes)
     return make_error(ErrorCode::kRejectedRecord, "the record has an unknown layout");
-  if (!is_answer(header)) return make_error(ErrorCode::kRejectedRecord, "the record has an unknown outcome or tier");
+  const auto image = bytes.subspan(sizeof(header) + header.canonical_bytes);
+  if (!is_answer(header, image))
+    return make_error(ErrorCode::kRejectedRecord, "the record has an unknown outcome or tier");
   Entry entry;
   entry.outcome = header.outcome;
   entry.baseline_ns = header.baseline_ns;
   entry.winner_ns = header.winner_ns;
   const auto canonical = bytes.subspan(sizeof(header), header.canonical_bytes);
   entry.canonical.assign(canonical.begin(), canonical.end());
-  const auto image = bytes.subspan(sizeof(header) + header.canonical_bytes);
   if (!image.empty()) {
     TRY_VOID(image::validate(image));
     auto held = std::make_shared<const image::ImageBytes>(image::ImageBytes{{image.begin(), image.end()}});

@@ -84,7 +84,7 @@ inline constexpr std::size_t kLoopReasons = 0
 #include "jit/loop/refusals.def"
 #undef X
     ;
-/// Of loops, of functions.
+/// Counts jobs whose images workers try: loops, functions.
 struct TriedStats : Counts {
   std::uint64_t compiled = 0, cached = 0;
   std::uint64_t not_equivalent = 0;  ///< of those that failed: a trial ended otherwise than it must

@@ -157,7 +157,9 @@ void expect_failures(const Client& client, bool native) {
   trident_kernel* replace = client.submit(kBytes);
   for (trident_kernel* kernel : {divide, find, replace}) {
     ASSERT_NE(nullptr, kernel) << trident_last_error();
-    if (native) ASSERT_NO_FATAL_FAILURE(expect_native(kernel));
+    if (native) {
+      ASSERT_NO_FATAL_FAILURE(expect_native(kernel));
+    }
   }
   const trident_returned by_zero = call(divide, {value_of(7), value_of(0)});
   EXPECT_EQ(TRIDENT_FAILED_DIVISION, by_zero.failure);
@@ -220,6 +222,21 @@ TEST(FunctionsTest, TheDaemonMakesCodeAndKnowsItAgain) {
   EXPECT_EQ(1, again.statistics()["cached"]);
   trident_close_kernel(same);
   trident_close_kernel(gcd);
+}
+
+TEST(FunctionsTest, CodeOutlivesTheDaemon) {
+  PrivateDaemon daemon;
+  for (const int compiled : {1, 0}) {
+    const Client client(TRIDENT_MODE_DAEMON, daemon.socket());
+    trident_kernel* gcd = client.submit(kGcd);
+    ASSERT_NO_FATAL_FAILURE(expect_native(gcd));
+    ASSERT_NO_FATAL_FAILURE(expect_gcd(gcd, info_of(gcd).tier));
+    EXPECT_EQ(1 - compiled, client.statistics()["cached"]) << "found in the stored cache";
+    trident_close_kernel(gcd);
+    daemon.signal(SIGTERM);
+    daemon.wait();
+    daemon.restart();
+  }
 }
 
 TEST(FunctionsTest, ValuesAloneMakeAKernel) {
@@ -429,7 +446,7 @@ TEST(FunctionsTest, AnswersStayWhileCodeIsSwappedAndTheDaemonIsKilled) {
     trident_library_close(library);
     if (life % 2 == 1) daemon.wait(), daemon.restart();
   }
-  EXPECT_GT(interpreted, 100u);
+  EXPECT_GT(interpreted, 0u);
   EXPECT_GT(native, 1000u);
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
 }

@@ -9,6 +9,14 @@ run, within what the policy promises.
     @trident.jit                             # a plain NumPy function, recorded
     def f(x): return np.sin(x) + x**2
 
+    @trident.function                        # a plain function with loops over integers and arrays, translated
+    def gcd(a: int, b: int) -> int:
+        while b != 0:
+            a, b = b, a % b
+        return abs(a)
+
+    trident.library().strchr(b"hello", "l")  # functions that come with the program; trident.library(folder): your own
+
     k = trident.Kernel("y = sin(x); dy = diff(y, x); (y, dy)", ranges={"x": (0, 1)})
 
     trident.default_context().build("push 0 add halt").tasm     # a program of Triton VM, cheaper to prove
@@ -16,12 +24,14 @@ run, within what the policy promises.
 The first answer comes from an interpreter in this process; faster code is swapped in while the program runs.
 """
 from ._evaluate import evaluate, re_evaluate
+from ._function import Function, FunctionError, Library, library
 from ._jit import jit
 from ._kernel import Context, Kernel, default_context
 from ._native import TridentError
 from ._program import Program
 from ._tracer import TraceError
+from ._translate import TranslationError, function
 
 __version__ = "0.1.2"
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
-           "TridentError"]
+           "TridentError", "function", "Function", "FunctionError", "library", "Library", "TranslationError"]

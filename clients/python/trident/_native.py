@@ -78,11 +78,38 @@ class ProgramResult(ctypes.Structure):
                 ("report", ctypes.c_char_p), ("tasm_size", ctypes.c_uint64)]
 
 
+class Value(ctypes.Union):
+    _fields_ = [("i", ctypes.c_int64), ("f", ctypes.c_double), ("bits", ctypes.c_uint64)]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("value", Value), ("data", ctypes.c_void_p), ("count", ctypes.c_uint64)]
+
+
+class Returned(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("failure", ctypes.c_uint32), ("value", Value),
+                ("line", ctypes.c_uint32), ("tier", ctypes.c_uint32), ("function", ctypes.c_char_p),
+                ("argument", ctypes.c_char_p)]
+
+
+class Parameter(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("type", ctypes.c_uint32), ("passing", ctypes.c_uint32),
+                ("has_range", ctypes.c_uint32), ("lo", ctypes.c_int64), ("hi", ctypes.c_int64),
+                ("name", ctypes.c_char_p), ("meaning", ctypes.c_char_p)]
+
+
+class FunctionFacts(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("parameters", ctypes.c_uint32), ("result_type", ctypes.c_int32),
+                ("is_kernel", ctypes.c_uint32), ("name", ctypes.c_char_p), ("text", ctypes.c_char_p)]
+
+
 PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 ABI_VERSION = 1
 E_LIMIT, E_MEMORY, E_TIMEOUT = 4, 5, 6
 MODES = {"auto": 0, "daemon": 1, "embedded": 2, "interp": 3}
 TYPES = {"f32": 0, "f64": 1, "i32": 2, "i64": 3}
+FUNCTION_TYPES = {"u8": 4, "bool": 5}
+FUNCTION_SYNTAX = 4
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 POLICIES = {"exact": 0, "bounded": 1, "fast": 2}
 SYNTAXES = {"auto": 0, "infix": 1, "sexpr": 2, "fpcore": 3}
@@ -112,6 +139,15 @@ _PROTOTYPES = {
     "trident_build_program": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.POINTER(ProgramOptions), PROGRESS,
                                              ctypes.c_void_p, ctypes.POINTER(ctypes.POINTER(ProgramResult))]),
     "trident_free_program": (None, [ctypes.POINTER(ProgramResult)]),
+    "trident_function_call": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Argument), ctypes.c_uint32, ctypes.c_uint64,
+                                             ctypes.POINTER(Returned)]),
+    "trident_function_info": (ctypes.c_int, [_HANDLE, ctypes.POINTER(FunctionFacts)]),
+    "trident_function_parameter": (ctypes.c_int, [_HANDLE, ctypes.c_uint32, ctypes.POINTER(Parameter)]),
+    "trident_library_open": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.POINTER(_HANDLE)]),
+    "trident_library_close": (None, [_HANDLE]),
+    "trident_library_function": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.POINTER(_HANDLE)]),
+    "trident_library_size": (ctypes.c_uint32, [_HANDLE]),
+    "trident_library_name": (ctypes.c_char_p, [_HANDLE, ctypes.c_uint32]),
     "trident_last_error": (ctypes.c_char_p, []),
     "trident_abi_version": (ctypes.c_uint32, []),
 }
@@ -167,6 +203,14 @@ def text_bytes(text):
     if "\0" in text:
         raise ValueError("the text has a NUL")
     return text.encode()
+
+
+def path_bytes(path):
+    """Encodes the path of a file for the library."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ValueError("the path has a NUL")
+    return encoded
 
 
 def check(status):
