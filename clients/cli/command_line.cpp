@@ -115,6 +115,8 @@ int run_command_line(int argc, char** argv) {
   add_lower_command(verbs, status);
   add_loop_command(verbs, status);
   add_library_command(verbs, status);
+  add_stdlib_command(verbs, status);
+  add_test_command(verbs, status);
   add_oracle_command(verbs, status);
   add_fuzz_equiv_command(verbs, status);
   add_calibrate_command(verbs, status);

@@ -14,6 +14,8 @@
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/daemon_stats.h"
+#include "clients/cli/library/function_story.h"
+#include "clients/cli/library/run_function.h"
 #include "clients/cli/run_inputs.h"
 #include "clients/cli/triton/run_program.h"
 #include "clients/cli/verb/kernel_options.h"
@@ -127,6 +129,14 @@ Result<void> limit_isa(const std::string& isa) {
   return {};
 }
 
+Result<void> submit_function(const RunVerb& verb, Session& session) {
+  TRY(const std::string text, function_text(verb.text));
+  trident_submit_options submit = TRIDENT_SUBMIT_OPTIONS_INIT;
+  submit.syntax = TRIDENT_SYNTAX_FUNCTION;
+  const trident_status status = trident_submit(session.ctx, text.c_str(), &submit, &session.kernel);
+  return status == TRIDENT_OK ? Result<void>() : client_error(status);
+}
+
 Result<void> open_session(const RunVerb& verb, Session& session) {
   if (verb.tier != "any" && verb.tier != "baseline" && verb.tier != "optimised")
     return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected any, baseline or optimised", verb.tier.c_str());
@@ -145,6 +155,7 @@ Result<void> open_session(const RunVerb& verb, Session& session) {
                       verb.mode.c_str());
   options.mode = mode->second;
   if (const auto s = trident_open(&options, &session.ctx); s != TRIDENT_OK) return client_error(s);
+  if (names_function(verb.text)) return submit_function(verb, session);
 
   TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
   TRY(const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
@@ -387,6 +398,18 @@ void note_interpreter(const RunVerb& verb, const Session& session) {
                engine.error().message.c_str());
 }
 
+/// Calls a function once.
+int run_function(const RunVerb& verb) {
+  Session session;
+  if (const auto r = open_session(verb, session); !r) return report(r.error());
+  if (const auto r = wait_for_tier(verb, session.kernel); !r) return report(r.error());
+  const auto text = call_with_inputs(session.kernel, verb.inputs);
+  if (!text) return report(text.error());
+  note_interpreter(verb, session);
+  std::fputs((*text + answered_by(session.kernel)).c_str(), stdout);
+  return 0;
+}
+
 int run(const RunVerb& verb) {
   Session session;
   if (const auto r = open_session(verb, session); !r) return report(r.error());
@@ -405,12 +428,23 @@ int run(const RunVerb& verb) {
   return 0;
 }
 
+/// A function has inputs and somebody who answers: the other options mean nothing for it.
+int run_given_function(const RunVerb& state, const Verb& verb) {
+  constexpr std::string_view kTaken[] = {"--input", "--mode", "--tier", "--timeout-ms"};
+  for (const std::string& option : verb.given())
+    if (std::find(std::begin(kTaken), std::end(kTaken), option) == std::end(kTaken))
+      return report(make_error(ErrorCode::kInvalidArgument, "%s is a function: %s means nothing for it",
+                               state.text.c_str(), option.c_str()));
+  return run_function(state);
+}
+
 }  // namespace
 
 void add_run_command(Verb app, int& status) {
-  const Verb verb = app.add_subcommand("run", "Evaluate an expression, or run a program of Triton VM");
+  const Verb verb = app.add_subcommand("run", "Evaluate an expression, call a function, or run a program of Triton VM");
   auto state = std::make_shared<RunVerb>();
-  verb.add_option("EXPR", state->text, "Expression, or file of a program: TIR in a .tir, else TASM").required();
+  verb.add_option("EXPR", state->text, "Expression, function NAME.fn, or file of a program: TIR in a .tir, else TASM")
+      .required();
   verb.add_option("-i,--input", state->inputs,
                   "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE; repeatable")
       .take_all()
@@ -436,6 +470,10 @@ void add_run_command(Verb app, int& status) {
       .excludes(csv);
   add_program_options(verb, state->program);
   verb.callback([state, verb, &status] {
+    if (names_function(state->text)) {
+      status = run_given_function(*state, verb);
+      return;
+    }
     const bool program = names_program(state->text, state->kernel);
     if (const auto fit = check_options_fit(verb, program); !fit) {
       status = report(fit.error());

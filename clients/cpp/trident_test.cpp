@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
 #include <vector>
+
+#include "trident_function.hpp"
 
 #if __cplusplus >= 202002L
 #include <span>
@@ -104,6 +107,47 @@ TEST(Cpp, ProgramsThatNobodyCanBuild) {
   trident::program_options how;
   how.public_input = {UINT64_MAX};
   EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { static_cast<void>(ctx.build("halt", how)); }));
+}
+
+TEST(Cpp, FunctionsTakeNumbersAndContainers) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::function replaced(ctx,
+                                   "fn replaced(s: inout [u8], c: u8, by: u8) -> i64 {\n"
+                                   "  let n = 0;\n"
+                                   "  for i in 0..len(s) {\n"
+                                   "    if s[i] == c { s[i] = by; n = n + 1; }\n"
+                                   "  }\n"
+                                   "  return n;\n"
+                                   "}\n");
+  std::string text = "a b c";
+  EXPECT_EQ(2, replaced(trident::inout(text), ' ', '-'));
+  EXPECT_EQ("a-b-c", text);
+  std::vector<std::int64_t> numbers = {3, 1, 2};
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { replaced(text, ' ', '-'); })) << "it writes";
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { replaced(trident::inout(numbers), ' ', '-'); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { replaced(trident::inout(text), ' '); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { replaced(trident::inout(text), 1.5, 1); }));
+  const trident::library shipped(ctx);
+  shipped["quicksort"](trident::inout(numbers));
+  EXPECT_EQ((std::vector<std::int64_t>{1, 2, 3}), numbers);
+  EXPECT_GT(shipped.names().size(), 100u);
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { (void)shipped["no such"]; }));
+}
+
+TEST(Cpp, FailuresOfFunctionsNameTheLine) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::function divide(ctx, "fn divide(a: i64, b: i64) -> i64 {\n  return a / b;\n}\n");
+  EXPECT_EQ(-3, divide(7, -2));
+  try {
+    divide(1, 0);
+    FAIL();
+  } catch (const trident::failure& e) {
+    EXPECT_EQ(TRIDENT_FAILED_DIVISION, e.kind());
+    EXPECT_EQ(2u, e.line());
+    EXPECT_STREQ("divide: line 2: a division by zero", e.what());
+  }
+  const trident_returned returned = divide.within(0, 1, 0);
+  EXPECT_EQ(TRIDENT_FAILED_DIVISION, returned.failure);
 }
 
 }  // namespace

@@ -84,6 +84,14 @@ Result<Expression> ExpressionParser::nested() {
   return result;
 }
 
+Result<Expression> ExpressionParser::above_operands(Expression node) const {
+  for (const Expression& operand : node.operands) node.depth = std::max(node.depth, operand.depth + 1);
+  if (node.depth > limits::kNestingMax)
+    return source_.error(node.offset, "the expression is nested too deeply: give parts of it names",
+                         ErrorCode::kLimitExceeded);
+  return node;
+}
+
 // condition ? value : value
 Result<Expression> ExpressionParser::expression() {
   TRY(Expression first, binary(0));
@@ -94,7 +102,7 @@ Result<Expression> ExpressionParser::expression() {
   TRY_VOID(expect(":"));
   TRY(Expression no, nested());
   choice.operands = {std::move(first), std::move(yes), std::move(no)};
-  return choice;
+  return above_operands(std::move(choice));
 }
 
 Result<Expression> ExpressionParser::binary(int above) {
@@ -107,7 +115,7 @@ Result<Expression> ExpressionParser::binary(int above) {
     TRY(Expression right, binary(row->level));
     both.operands.push_back(std::move(left));
     both.operands.push_back(std::move(right));
-    left = std::move(both);
+    TRY(left, above_operands(std::move(both)));
     const OperatorRow* after = token_.kind == K::mark ? operator_of(words(), true) : nullptr;
     if (row->level == kComparisons && after != nullptr && after->level == kComparisons)
       return error(token_.offset, "comparisons do not chain: join two of them by &&");
@@ -132,7 +140,7 @@ Result<Expression> ExpressionParser::unary() {
   --depth_;
   if (!operand.ok()) return operand.error();
   result.operands.push_back(std::move(operand).value());
-  return result;
+  return above_operands(std::move(result));
 }
 
 Result<Expression> ExpressionParser::primary() {
@@ -170,7 +178,7 @@ Result<Expression> ExpressionParser::named() {
     result.kind = Expression::Kind::call;
     result.name = "i64";
     TRY_VOID(arguments(result));
-    return result;
+    return above_operands(std::move(result));
   }
   TRY(result.name, expect_name("a value"));
   if (is("(")) {
@@ -182,7 +190,7 @@ Result<Expression> ExpressionParser::named() {
     result.operands.push_back(std::move(index));
     TRY_VOID(expect("]"));
   }
-  return result;
+  return above_operands(std::move(result));
 }
 
 Result<void> ExpressionParser::arguments(Expression& call) {

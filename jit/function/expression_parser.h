@@ -52,6 +52,8 @@ class ExpressionParser {
 
  private:
   Result<Expression> nested();
+  /// The node above its operands. LimitExceeded for a tree that is too deep, as a long chain of operators is.
+  Result<Expression> above_operands(Expression node) const;
   Result<Expression> binary(int above);
   Result<Expression> unary();
   Result<Expression> primary();

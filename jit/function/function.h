@@ -60,6 +60,7 @@ struct Expression {
   std::string name{};           ///< name, element and length (of the array), call
   std::vector<Expression> operands{};
   std::uint32_t offset = 0;  ///< in the text
+  std::uint32_t depth = 1;   ///< of the tree: at most limits::kNestingMax, because everybody walks it by recursion
 };
 
 struct Statement {

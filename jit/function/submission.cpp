@@ -72,9 +72,10 @@ Result<Program> finished(Program program) {
 
 }  // namespace
 
-Result<Program> resolve(std::string_view text, const Library& (*library)(const void* user), const void* user) {
+Result<Program> resolve(std::string_view text, const Library& (*library)(const void* user), const void* user,
+                        std::string_view file) {
   if (text.size() > TRIDENT_FUNCTION_TEXT_BYTES_MAX) return too_large();
-  TRY(const Function parsed, parse(text, kSubmittedFile));
+  TRY(const Function parsed, parse(text, file));
   Program program{std::string(text), {}, {}, {}};
   std::set<std::string> known = {parsed.name};
   if (const auto callees = callees_of(parsed); !callees.empty())

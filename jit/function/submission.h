@@ -26,9 +26,10 @@ struct Program {
 };
 
 /// Finds what the function of `text` calls in the library that `library()` returns, which is asked for only then. A
-/// function of the text's own name there is passed over. Errors: those of parse() and check(); LimitExceeded for too
-/// long or too many texts.
-Result<Program> resolve(std::string_view text, const Library& (*library)(const void* user), const void* user);
+/// function of the text's own name there is passed over. `file` is named in errors. Errors: those of parse() and
+/// check(); LimitExceeded for too long or too many texts.
+Result<Program> resolve(std::string_view text, const Library& (*library)(const void* user), const void* user,
+                        std::string_view file = kSubmittedFile);
 /// Does the same for a function of a library.
 Result<Program> resolve(const Function& function, const Library& library);
 

@@ -21,7 +21,7 @@ TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
 VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
-         "profile", "build", "lower", "loop", "library", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "top", "completion", "manual")
+         "profile", "build", "lower", "loop", "library", "stdlib", "test", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "top", "completion", "manual")
 PROSE_LINES_MAX = 10
 COLUMNS_MAX = 120
 

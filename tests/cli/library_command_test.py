@@ -1,5 +1,6 @@
 """`trident library`: functions with loops. Oracle: Python's own arithmetic, and texts written by hand."""
 import json
+import math
 import os
 import re
 import sys
@@ -91,6 +92,47 @@ class LibraryVerb(CommandCase):
         self.assertIn("is called double.fn", self.library("test", misnamed, status=2).stderr)
         self.assertIn("there is another function", self.library("test", self.folder_of(other="fn other() { return; }\n",
                                                                                       gcd="fn gcd() { return; }\n"), status=2).stderr)
+
+
+    # --- .fn files in the verbs of kernels, and the other names of the verb ----------------------------------------------
+
+    def test_run_calls_a_function(self):
+        for mode, tier in (("interp", "any"), ("embedded", "baseline")):
+            how = ("--mode", mode, "--tier", tier)
+            self.assertIn(f"result = {math.gcd(1071, 462)}\n",
+                          self.trident("run", LIBRARY + "/math/gcd.fn", "-i", "a=1071", "-i", "b=462", *how).stdout)
+            self.assertIn("a = [-4, 1, 3, 9]\n",
+                          self.trident("run", LIBRARY + "/array/quicksort.fn", "-i", "a=3,-4,9,1", *how).stdout)
+            self.assertIn('s = "SOME, TEXT"\n',
+                          self.trident("run", LIBRARY + "/string/to_upper.fn", "-i", "s=Some, text", *how).stdout)
+        wrong = {("a=48",): "b has no value", ("a=x", "b=1"): "a number is expected", ("a=1", "c=2"): "no parameter",
+                 ("a=2000000000000000000", "b=1"): "gcd: line 1: an argument outside of its declared range: a"}
+        for inputs, why in wrong.items():
+            options = [word for i in inputs for word in ("-i", i)]
+            self.assertIn(why, self.trident("run", LIBRARY + "/math/gcd.fn", *options, "--mode", "interp", status=2).stderr)
+        self.assertIn("--csv means nothing", self.trident("run", LIBRARY + "/math/gcd.fn", "--csv", "x", status=2).stderr)
+
+    def test_explain_disasm_and_bench_take_functions(self):
+        gcd = LIBRARY + "/math/gcd.fn"
+        stages = self.trident("explain", gcd).stdout
+        for part in ("fn gcd(a: i64, b: i64) -> i64 {", "block 0", "; trials: ", "idiv"):
+            self.assertIn(part, stages)
+        self.assertIn("idiv", self.trident("disasm", gcd).stdout)
+        self.assertNotIn("fn gcd", self.trident("disasm", gcd).stdout)
+        self.assertIn("expressions only", self.trident("explain", gcd, "--tier", "baseline", status=2).stderr)
+        times = json.loads(self.trident("bench", gcd, "--json").stdout)
+        self.assertEqual(("gcd", "gcd(48, 18)"), (times["function"], times["calls"][0]["call"]))
+        self.assertTrue(all(c["interpreted_ns"] > 0 and c["native_ns"] > 0 for c in times["calls"]))
+
+    def test_other_names_say_what_they_are(self):
+        verified = self.trident("stdlib", "--build", "--verify")
+        self.assertIn("another name of `trident library test --tier native`", verified.stderr)
+        self.assertRegex(verified.stdout, r"^\d+ functions, \d+ tests, 0 failed\n$")
+        tested = self.trident("test", "-p", "lib")
+        self.assertIn("another name of `trident library test`", tested.stderr)
+        self.assertEqual(verified.stdout, tested.stdout)
+        self.assertEqual(self.library("show", "gcd").stdout, self.trident("stdlib", "show", "gcd").stdout)
+        self.trident("stdlib", status=2)
 
 
 if __name__ == "__main__":

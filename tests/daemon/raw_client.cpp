@@ -63,6 +63,13 @@ Payload loop_message(std::span<const std::byte> code, const LoopTerms& terms) {
                 wire::CreateSubmitLoop(builder, terms.job, terms.guest, terms.head, terms.base, bytes, true));
 }
 
+Payload function_message(std::string_view text, std::string_view calls, std::uint64_t job) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto text_at = builder.CreateString(text.data(), text.size());
+  const auto calls_at = builder.CreateString(calls.data(), calls.size());
+  return finish(builder, wire::Body::SubmitFunction, wire::CreateSubmitFunction(builder, job, text_at, calls_at, true));
+}
+
 Payload cancel_message(std::uint64_t job) {
   flatbuffers::FlatBufferBuilder builder;
   return finish(builder, wire::Body::Cancel, wire::CreateCancel(builder, job));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/os/fd.h"
@@ -38,6 +39,7 @@ struct LoopTerms {
   std::uint64_t head = 0x400000, base = 0x400000;
 };
 Payload loop_message(std::span<const std::byte> code, const LoopTerms& terms = {});
+Payload function_message(std::string_view text, std::string_view calls, std::uint64_t job);
 Payload cancel_message(std::uint64_t job);
 Payload stats_message(std::uint64_t request);
 /// Puts the length in front.

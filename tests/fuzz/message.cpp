@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "daemon/ingest/ingest.h"
 #include "runtime/base/check.h"
 #include "schemas/control_generated.h"
+#include "schemas/function_image.h"
 #include "schemas/loop_image.h"
 #include "tests/fuzz/value_oracle.h"
 
@@ -73,6 +75,23 @@ Message loop_submission(std::span<const std::uint8_t> input) {
                                            numbers[1], base, bytes, false);
   wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::SubmitLoop, body.Union()));
   return aligned(builder.GetBufferPointer(), builder.GetSize());
+}
+
+/// A function whose texts are the input's.
+Message function_submission(std::span<const std::uint8_t> input) {
+  const std::size_t cut = input.empty() ? 0 : input[0] % input.size();
+  const auto text_of = [](std::span<const std::uint8_t> bytes) { return std::string(bytes.begin(), bytes.end()); };
+  std::string text = text_of(input.subspan(cut)), calls = text_of(input.first(cut));
+  if (input.size() % 32 == 0) calls.resize(TRIDENT_FUNCTION_TEXT_BYTES_MAX);
+  flatbuffers::FlatBufferBuilder builder;
+  const auto text_at = builder.CreateString(text), calls_at = builder.CreateString(calls);
+  const auto body = wire::CreateSubmitFunction(builder, 7, text_at, calls_at, false);
+  wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::SubmitFunction, body.Union()));
+  return aligned(builder.GetBufferPointer(), builder.GetSize());
+}
+
+void check_function(const ingest::FunctionWork& work) {
+  CHECK(!work.text.empty() && work.text.size() + work.calls.size() <= TRIDENT_FUNCTION_TEXT_BYTES_MAX);
 }
 
 /// Everybody behind the reader relies on these.
@@ -155,11 +174,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       if (size % 16 == 0) message.size -= data[size - 1] % message.size;
       break;
-    case 3: message = loop_submission({data + 1, size - 1}); break;
+    case 3:
+      message = data[0] < 128 ? loop_submission({data + 1, size - 1}) : function_submission({data + 1, size - 1});
+      break;
     default: message = with_patched_nodes(start, {data + 1, size - 1});
   }
   const Result<ingest::Request> request = ingest::read(message.bytes());
   if (!request.ok()) return 0;
+  if (const auto* function = std::get_if<ingest::SubmitFunction>(&*request); function != nullptr && function->work.ok())
+    check_function(*function->work);
   if (const auto* loop = std::get_if<ingest::SubmitLoop>(&*request); loop != nullptr && loop->work.ok())
     check_loop(*loop->work);
   if (const auto* submit = std::get_if<ingest::Submit>(&*request); submit != nullptr && submit->work.ok()) {

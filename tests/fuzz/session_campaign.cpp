@@ -79,7 +79,8 @@ class Connection {
 
  private:
   void behave() {
-    switch (random_.below(5)) {
+    switch (random_.below(6)) {
+      case 5: return send(function(random_.next() | std::uint64_t{1} << 63));
       case 0: return cancel();
       case 1: return send(tests::stats_message(random_.next()));
       case 2: return send(loop(random_.next() | std::uint64_t{1} << 63));
@@ -143,8 +144,20 @@ class Connection {
     return tests::loop_message(std::as_bytes(std::span(words)), {.job = job});
   }
 
+  /// A function, often with a byte changed, that another one may call.
+  Payload function(std::uint64_t job) {
+    std::string text =
+        "fn f(x: inout [i64], n: i64) -> i64 { let s = 0; for i in 0..len(x) { if x[i] > n { s = s + "
+        "g(x[i] / n); } } return s; }";
+    std::string calls = "fn g(a: i64) -> i64 { while a > 9 { a = a / 2; } return a; }" + std::string(1, '\0');
+    if (random_.below(2) == 0) text[random_.below(text.size())] = static_cast<char>(random_.below(128));
+    if (random_.below(4) == 0) calls[random_.below(calls.size())] = static_cast<char>(random_.below(128));
+    return tests::function_message(text, calls, job);
+  }
+
   Payload any_message() {
-    switch (random_.below(6)) {
+    switch (random_.below(7)) {
+      case 4: return function(random_.below(9));
       case 3: return loop(random_.below(9));
       case 0: return tests::hello_message();
       case 1: return tests::cancel_message(random_.below(9));
@@ -230,9 +243,9 @@ class Connection {
       ++totals_.welcomed;
     }
     CHECK(welcomed_ || (failure != nullptr && failure->job() == 0));
-    for (const wire::Body of_client : {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel,
-                                       wire::Body::StatsRequest, wire::Body::SubmitLoop, wire::Body::LoopSeen,
-                                       wire::Body::Observed})
+    for (const wire::Body of_client :
+         {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel, wire::Body::StatsRequest,
+          wire::Body::SubmitLoop, wire::Body::LoopSeen, wire::Body::Observed, wire::Body::SubmitFunction})
       CHECK(message.body_type() != of_client);
     if (const auto* ready = message.body_as_KernelReady()) check_kernel(*ready, incoming.fd);
   }

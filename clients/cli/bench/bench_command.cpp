@@ -10,6 +10,7 @@
 
 #include "clients/cli/bench/bench.h"
 #include "clients/cli/bench/commands.h"
+#include "clients/cli/library/function_story.h"
 #include "clients/cli/verb/kernel_options.h"
 #include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/user_rules.h"
@@ -229,12 +230,24 @@ Result<int> bench(const BenchVerb& verb) {
   return result.failed() || !held ? kExitWrong : 0;
 }
 
+/// A function is timed on the arguments of its tests.
+Result<int> bench_any(const BenchVerb& verb, const std::vector<std::string>& given) {
+  if (verb.inputs.size() != 1 || !names_function(verb.inputs[0])) return bench(verb);
+  const bool json = given == std::vector<std::string>{"--json"};
+  if (!given.empty() && !json)
+    return make_error(ErrorCode::kInvalidArgument, "%s is a function: of the options only --json applies to it",
+                      verb.inputs[0].c_str());
+  TRY_VOID(bench_function(verb.inputs[0], json));
+  return 0;
+}
+
 }  // namespace
 
 void add_bench_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("bench", "Time kernels against compilers, the interpreter and numexpr");
   auto state = std::make_shared<BenchVerb>();
-  verb.add_option("FILE|EXPR", state->inputs, "Corpora (.tsv, .sexp, rewrite.txt) or one expression")
+  verb.add_option("FILE|EXPR", state->inputs,
+                  "Corpora (.tsv, .sexp, rewrite.txt), one expression, or one function NAME.fn")
       .required()
       .take_all();
   state->kernel.add_text_options(verb);
@@ -269,7 +282,7 @@ void add_bench_command(Verb app, int& status) {
   verb.callback([state, verb, &status] {
     for (const char* name : {"--syntax", "--range", "--scalar"})
       state->text_options = state->text_options || verb.count(name) > 0;
-    const auto code = bench(*state);
+    const auto code = bench_any(*state, verb.given());
     status = code ? *code : report(code.error());
   });
 }

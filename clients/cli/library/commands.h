@@ -1,4 +1,4 @@
-// The verb about functions with loops. It leaves its exit status.
+// The verbs about functions with loops. They leave their exit status.
 #pragma once
 
 #include "clients/cli/verb/options.h"
@@ -6,5 +6,7 @@
 namespace trident::cli {
 
 void add_library_command(Verb app, int& status);
+void add_stdlib_command(Verb app, int& status);
+void add_test_command(Verb app, int& status);
 
 }  // namespace trident::cli

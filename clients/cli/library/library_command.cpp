@@ -173,9 +173,10 @@ constexpr const char* kWords =
 
 }  // namespace
 
-void add_library_command(Verb app, int& status) {
-  const Verb library = app.add_subcommand("library", "List, show, test and format functions with loops");
-  library.require_subcommand();
+namespace {
+
+/// Adds list, show, test and format to `library`.
+void add_parts(Verb library, int& status) {
   const auto options = std::make_shared<LibraryVerb>();
   const Verb list = add_verb(library, status, options, "list", "List functions by area", list_functions);
   list.add_option("FUNCTION", options->words, kWords);
@@ -193,6 +194,56 @@ void add_library_command(Verb app, int& status) {
       add_verb(library, status, options, "format", "Rewrite .fn files in their one form", format_functions);
   format.add_option("FILE", options->words, ".fn files, or folders of these").required();
   format.add_flag("--check", options->check, "Write nothing; status 1 if a file is in another form");
+}
+
+/// Runs the tests of the words interpreted and as machine code, as the other name's users expect of it.
+int run_as(const char* alias, const char* meant, const LibraryVerb& options) {
+  std::fprintf(stderr, "trident: `%s` is another name of `%s`\n", alias, meant);
+  const auto code = test_functions(options);
+  return code ? *code : report(code.error());
+}
+
+}  // namespace
+
+void add_library_command(Verb app, int& status) {
+  const Verb library = app.add_subcommand("library", "List, show, test and format functions with loops");
+  library.require_subcommand();
+  add_parts(library, status);
+}
+
+void add_stdlib_command(Verb app, int& status) {
+  const Verb stdlib = app.add_subcommand("stdlib", "Another name of library");
+  struct Wanted {
+    bool build = false, verify = false;
+  };
+  const auto wanted = std::make_shared<Wanted>();
+  stdlib.add_flag("--build", wanted->build, "Make machine code of every shipped function, and try it");
+  stdlib.add_flag("--verify", wanted->verify, "Run the @test lines of all of them");
+  stdlib.callback([wanted, stdlib, &status] {
+    if (stdlib.chosen()) return;
+    if (!wanted->build && !wanted->verify) {
+      status = report(make_error(ErrorCode::kInvalidArgument, "give --build, --verify, or list, show, test or format"));
+      return;
+    }
+    LibraryVerb options;
+    options.tier = wanted->build ? "native" : "interpreted";
+    status = run_as("trident stdlib", wanted->build ? "trident library test --tier native" : "trident library test",
+                    options);
+  });
+  add_parts(stdlib, status);
+}
+
+void add_test_command(Verb app, int& status) {
+  const Verb test = app.add_subcommand("test", "Another name of library test");
+  const auto options = std::make_shared<LibraryVerb>();
+  const auto package = std::make_shared<std::string>("lib");
+  test.add_option("-p,--package", *package, "lib: the shipped functions; else a folder or file of functions")
+      .capture_default_str();
+  test.add_flag("--json", options->json, "Print a JSON object");
+  test.callback([options, package, &status] {
+    if (*package != "lib") options->words = {*package};
+    status = run_as("trident test", "trident library test", *options);
+  });
 }
 
 }  // namespace trident::cli

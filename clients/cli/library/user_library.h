@@ -17,8 +17,8 @@ struct ChosenFunctions {
 };
 
 /// Finds what `words` mean: a file NAME.fn, a folder with such files at any depth, the name of a shipped function.
-/// Without words: the whole shipped library. Errors: InvalidArgument with the nearest name, those of reading, parsing and
-/// checking, and a folder without functions.
+/// Without words: the whole shipped library. Errors: InvalidArgument with the nearest name, those of reading, parsing
+/// and checking, and a folder without functions.
 Result<ChosenFunctions> chosen_functions(const std::vector<std::string>& words);
 
 /// Lists the .fn files that `words` name, those of folders by rising name.

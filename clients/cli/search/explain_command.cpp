@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "clients/cli/bench/loop_profile.h"
+#include "clients/cli/library/function_story.h"
 #include "clients/cli/search/commands.h"
 #include "clients/cli/search/search_story.h"
 #include "clients/cli/verb/kernel_options.h"
@@ -283,7 +284,13 @@ bool is_image(const std::string& path) {
   return file && ::read(file->get(), &magic, sizeof magic) == sizeof magic && magic == TRIDENT_IMAGE_MAGIC;
 }
 
+constexpr const char* kForExpressions = "%s is a function: these options apply to expressions only";
+
 Result<void> disasm(const ExplainVerb& verb) {
+  if (names_function(verb.input)) {
+    if (verb.has_options) return make_error(ErrorCode::kInvalidArgument, kForExpressions, verb.input.c_str());
+    return explain_function(verb.input, {.text = false, .region = false});
+  }
   if (is_image(verb.input)) {
     if (verb.has_options)
       return make_error(ErrorCode::kInvalidArgument, "%s is a kernel image: these options apply to expressions only",
@@ -295,6 +302,12 @@ Result<void> disasm(const ExplainVerb& verb) {
   ExplainVerb only_code = verb;
   only_code.dump = {"m"};
   return explain(only_code);
+}
+
+Result<void> explain_any(const ExplainVerb& verb) {
+  if (!names_function(verb.input)) return explain(verb);
+  if (verb.has_options) return make_error(ErrorCode::kInvalidArgument, kForExpressions, verb.input.c_str());
+  return explain_function(verb.input, {});
 }
 
 void add_tier_options(Verb verb, ExplainVerb& state) {
@@ -318,7 +331,8 @@ void add_tier_options(Verb verb, ExplainVerb& state) {
 void add_explain_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("explain", "Show each stage from an expression to its machine code");
   auto state = std::make_shared<ExplainVerb>();
-  verb.add_option("EXPR|FILE", state->input, "Expression, file with one, or - for standard input").required();
+  verb.add_option("EXPR|FILE", state->input, "Expression, file with one, - for standard input, or a function NAME.fn")
+      .required();
   add_tier_options(verb, *state);
   verb.add_flag("--prove-error", state->prove_error, "Prove an error bound of the kernel over the declared ranges");
   verb.add_option("--assume", state->assumed,
@@ -334,8 +348,9 @@ void add_explain_command(Verb app, int& status) {
       .capture_default_str();
   verb.add_option("--svg", state->svg,
                   "Draw the search to this file: forms, their costs and times, progress of strategies");
-  verb.callback([state, &status] {
-    const auto done = explain(*state);
+  verb.callback([state, verb, &status] {
+    state->has_options = !verb.given().empty();
+    const auto done = explain_any(*state);
     status = done ? 0 : report(done.error());
   });
 }
@@ -343,7 +358,7 @@ void add_explain_command(Verb app, int& status) {
 void add_disasm_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("disasm", "Disassemble a kernel image, or the kernel of an expression");
   auto state = std::make_shared<ExplainVerb>();
-  verb.add_option("FILE|EXPR", state->input, "Image file, expression, or file with one").required();
+  verb.add_option("FILE|EXPR", state->input, "Image file, expression, file with one, or a function NAME.fn").required();
   add_tier_options(verb, *state);
   verb.callback([state, verb, &status] {
     state->has_options = !verb.given().empty();

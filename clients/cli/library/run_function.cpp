@@ -1,0 +1,173 @@
+#include "clients/cli/library/run_function.h"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <optional>
+#include <string_view>
+
+#include "clients/c/trident_function.h"
+#include "jit/function/call.h"
+#include "jit/function/folder.h"
+
+namespace trident::cli {
+namespace {
+
+/// A parameter of the function, and the memory of its array.
+struct Filled {
+  trident_parameter facts{};
+  std::vector<std::int64_t> words{};
+  std::vector<std::uint8_t> bytes{};
+  trident_argument argument{};
+  bool given = false;
+
+  [[nodiscard]] bool is_array() const { return facts.passing != TRIDENT_BY_VALUE; }
+  [[nodiscard]] bool has_bytes() const { return facts.type == TRIDENT_U8; }
+  void resize(std::size_t count) { has_bytes() ? bytes.resize(count) : words.resize(count); }
+  void point() {
+    argument.data = has_bytes() ? static_cast<void*>(bytes.data()) : words.data();
+    argument.count = has_bytes() ? bytes.size() : words.size();
+  }
+};
+
+Error bad_input(std::string_view text, const char* why) {
+  return make_error(ErrorCode::kInvalidArgument, "--input %s: %s", std::string(text).c_str(), why);
+}
+
+/// The bits of a number of the parameter's type.
+std::optional<std::int64_t> number_of(std::string_view text, std::uint32_t type) {
+  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
+  if (type == TRIDENT_F64) {
+    trident_value value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value.f);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    return value.i;
+  }
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+Result<void> fill_array(Filled& p, std::string_view value, std::string_view text) {
+  if (p.facts.passing == TRIDENT_OUT) {
+    const auto count = number_of(value, TRIDENT_I64);
+    constexpr std::int64_t kCountMax = 100'000'000;
+    if (!count || *count < 0 || *count > kCountMax) return bad_input(text, "an array that is written takes its length");
+    p.resize(static_cast<std::size_t>(*count));
+    return {};
+  }
+  if (p.has_bytes()) {
+    p.bytes.assign(value.begin(), value.end());
+    return {};
+  }
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find(','), value.size());
+    const auto number = number_of(value.substr(0, end), p.facts.type);
+    if (!number) return bad_input(text, "a list of numbers with commas between is expected");
+    p.words.push_back(*number);
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+  return {};
+}
+
+Result<void> fill(std::vector<Filled>& parameters, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return bad_input(text, "name=value is expected");
+  const auto p = std::find_if(parameters.begin(), parameters.end(),
+                              [&](const Filled& one) { return text.compare(0, equals, one.facts.name) == 0; });
+  if (p == parameters.end()) return bad_input(text, "the function has no parameter of this name");
+  if (p->given) return bad_input(text, "it has a value already");
+  p->given = true;
+  const std::string_view value = std::string_view(text).substr(equals + 1);
+  if (p->is_array()) return fill_array(*p, value, text);
+  const auto number = number_of(value, p->facts.type);
+  if (!number) return bad_input(text, "a number is expected");
+  p->argument.value.i = *number;
+  return {};
+}
+
+Result<std::vector<Filled>> parameters_of(const trident_kernel* kernel, const trident_function_facts& facts) {
+  std::vector<Filled> parameters(facts.parameters);
+  for (std::uint32_t i = 0; i < facts.parameters; ++i) {
+    parameters[i].facts.struct_size = sizeof(trident_parameter);
+    if (trident_function_parameter(kernel, i, &parameters[i].facts) != TRIDENT_OK)
+      return make_error(ErrorCode::kInternal, "%s", trident_last_error());
+  }
+  return parameters;
+}
+
+std::string value_text(trident_value value, int type) {
+  if (type == TRIDENT_BOOL) return value.i != 0 ? "true" : "false";
+  if (type != TRIDENT_F64) return std::to_string(value.i);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value.f);
+  return text;
+}
+
+std::string array_text(const Filled& p) {
+  std::string text;
+  constexpr std::size_t kShown = 64;
+  if (p.has_bytes()) {
+    function::Argument argument{.is_array = true, .is_text = true};
+    argument.elements.assign(p.bytes.begin(), p.bytes.end());
+    return function::print(argument);
+  }
+  for (std::size_t i = 0; i < std::min(kShown, p.words.size()); ++i) {
+    trident_value value{};
+    value.i = p.words[i];
+    text += (i == 0 ? "" : ", ") + value_text(value, static_cast<int>(p.facts.type));
+  }
+  return "[" + text + (p.words.size() > kShown ? ", .." : "") + "]";
+}
+
+std::string outcome_text(const trident_function_facts& facts, const trident_returned& returned,
+                         const std::vector<Filled>& parameters) {
+  std::string text;
+  if (facts.result_type >= 0) text += "result = " + value_text(returned.value, facts.result_type) + "\n";
+  for (const Filled& p : parameters)
+    if (p.facts.passing == TRIDENT_OUT || p.facts.passing == TRIDENT_INOUT)
+      text += std::string(p.facts.name) + " = " + array_text(p) + "\n";
+  return text;
+}
+
+Error failed(const trident_returned& returned) {
+  constexpr const char* kWhy[] = {"", "a division by zero", "an index outside of its array",
+                                  "more rounds of loops than the budget allows",
+                                  "an argument outside of its declared range"};
+  const char* why = returned.failure < std::size(kWhy) ? kWhy[returned.failure] : "it failed";
+  const char* argument = returned.argument == nullptr ? "" : returned.argument;
+  return make_error(ErrorCode::kInvalidArgument, "%s: line %u: %s%s%s", returned.function, returned.line, why,
+                    *argument == '\0' ? "" : ": ", argument);
+}
+
+}  // namespace
+
+Result<std::string> function_text(const std::string& file) {
+  return function::read_file(file);
+}
+
+Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs) {
+  trident_function_facts facts{};
+  facts.struct_size = sizeof facts;
+  if (trident_function_info(kernel, &facts) != TRIDENT_OK)
+    return make_error(ErrorCode::kInternal, "%s", trident_last_error());
+  TRY(std::vector<Filled> parameters, parameters_of(kernel, facts));
+  for (const std::string& text : inputs) TRY_VOID(fill(parameters, text));
+  std::vector<trident_argument> arguments;
+  for (Filled& p : parameters) {
+    if (!p.given)
+      return make_error(ErrorCode::kInvalidArgument, "%s has no value: --input %s=..", p.facts.name, p.facts.name);
+    if (p.is_array()) p.point();
+    arguments.push_back(p.argument);
+  }
+  trident_returned returned{};
+  returned.struct_size = sizeof returned;
+  if (trident_function_call(kernel, arguments.data(), static_cast<std::uint32_t>(arguments.size()), 0, &returned) !=
+      TRIDENT_OK)
+    return make_error(ErrorCode::kInvalidArgument, "%s", trident_last_error());
+  if (returned.failure != TRIDENT_RETURNED) return failed(returned);
+  return outcome_text(facts, returned, parameters);
+}
+
+}  // namespace trident::cli
