@@ -10,6 +10,7 @@
 
 #include "runtime/base/limits.h"
 #include "schemas/control_generated.h"
+#include "schemas/function_image.h"
 
 namespace trident::ingest {
 namespace {
@@ -224,6 +225,37 @@ TEST(Ingest, ObservedRangesAreReadAsTheyAre) {
   ASSERT_EQ(observed.ranges.size(), 2u);
   EXPECT_EQ(observed.ranges[0].hi, 1);
   EXPECT_EQ(observed.ranges[1].lo, 2);
+}
+
+Result<FunctionWork> function_of(const std::string* text, const std::string* calls) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto string = [&](const std::string* s) {
+    return s == nullptr ? flatbuffers::Offset<flatbuffers::String>() : builder.CreateString(*s);
+  };
+  const auto text_at = string(text), calls_at = string(calls);
+  const auto body = wire::CreateSubmitFunction(builder, 42, text_at, calls_at, true);
+  wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::SubmitFunction, body.Union()));
+  Message message(builder);
+  const auto request = read(message.bytes());
+  EXPECT_TRUE(request.ok());
+  const auto& submit = std::get<SubmitFunction>(*request);
+  EXPECT_EQ(42u, submit.job);
+  EXPECT_TRUE(submit.inline_images);
+  return submit.work;
+}
+
+TEST(Functions, TextsAreTakenAsTheyAreUpToALimit) {
+  const std::string text = "not even a function", calls("a\0b\0", 4);
+  const auto work = function_of(&text, &calls);
+  ASSERT_TRUE(work.ok());
+  EXPECT_EQ(text, work->text);
+  EXPECT_EQ(calls, work->calls);
+  EXPECT_EQ("", function_of(&text, nullptr)->calls);
+  const std::string most(TRIDENT_FUNCTION_TEXT_BYTES_MAX - text.size(), 'x'), more = most + "x", none;
+  EXPECT_TRUE(function_of(&text, &most).ok());
+  EXPECT_EQ(ErrorCode::kLimitExceeded, function_of(&text, &more).error().code);
+  EXPECT_EQ(ErrorCode::kRejectedMessage, function_of(nullptr, &calls).error().code);
+  EXPECT_EQ(ErrorCode::kRejectedMessage, function_of(&none, nullptr).error().code);
 }
 
 }  // namespace

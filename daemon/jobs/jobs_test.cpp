@@ -10,6 +10,7 @@
 #include "daemon/worker/compile.h"
 #include "daemon/worker/request_socket.h"
 #include "runtime/os/child.h"
+#include "schemas/function_image.h"
 #include "schemas/loop_image.h"
 
 namespace trident::jobs {
@@ -58,7 +59,20 @@ std::string loop_image() {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Makes an image of a function without parameters.
+std::string function_image() {
+  trident_function_description d{};
+  d.bytes = sizeof d;
+  d.frame_bytes = 40;
+  d.failure_home = 24, d.place_home = 28, d.result_home = 32;
+  const auto description = std::as_bytes(std::span(&d, 1));
+  const auto bytes =
+      image::build_function(some_code(), description, codegen::Isa::avx2, TRIDENT_TIER_BASELINE, {}).bytes;
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::string tail_of(const Line& line) {
+  if (line.kind == Kind::function_image) return line.code == 1 ? loop_image() : function_image();
   if (line.kind == Kind::loop_image) return loop_image();
   if (line.kind == Kind::loop_refused) return "it calls";
   if (line.kind == Kind::baseline_image) return image_of(TRIDENT_TIER_BASELINE);
@@ -359,6 +373,43 @@ TEST_F(Scripts, AnImageOfALoopThatWasNotTriedIsNoAnswer) {
   EXPECT_EQ(tell(loop_order_of({baseline()})).back().substr(0, 7), "failed:");
   EXPECT_EQ(tell(order_of({loop(Kind::loop_image)})).back().substr(0, 7), "failed:");
   EXPECT_EQ(jobs_.stats().loops.compiled, 0u);
+}
+
+Order function_order_of(const std::vector<Line>& script) {
+  Order order = order_of(script);
+  order.function = true;
+  return order;
+}
+
+TEST_F(Scripts, AFunctionEndsWithItsFirstImage) {
+  const Order order = function_order_of({loop(Kind::function_image)});
+  EXPECT_EQ(tell(order), (Log{"accepted", "baseline", "finished: published"}));
+  EXPECT_EQ(tell(order), (Log{"accepted, cached", "baseline", "finished: published"}));
+  const TriedStats functions = jobs_.stats().functions;
+  EXPECT_EQ(functions.submitted, 2u);
+  EXPECT_EQ(functions.compiled, 1u);
+  EXPECT_EQ(functions.cached, 1u);
+  EXPECT_EQ(jobs_.stats().submitted + jobs_.stats().loops.submitted, 0u);
+}
+
+TEST_F(Scripts, AFunctionThatFailsItsTrialsFailsAgainWithoutAWorker) {
+  const Line wrong{Lane::baseline, Kind::failed, static_cast<std::uint8_t>(ErrorCode::kNotEquivalent)};
+  const Order order = function_order_of({wrong});
+  EXPECT_EQ(tell(order).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(order).back().substr(0, 7), "failed:");
+  EXPECT_EQ(jobs_.stats().functions.not_equivalent, 1u);
+  EXPECT_EQ(jobs_.stats().functions.known_failures, 1u);
+}
+
+TEST_F(Scripts, OnlyATriedImageOfAFunctionAnswersAFunction) {
+  EXPECT_EQ(tell(function_order_of({loop(Kind::function_image, 0, false)})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(function_order_of({loop(Kind::function_image, 1)})).back().substr(0, 7), "failed:")
+      << "a loop's image";
+  EXPECT_EQ(tell(function_order_of({loop(Kind::loop_image)})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(function_order_of({baseline()})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(loop_order_of({loop(Kind::function_image)})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(tell(order_of({loop(Kind::function_image)})).back().substr(0, 7), "failed:");
+  EXPECT_EQ(jobs_.stats().functions.compiled + jobs_.stats().loops.compiled, 0u);
 }
 
 TEST_F(Scripts, ProgramsHaveALaneOfTheirOwnAndShareNothing) {

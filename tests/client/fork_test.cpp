@@ -17,6 +17,7 @@
 
 #include "clients/c/engine_abi.h"
 #include "clients/c/trident.h"
+#include "clients/c/trident_function.h"
 #include "runtime/os/process.h"
 #include "tests/client/guest_loops.h"
 #include "tests/daemon/private_daemon.h"
@@ -174,6 +175,26 @@ void work_of_loops(trident_ctx* ctx) {
 #endif
 }
 
+/// Submits a function whose calls are copied in, and one of the library, and waits for their code.
+void work_of_functions(trident_ctx* ctx) {
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.syntax = TRIDENT_SYNTAX_FUNCTION;
+  trident_kernel *own = nullptr, *sort = nullptr;
+  ASSERT_EQ(TRIDENT_OK,
+            trident_submit(ctx, "fn f(a: i64) -> i64 { let t = [i64; 9]; return gcd(a, t[2]); }", &options, &own));
+  trident_library* shipped = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_library_open(ctx, nullptr, &shipped));
+  ASSERT_EQ(TRIDENT_OK, trident_library_function(shipped, "quicksort", &sort));
+  for (trident_kernel* kernel : {own, sort}) EXPECT_EQ(TRIDENT_OK, trident_wait(kernel, 1, kPatienceMs));
+  trident_argument argument{};
+  argument.value.i = 7;
+  trident_returned returned{};
+  returned.struct_size = sizeof returned;
+  EXPECT_EQ(TRIDENT_OK, trident_function_call(own, &argument, 1, 0, &returned));
+  trident_library_close(shipped);
+  trident_close_kernel(own);
+}
+
 TEST(Fork, NothingIsMadeLazilyInAThreadOfTheLibrary) {
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
   void* const library = ::dlopen(TRIDENT_ENGINE_PATH, RTLD_NOW | RTLD_LOCAL);
@@ -185,12 +206,15 @@ TEST(Fork, NothingIsMadeLazilyInAThreadOfTheLibrary) {
   options.mode = TRIDENT_MODE_EMBEDDED;
   trident_ctx* ctx = nullptr;
   ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx)) << trident_last_error();
-  for (const auto work :
-       {TRIDENT_ENGINE_BASELINES, TRIDENT_ENGINE_SEARCHES, TRIDENT_ENGINE_PROGRAMS, TRIDENT_ENGINE_LOOPS})
+  for (const auto work : {TRIDENT_ENGINE_BASELINES, TRIDENT_ENGINE_SEARCHES, TRIDENT_ENGINE_PROGRAMS,
+                          TRIDENT_ENGINE_LOOPS, TRIDENT_ENGINE_FUNCTIONS})
     reinterpret_cast<trident_engine_prepare_fn>(prepare)(work);
   const Statics engine(prepare, TRIDENT_ENGINE_PATH);
   const Statics client(reinterpret_cast<const void*>(&trident_open), TRIDENT_LIBRARY_PATH);
   EXPECT_GT(engine.size(), 10u);
+  trident_library* shipped = nullptr;  // made under the lock that fork() takes, too
+  ASSERT_EQ(TRIDENT_OK, trident_library_open(ctx, nullptr, &shipped));
+  trident_library_close(shipped);
   const std::set<std::string> made = engine.made(), made_by_client = client.made();
   EXPECT_GT(made.size(), 8u);
   work_of_all_kinds(ctx);
@@ -200,6 +224,7 @@ TEST(Fork, NothingIsMadeLazilyInAThreadOfTheLibrary) {
       << trident_last_error();
   trident_free_program(program);
   work_of_loops(ctx);
+  work_of_functions(ctx);
   EXPECT_EQ("", listed(without(engine.made(), made)));
   EXPECT_EQ("", listed(without(client.made(), made_by_client)));
   trident_close(ctx);

@@ -350,7 +350,7 @@ def translated(function):
     try:
         source, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
-        raise TranslationError(f"{function!r}: its source is not to be had: {error}") from None
+        raise TranslationError(f"{function!r}: its source is not to be had ({error}): write it to a file") from None
     tree = ast.parse(textwrap.dedent("".join(source))).body[0]
     file = inspect.getsourcefile(function) or "?"
     if not isinstance(tree, ast.FunctionDef):
