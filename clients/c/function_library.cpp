@@ -1,5 +1,6 @@
 // trident_function.h: functions by name. A library keeps the checked texts, and a handle for each function that was
-// asked for. Handles are made under the library's lock, once; calls need neither.
+// asked for. Handles stand under the context's mutex, which fork() takes, too; they are made without it. Where two
+// threads make one at once, the first stays. Calls need nothing of this.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -26,8 +27,7 @@ struct trident_library {
   trident_ctx& context;
   std::unique_ptr<const trident::function::Library> own;  ///< null: the shipped one
   std::vector<std::string> names;
-  std::mutex mutex;
-  std::map<std::string, trident_kernel*, std::less<>> handles;  ///< guarded by the mutex
+  std::map<std::string, trident_kernel*, std::less<>> handles;  ///< guarded by the context's mutex
 
   [[nodiscard]] const trident::function::Library& functions() const {
     return own ? *own : trident::client::shipped_library();
@@ -70,19 +70,28 @@ Result<void> open_library(trident_ctx* ctx, const char* folder, trident_library*
   return {};
 }
 
+trident_kernel* known_handle(trident_library& library, std::string_view name) {
+  const std::lock_guard lock(library.context.mutex);
+  const auto known = library.handles.find(name);
+  return known == library.handles.end() ? nullptr : known->second;
+}
+
+/// Closes a handle that another thread's has forestalled.
+struct HandleCloser {
+  void operator()(trident_kernel* kernel) const { trident_close_kernel(kernel); }
+};
+
 Result<trident_kernel*> find_function(trident_library& library, std::string_view name) {
-  const std::lock_guard lock(library.mutex);
-  if (const auto known = library.handles.find(name); known != library.handles.end()) return known->second;
+  if (trident_kernel* const known = known_handle(library, name)) return known;
   const function::Function* const found = library.functions().find(name);
   if (found == nullptr) return unknown_function(library, name);
   TRY(function::Program program, function::resolve(*found, library.functions()));
-  const auto at = library.handles.emplace(name, nullptr).first;  // nothing is lost when there is no memory for it
-  auto submitted = trident::client::submit_program(library.context, std::move(program));
-  if (!submitted) {
-    library.handles.erase(at);
-    return submitted.error();
-  }
-  return at->second = *submitted;
+  TRY(trident_kernel* const submitted, trident::client::submit_program(library.context, std::move(program)));
+  std::unique_ptr<trident_kernel, HandleCloser> fresh(submitted);
+  const std::lock_guard lock(library.context.mutex);
+  const auto [at, is_first] = library.handles.try_emplace(std::string(name), submitted);
+  if (is_first) return fresh.release();
+  return at->second;
 }
 
 }  // namespace

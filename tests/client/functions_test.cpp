@@ -368,6 +368,30 @@ TEST(FunctionsTest, AForkedChildCallsThemAndSubmitsMore) {
   trident_close_kernel(gcd);
 }
 
+TEST(FunctionsTest, AForkedChildFindsWhatAThreadOfTheParentWasAskingFor) {
+  const Client client(TRIDENT_MODE_INTERP);
+  for (int round = 0; round < 20; ++round) {
+    trident_library* library = client.library();
+    std::vector<std::thread> askers;
+    for (int t = 0; t < 2; ++t)
+      askers.emplace_back([&] {
+        for (std::uint32_t i = 0; i < trident_library_size(library); ++i)
+          named(library, trident_library_name(library, i));
+      });
+    ::usleep(static_cast<unsigned>(round) * 300);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(30);
+      ::_exit(call(named(library, "gcd"), {value_of(48), value_of(18)}).value.i == 6 ? 0 : 1);
+    }
+    for (std::thread& asker : askers) asker.join();
+    int status = 0;
+    ASSERT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    trident_library_close(library);
+  }
+}
+
 /// A text from this machine: what this test program was made of would do as well.
 std::string real_text() {
   std::ifstream file(REAL_TEXT_PATH);

@@ -3,17 +3,11 @@
 // result, failure with its line, arrays. The code runs in this process, without trials.
 
 #include <cstdint>
-#include <cstring>
-#include <random>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "jit/function/call.h"
 #include "jit/function/submission.h"
-#include "jit/image/image.h"
-#include "jit/pipeline/function.h"
 #include "runtime/base/check.h"
+#include "tests/fuzz/function_check.h"
 
 extern "C" {
 extern const bool fuzz_is_text = true;
@@ -61,92 +55,23 @@ extern "C" const char* const fuzz_dictionary[] = {
 namespace {
 
 using namespace trident;
-using function::Argument;
-
-constexpr std::uint64_t kFuzzBudget = 500;
-constexpr int kCalls = 4;
-
-const function::Library& shipped(const void*) {
-  return function::Library::shipped();
-}
-
-std::int64_t drawn(std::mt19937_64& random) {
-  const std::uint64_t bits = random();
-  switch (random() % 4) {
-    case 0: return static_cast<std::int64_t>(bits % 17) - 8;
-    case 1: return static_cast<std::int64_t>(bits);
-    case 2: return static_cast<std::int64_t>((std::uint64_t{1} << bits % 64) - (bits >> 63));
-    default: return static_cast<std::int64_t>(bits % 256);
-  }
-}
-
-/// A number that the parameter takes: within its range, where it has one.
-std::int64_t drawn_for(const function::Parameter& p, std::mt19937_64& random) {
-  const std::int64_t number = drawn(random);
-  if (p.lo && (number < *p.lo || number > *p.hi)) return random() % 2 == 0 ? *p.lo : *p.hi;
-  if (p.type == function::Type::u8) return number & 255;
-  return p.type == function::Type::boolean ? number & 1 : number;
-}
-
-std::vector<Argument> drawn_call(const function::Function& f, std::mt19937_64& random) {
-  std::vector<Argument> arguments;
-  for (const function::Parameter& p : f.parameters) {
-    Argument argument{.is_array = p.is_array()};
-    if (!argument.is_array) argument.number = drawn_for(p, random);
-    for (std::uint64_t i = argument.is_array ? random() % 20 : 0; i > 0; --i)
-      argument.elements.push_back(drawn_for(p, random));
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
-std::string print(const function::Returned& returned) {
-  std::string text = returned.fault ? function::print(*returned.fault) : std::to_string(returned.result);
-  for (const Argument& argument : returned.arguments) text += " " + function::print(argument);
-  return text;
-}
-
-void check_printing(const function::Function& f) {
-  const std::string printed = function::print(f);
-  const auto again = function::parse(printed, "printed");
-  CHECK(again.ok());
-  CHECK(function::print(*again) == printed);
-}
-
-void check_code(const function::Program& program, const function::Lowered& lowered) {
-  const function::Function& f = program.function();
-  const auto made = pipeline::compile_function(f, program.library, {.runs_trials = false});
-  if (!made.ok()) return;  // too large for an image
-  const auto sealed = image::seal(made->image);
-  CHECK(sealed.ok());
-  const auto mapped = image::Mapped::map(*sealed);
-  CHECK(mapped.ok());
-  std::mt19937_64 random(f.text.size());
-  for (int i = 0; i < kCalls; ++i) {
-    const auto arguments = drawn_call(f, random);
-    const auto expected = function::call(f, lowered, arguments, kFuzzBudget);
-    const auto got = function::call(f, made->lowered, mapped->region_entry(), arguments, kFuzzBudget);
-    CHECK(expected.ok() == got.ok());
-    if (expected.ok()) CHECK(print(*expected) == print(*got));
-  }
-}
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto program = function::resolve(text, &shipped, nullptr);
+  const auto program = function::resolve(text, &fuzz::shipped_functions, nullptr);
   if (!program.ok()) {
     CHECK(!program.error().message.empty());
     return 0;
   }
   const auto travelled = function::read_program(program->text, program->calls);
   CHECK(travelled.ok());
-  check_printing(program->function());
+  fuzz::check_printing(program->function());
   const auto lowered = function::lower(program->function(), program->library);
   if (!lowered.ok()) return 0;
   ++fuzz_accepted;
   CHECK(region::check(lowered->region).ok());
-  check_code(*travelled, *lowered);
+  fuzz::check_code(*travelled, *lowered);
   return 0;
 }

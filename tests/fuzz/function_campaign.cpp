@@ -1,0 +1,59 @@
+// Random functions through every tier.
+//
+//   function_campaign [--runs N] [--seed N] [--show N]
+//
+// Each function is printed and parsed, lowered, and compiled; its machine code must do on drawn calls what the region's
+// interpreter does (function_check.h). `--show N` prints function N and checks it alone. Exit 0: no difference.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "jit/function/submission.h"
+#include "runtime/base/check.h"
+#include "tests/fuzz/function_check.h"
+#include "tests/fuzz/random_function.h"
+
+namespace {
+
+using namespace trident;
+
+/// Returns false for a function that is too large to be lowered.
+bool check_one(std::uint64_t number) {
+  const std::string text = fuzz::random_function(number);
+  const auto program = function::resolve(text, &fuzz::shipped_functions, nullptr);
+  if (!program.ok()) {
+    std::fprintf(stderr, "function_campaign: number %llu: %s\n", static_cast<unsigned long long>(number),
+                 program.error().message.c_str());
+    std::abort();
+  }
+  fuzz::check_printing(program->function());
+  const auto lowered = function::lower(program->function(), program->library);
+  if (!lowered.ok()) return false;
+  CHECK(region::check(lowered->region).ok());
+  fuzz::check_code(*program, *lowered);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::uint64_t runs = 2000, seed = 1, lowered = 0;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--runs") == 0) runs = number;
+    if (std::strcmp(argv[i], "--seed") == 0) seed = number;
+    if (std::strcmp(argv[i], "--show") == 0) {
+      std::fputs(fuzz::random_function(number).c_str(), stdout);
+      return check_one(number) ? 0 : 1;
+    }
+  }
+  for (std::uint64_t n = 0; n < runs; ++n) {
+    if (n % 4096 == 0)
+      std::fprintf(stderr, "function_campaign: from number %llu\n", static_cast<unsigned long long>(seed + n));
+    lowered += check_one(seed + n) ? 1 : 0;
+  }
+  std::printf("%llu functions, %llu of them compiled and compared, no difference\n",
+              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(lowered));
+  return lowered > runs / 2 ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+#include "tests/fuzz/function_check.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "jit/function/call.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/function.h"
+#include "runtime/base/check.h"
+
+namespace trident::fuzz {
+namespace {
+
+using function::Argument;
+
+constexpr std::uint64_t kFuzzBudget = 500;
+constexpr int kCalls = 4;
+
+std::int64_t drawn(std::mt19937_64& random) {
+  const std::uint64_t bits = random();
+  switch (random() % 4) {
+    case 0: return static_cast<std::int64_t>(bits % 17) - 8;
+    case 1: return static_cast<std::int64_t>(bits);
+    case 2: return static_cast<std::int64_t>((std::uint64_t{1} << bits % 64) - (bits >> 63));
+    default: return static_cast<std::int64_t>(bits % 256);
+  }
+}
+
+/// A number that the parameter takes: within its range, where it has one.
+std::int64_t drawn_for(const function::Parameter& p, std::mt19937_64& random) {
+  const std::int64_t number = drawn(random);
+  if (p.lo && (number < *p.lo || number > *p.hi)) return random() % 2 == 0 ? *p.lo : *p.hi;
+  if (p.type == function::Type::u8) return number & 255;
+  return p.type == function::Type::boolean ? number & 1 : number;
+}
+
+std::vector<Argument> drawn_call(const function::Function& f, std::mt19937_64& random) {
+  std::vector<Argument> arguments;
+  for (const function::Parameter& p : f.parameters) {
+    Argument argument{.is_array = p.is_array()};
+    if (!argument.is_array) argument.number = drawn_for(p, random);
+    for (std::uint64_t i = argument.is_array ? random() % 20 : 0; i > 0; --i)
+      argument.elements.push_back(drawn_for(p, random));
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+std::string print(const function::Returned& returned) {
+  std::string text = returned.fault ? function::print(*returned.fault) : std::to_string(returned.result);
+  for (const Argument& argument : returned.arguments) text += " " + function::print(argument);
+  return text;
+}
+
+}  // namespace
+
+const function::Library& shipped_functions(const void*) {
+  return function::Library::shipped();
+}
+
+void check_printing(const function::Function& f) {
+  const std::string printed = function::print(f);
+  const auto again = function::parse(printed, "printed");
+  CHECK(again.ok());
+  CHECK(function::print(*again) == printed);
+}
+
+void check_code(const function::Program& program, const function::Lowered& lowered) {
+  const function::Function& f = program.function();
+  const auto made = pipeline::compile_function(f, program.library, {.runs_trials = false});
+  if (!made.ok()) return;  // too large for an image
+  const auto sealed = image::seal(made->image);
+  CHECK(sealed.ok());
+  const auto mapped = image::Mapped::map(*sealed);
+  CHECK(mapped.ok());
+  std::mt19937_64 random(f.text.size());
+  for (int i = 0; i < kCalls; ++i) {
+    const auto arguments = drawn_call(f, random);
+    const auto expected = function::call(f, lowered, arguments, kFuzzBudget);
+    const auto got = function::call(f, made->lowered, mapped->region_entry(), arguments, kFuzzBudget);
+    CHECK(expected.ok() == got.ok());
+    if (expected.ok()) CHECK(print(*expected) == print(*got));
+  }
+}
+
+}  // namespace trident::fuzz

@@ -1,0 +1,181 @@
+#include "tests/fuzz/random_function.h"
+
+#include <iterator>
+#include <vector>
+
+#include "tests/fuzz/tokens.h"
+
+namespace trident::fuzz {
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(std::uint64_t seed) : random_(seed) {}
+
+  std::string text() {
+    std::string head = "fn f(";
+    for (std::size_t n = random_.below(4); n > 0; --n) {
+      values_.push_back(fresh("a"));
+      head += values_.back() + (random_.below(4) == 0 ? ": u8, " : ": i64, ");
+    }
+    for (std::size_t n = 1 + random_.below(3); n > 0; --n) {
+      const bool is_read = random_.below(3) == 0, has_bytes = random_.below(3) == 0;
+      const std::string name = fresh("x");
+      arrays_.push_back(name);
+      if (!is_read) written_.push_back(name);
+      head += name + (is_read ? ": " : ": inout ") + (has_bytes ? "[u8], " : "[i64], ");
+    }
+    head.resize(head.size() - 2);
+    const std::string local = fresh("t");
+    line("let " + local + " = [" + pick({"i64", "u8"}) + "; " + std::to_string(1 + random_.below(20)) + "];");
+    arrays_.push_back(local), written_.push_back(local);
+    statements(3 + random_.below(5), 3);
+    line("return " + number(3) + ";");
+    return head + ") -> i64 {\n" + body_ + "}\n";
+  }
+
+ private:
+  std::string fresh(const char* prefix) { return prefix + std::to_string(names_++); }
+  void line(const std::string& text) { body_ += std::string(2 * depth_, ' ') + text + "\n"; }
+  std::string pick(std::initializer_list<const char*> words) { return *(words.begin() + random_.below(words.size())); }
+  const std::string& pick(const std::vector<std::string>& names) { return names[random_.below(names.size())]; }
+
+  void statements(std::size_t count, unsigned depth) {
+    for (; count > 0; --count) statement(depth);
+  }
+
+  void block(unsigned depth) {
+    const std::size_t known = values_.size();
+    ++depth_;
+    statements(1 + random_.below(3), depth - 1);
+    --depth_;
+    values_.resize(known);
+  }
+
+  void statement(unsigned depth) {
+    switch (random_.below(depth == 0 ? 5 : 9)) {
+      case 0: return assign();
+      case 1: return line(pick(written_) + "[" + index() + "] = " + number(2) + ";");
+      case 2:
+      case 3: return declare();
+      case 4: return leave();
+      case 5: return count(depth);
+      case 6: return repeat(depth);
+      default: return branch(depth);
+    }
+  }
+
+  void declare() {
+    const std::string value = number(3), name = fresh("v");
+    line("let " + name + " = " + value + ";");
+    values_.push_back(name);
+  }
+  void assign() {
+    const std::string value = number(3), name = values_.empty() ? "" : pick(values_);
+    if (name.empty() || name[0] == 'i') return declare();  // counters are not assigned to
+    line(name + " = " + value + ";");
+  }
+  void leave() {
+    if (loops_ == 0 || random_.below(3) == 0) return assign();
+    line("if " + truth(1) + " { " + pick({"break;", "continue;"}) + " }");
+  }
+  void count(unsigned depth) {
+    const std::string name = fresh("i");
+    line("for " + name + " in " + pick({"0", "1", "-2"}) + ".." +
+         (random_.below(2) == 0 ? "len(" + pick(arrays_) + ")" : "(" + number(1) + " & 15)") + " {");
+    loop(name, depth);
+  }
+  void repeat(unsigned depth) {
+    line("while " + truth(2) + " {");
+    loop({}, depth);
+  }
+  void loop(const std::string& name, unsigned depth) {
+    const std::size_t known = values_.size();
+    if (!name.empty()) values_.push_back(name);
+    ++loops_;
+    block(depth);
+    --loops_;
+    values_.resize(known);
+    line("}");
+  }
+  void branch(unsigned depth) {
+    line("if " + truth(2) + " {");
+    block(depth);
+    if (random_.below(2) == 0) {
+      line("} else {");
+      block(depth);
+    }
+    line("}");
+  }
+
+  /// Most indices are inside.
+  std::string index() {
+    switch (random_.below(4)) {
+      case 0: return number(1);
+      case 1: return number(1) + " & 3";
+      default: return std::to_string(random_.below(3));
+    }
+  }
+
+  std::string literal() {
+    switch (random_.below(4)) {
+      case 0: return std::to_string(static_cast<std::int64_t>(random_.next() >> random_.below(63)));
+      case 1: return pick({"9223372036854775807", "-9223372036854775808", "255", "256", "-1", "0", "4294967296"});
+      default: return std::to_string(random_.below(20));
+    }
+  }
+
+  std::string leaf() {
+    switch (random_.below(5)) {
+      case 0: return literal();
+      case 1: return "len(" + pick(arrays_) + ")";
+      case 2: return pick(arrays_) + "[" + index() + "]";
+      default: return values_.empty() ? literal() : pick(values_);
+    }
+  }
+
+  std::string number(unsigned depth) {
+    if (depth == 0) return leaf();
+    const auto operand = [&] { return number(depth - 1); };
+    switch (random_.below(9)) {
+      case 0:
+      case 1: return leaf();
+      case 2: return "(" + truth(depth - 1) + " ? " + operand() + " : " + operand() + ")";
+      case 3: return pick({"-(", "~("}) + operand() + ")";
+      case 4:
+        return pick({"abs(", "leading_zeros(", "reversed_bits(", "reversed_bytes(", "popcount(", "isqrt("}) +
+               operand() + ")";
+      case 5:
+        return pick({"min(", "max(", "rotated_right(", "umulh(", "udiv(", "urem(", "gcd("}) + operand() + ", " +
+               operand() + ")";
+      case 6: return "i64(" + truth(depth - 1) + ")";
+      default:
+        return "(" + operand() +
+               pick({" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^^ ", " << ", " >> ", " >>> "}) + operand() +
+               ")";
+    }
+  }
+
+  std::string truth(unsigned depth) {
+    const auto operand = [&] { return number(depth == 0 ? 0 : depth - 1); };
+    switch (random_.below(depth == 0 ? 3 : 6)) {
+      case 0: return pick({"ult(", "ule("}) + operand() + ", " + operand() + ")";
+      case 3: return "!(" + truth(depth - 1) + ")";
+      case 4: return "(" + truth(depth - 1) + pick({" && ", " || "}) + truth(depth - 1) + ")";
+      default: return "(" + operand() + pick({" < ", " <= ", " > ", " >= ", " == ", " != "}) + operand() + ")";
+    }
+  }
+
+  Random random_;
+  std::string body_;
+  std::vector<std::string> values_, arrays_, written_;
+  std::size_t names_ = 0, depth_ = 1, loops_ = 0;
+};
+
+}  // namespace
+
+std::string random_function(std::uint64_t seed) {
+  return Writer(seed).text();
+}
+
+}  // namespace trident::fuzz
