@@ -76,7 +76,7 @@ Result<std::int64_t> ExpressionParser::integer() {
 }
 
 Result<Expression> ExpressionParser::nested() {
-  if (depth_ >= limits::kNestingMax)
+  if (depth_ >= kNestingMax)
     return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   auto result = expression();
@@ -133,7 +133,7 @@ Result<Expression> ExpressionParser::unary() {
     return result;
   }
   advance();
-  if (depth_ >= limits::kNestingMax)
+  if (depth_ >= kNestingMax)
     return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   auto operand = unary();

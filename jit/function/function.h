@@ -30,6 +30,9 @@ namespace trident::function {
 enum class Type : std::uint8_t { none, i64, u8, boolean };
 std::string_view name_of(Type type);
 
+/// Brackets and blocks in each other. Parsers are recursive: with this they take half a mebibyte of a thread's stack.
+inline constexpr std::uint32_t kNestingMax = 128;
+
 /// Greatest size of a local array.
 inline constexpr std::int64_t kLocalElementsMax = 65536;
 

@@ -243,7 +243,7 @@ Result<Type> Parser::type_name() {
 
 Result<std::vector<Statement>> Parser::block(std::vector<std::string>& closing) {
   TRY_VOID(expect("{"));
-  if (depth_ >= limits::kNestingMax)
+  if (depth_ >= kNestingMax)
     return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   std::vector<Statement> list;
@@ -323,7 +323,7 @@ Result<void> Parser::branch(Statement& s) {
   TRY_VOID(body(s));
   if (!accept_word("else")) return {};
   if (is_word("if")) {
-    if (depth_ >= limits::kNestingMax)
+    if (depth_ >= kNestingMax)
       return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
     ++depth_;
     TRY(Statement other, statement());
