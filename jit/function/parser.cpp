@@ -24,6 +24,7 @@ class Parser : public ExpressionParser {
   Result<Type> type_name();
   Result<std::vector<Statement>> block(std::vector<std::string>& closing);
   Result<Statement> statement();
+  std::uint32_t line_of(std::uint32_t offset);
   Result<void> kind_of(Statement& s);
   Result<void> binding(Statement& s);
   Result<void> branch(Statement& s);
@@ -33,7 +34,8 @@ class Parser : public ExpressionParser {
   [[nodiscard]] std::vector<std::string> taken_comments();
 
   Function& function_;
-  std::vector<std::uint32_t> at_lines_;  ///< offsets of lines that begin with @
+  std::uint32_t line_ = 1, counted_ = 0;  ///< the line of this offset
+  std::vector<std::uint32_t> at_lines_;   ///< offsets of lines that begin with @
 };
 
 /// Parses a line that begins with @, whose offset and size are known.
@@ -243,8 +245,7 @@ Result<Type> Parser::type_name() {
 
 Result<std::vector<Statement>> Parser::block(std::vector<std::string>& closing) {
   TRY_VOID(expect("{"));
-  if (depth_ >= kNestingMax)
-    return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
+  if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   std::vector<Statement> list;
   while (!is("}")) {
@@ -257,8 +258,16 @@ Result<std::vector<Statement>> Parser::block(std::vector<std::string>& closing) 
   return list;
 }
 
+/// Statements are met in the order of the text, so each line feed is counted once.
+std::uint32_t Parser::line_of(std::uint32_t offset) {
+  const std::string_view passed = tokens_.all().substr(counted_, offset - counted_);
+  line_ += static_cast<std::uint32_t>(std::count(passed.begin(), passed.end(), '\n'));
+  counted_ = offset;
+  return line_;
+}
+
 Result<Statement> Parser::statement() {
-  Statement s{.offset = token_.offset, .line = source_.place(token_.offset).line};
+  Statement s{.offset = token_.offset, .line = line_of(token_.offset)};
   s.comments = taken_comments();
   TRY_VOID(kind_of(s));
   s.remark = std::exchange(remark_, {});
@@ -323,8 +332,7 @@ Result<void> Parser::branch(Statement& s) {
   TRY_VOID(body(s));
   if (!accept_word("else")) return {};
   if (is_word("if")) {
-    if (depth_ >= kNestingMax)
-      return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
+    if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
     ++depth_;
     TRY(Statement other, statement());
     --depth_;
