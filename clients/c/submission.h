@@ -5,7 +5,7 @@
 //
 // Context, JobTable and the two threads know submissions and the hooks of Submitted, but no domain.
 //
-// Kernel (kernel.h) and Loop (loop.h) are such domains. To add one:
+// Kernel (kernel.h), FunctionHandle (function.h) and Loop (loop.h) are such domains. To add one:
 // 1. Write `struct Kernel final : trident_kernel, Submitted`: the C handle, whose first word is the entry, and the
 // hooks.
 // 2. Make `Submission submission{*this, entry, &fallback}` its last member. Calls read the entry's cache line and the
