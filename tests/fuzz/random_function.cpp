@@ -72,7 +72,7 @@ class Writer {
   }
   void assign() {
     const std::string value = number(3), name = values_.empty() ? "" : pick(values_);
-    if (name.empty() || name[0] == 'i') return declare();  // counters are not assigned to
+    if (name.empty() || name[0] == 'k') return declare();  // counters are not assigned to
     line(name + " = " + value + ";");
   }
   void leave() {
@@ -80,7 +80,7 @@ class Writer {
     line("if " + truth(1) + " { " + pick({"break;", "continue;"}) + " }");
   }
   void count(unsigned depth) {
-    const std::string name = fresh("i");
+    const std::string name = fresh("k");
     line("for " + name + " in " + pick({"0", "1", "-2"}) + ".." +
          (random_.below(2) == 0 ? "len(" + pick(arrays_) + ")" : "(" + number(1) + " & 15)") + " {");
     loop(name, depth);
