@@ -24,16 +24,25 @@ constexpr std::size_t kCalls = 64;      // per turn, each with arguments of its 
 constexpr std::size_t kElements = 256;  // of arrays, unless the function's shape wants others
 constexpr int kRounds = 31;
 
+/// A number of f64 within the declared range.
+std::int64_t drawn_real(const Parameter& p, test::Random& random) {
+  const double lo = p.lo ? function::real_of(*p.lo) : -1000, hi = p.hi ? function::real_of(*p.hi) : 1000;
+  return function::bits_of(lo + (hi - lo) * static_cast<double>(random() >> 11) * 0x1p-53);
+}
+
 Argument drawn(const Parameter& p, test::Random& random) {
+  const bool is_real = p.type == function::Type::f64;
+  if (is_real && !p.is_array()) return {.is_real = true, .number = drawn_real(p, random)};
   if (!p.is_array()) {
     const std::int64_t lo = p.lo.value_or(INT64_MIN), hi = p.hi.value_or(INT64_MAX);
     const std::int64_t most = p.type == function::Type::boolean ? 1 : p.type == function::Type::u8 ? 255 : 1000;
     return {.number = std::clamp(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1)), lo, hi)};
   }
-  Argument array{.is_array = true};
+  Argument array{.is_array = true, .is_real = is_real};
   for (std::size_t i = 0; i < kElements; ++i)
     array.elements.push_back(
-        static_cast<std::int64_t>(p.type == function::Type::u8 ? 'a' + random() % 26 : random() % 100'000));
+        is_real ? drawn_real(p, random)
+                : static_cast<std::int64_t>(p.type == function::Type::u8 ? 'a' + random() % 26 : random() % 100'000));
   // A text ends somewhere inside.
   if (p.type == function::Type::u8) array.elements[random() % kElements] = 0;
   return array;
@@ -81,7 +90,7 @@ class Scene {
     std::memcpy(frame, &budget, sizeof budget);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Parameter& p = f.parameters[i];
-      const std::size_t bytes = p.type == function::Type::u8 ? 1 : 8;
+      const std::size_t bytes = function::element_bytes(p.type);
       const auto word = p.is_array() ? static_cast<std::int64_t>(arguments[i].elements.size()) : arguments[i].number;
       std::memcpy(frame + layout.slots[i], &word, sizeof word);
       if (!p.is_array()) continue;
@@ -110,7 +119,8 @@ bool answers_right(const Function& f, const function::Layout& layout, function::
     Arguments expected = arguments;
     const auto wanted = oracle.call(expected);
     const bool has_result = f.result != function::Type::none;
-    return got.ok() && !got->fault && (!has_result || got->result == *wanted) && got->arguments == expected;
+    return got.ok() && !got->fault && (!has_result || function::is_same(f.result, got->result, *wanted)) &&
+           got->arguments == expected;
   });
 }
 

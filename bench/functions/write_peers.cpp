@@ -21,6 +21,7 @@ const char* type_text(Type type) {
     case Type::boolean: return "bool";
     case Type::u8: return "std::uint8_t";
     case Type::i64: return "std::int64_t";
+    case Type::f64: return "double";
   }
   return "";
 }
@@ -43,7 +44,8 @@ std::string binary_text(const Expression& e) {
 }
 
 std::string call_text(const Expression& e) {
-  std::string out = (e.name == "i64" ? "std::int64_t" : "f_" + e.name) + "(";
+  const bool is_truth = e.name == "i64" && e.operands[0].type == Type::boolean;
+  std::string out = (is_truth ? "std::int64_t" : "f_" + e.name) + "(";
   const Function* const callee = function::Library::shipped().find(e.name);
   for (std::size_t i = 0; i < e.operands.size(); ++i) {
     if (i > 0) out += ", ";
@@ -57,10 +59,11 @@ std::string text(const Expression& e) {
   using K = Expression::Kind;
   switch (e.kind) {
     case K::number: return e.number == INT64_MIN ? "INT64_MIN" : "INT64_C(" + std::to_string(e.number) + ")";
+    case K::real: return "from(UINT64_C(" + std::to_string(static_cast<std::uint64_t>(e.number)) + "))";
     case K::truth: return e.number != 0 ? "true" : "false";
     case K::name: return "v_" + e.name;
     case K::length: return "n_" + e.name;
-    case K::element: return "std::int64_t{v_" + e.name + "[" + text(e.operands[0]) + "]}";
+    case K::element: return std::string(type_text(e.type)) + "{v_" + e.name + "[" + text(e.operands[0]) + "]}";
     case K::unary: {
       const char* const word = e.op == Operator::Not ? "!" : e.op == Operator::Negate ? "-" : "~";
       return std::string("(") + word + text(e.operands[0]) + ")";
@@ -126,7 +129,7 @@ void print_head(const Function& f) {
       std::printf("%s%s%s* v_%s, std::int64_t n_%s", comma, p.passing == function::Passing::in ? "const " : "",
                   type_text(p.type), p.name.c_str(), p.name.c_str());
     else
-      std::printf("%s%s v_%s", comma, p.type == Type::boolean ? "bool" : "std::int64_t", p.name.c_str());
+      std::printf("%s%s v_%s", comma, type_text(function::value_type(p.type)), p.name.c_str());
     comma = ", ";
   }
   std::printf(")");
@@ -135,20 +138,22 @@ void print_head(const Function& f) {
 /// The peer's entry takes its arguments from the frame, as machine code does.
 void print_entry(const Function& f, const function::Layout& layout) {
   std::printf("static void entry_%s(void* frame, const Window* windows) {\n  (void)windows;\n", f.name.c_str());
-  if (f.result != Type::none) std::printf("  at(frame, %u) = ", layout.result_slot);
+  const auto at = [](Type type) { return type == Type::f64 ? "real_at" : "at"; };
+  if (f.result != Type::none) std::printf("  %s(frame, %u) = ", at(f.result), layout.result_slot);
   std::printf("f_%s(", f.name.c_str());
   std::size_t window = 0;
   for (std::size_t i = 0; i < f.parameters.size(); ++i) {
     const Parameter& p = f.parameters[i];
     if (i > 0) std::printf(", ");
     if (p.is_array()) std::printf("reinterpret_cast<%s*>(windows[%zu].delta), ", type_text(p.type), window++);
-    std::printf("at(frame, %u)", layout.slots[i]);
+    std::printf("%s(frame, %u)", p.is_array() ? "at" : at(p.type), layout.slots[i]);
   }
   std::printf(");\n}\n");
 }
 
 constexpr const char* kTop = R"(// Written by bench/functions/write_peers.cpp.
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include "bench/functions/peers.h"
@@ -157,6 +162,24 @@ namespace {
 using trident::region::Window;
 [[gnu::unused]] std::int64_t& at(void* frame, std::uint32_t slot) { return *reinterpret_cast<std::int64_t*>(static_cast<char*>(frame) + slot); }
 using I = std::int64_t; using U = std::uint64_t;
+[[gnu::unused]] double& real_at(void* frame, std::uint32_t slot) { return *reinterpret_cast<double*>(static_cast<char*>(frame) + slot); }
+[[gnu::unused]] constexpr double from(U bits) { return std::bit_cast<double>(bits); }
+[[gnu::unused]] double f_abs(double a) { return std::fabs(a); }
+[[gnu::unused]] double f_min(double a, double b) { return a != a || b < a ? b : a; }
+[[gnu::unused]] double f_max(double a, double b) { return a != a || b > a ? b : a; }
+[[gnu::unused]] double f_sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
+[[gnu::unused]] double f_sqrt(double a) { return std::sqrt(a); }
+[[gnu::unused]] double f_floor(double a) { return std::floor(a); }
+[[gnu::unused]] double f_ceil(double a) { return std::ceil(a); }
+[[gnu::unused]] double f_trunc(double a) { return std::trunc(a); }
+[[gnu::unused]] double f_round(double a) { return std::round(a); }
+[[gnu::unused]] double f_rint(double a) { return std::nearbyint(a); }
+[[gnu::unused]] double f_fma(double a, double b, double c) { return std::fma(a, b, c); }
+[[gnu::unused]] double f_copysign(double a, double b) { return b != b ? std::fabs(a) : std::copysign(a, b); }
+[[gnu::unused]] I f_i64(double a) { return a >= -0x1p63 && a < 0x1p63 ? static_cast<I>(a) : INT64_MIN; }
+[[gnu::unused]] double f_f64(I a) { return static_cast<double>(a); }
+[[gnu::unused]] I f_to_bits(double a) { return std::bit_cast<I>(a); }
+[[gnu::unused]] double f_from_bits(I a) { return std::bit_cast<double>(a); }
 [[gnu::unused]] I shifted(I a, I b) { return static_cast<I>(static_cast<U>(a) >> (b & 63)); }
 [[gnu::unused]] I f_abs(I a) { return a < 0 ? -a : a; }
 [[gnu::unused]] I f_leading_zeros(I a) { return std::countl_zero(static_cast<U>(a)); }

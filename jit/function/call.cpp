@@ -20,6 +20,7 @@ std::string_view sentence_of(Failure failure) {
 
 bool lies_in(const Parameter& p, std::int64_t value) {
   if (p.type == Type::u8 && (value < 0 || value > 255)) return false;
+  if (p.lo && p.type == Type::f64) return real_of(value) >= real_of(*p.lo) && real_of(value) <= real_of(*p.hi);
   return !p.lo || (value >= *p.lo && value <= *p.hi);
 }
 
@@ -39,6 +40,10 @@ Result<void> takes(const Function& function, std::span<const Argument> arguments
     if (arguments[i].is_array != p.is_array())
       return make_error(ErrorCode::kInvalidArgument, "%s of %s is %s", p.name.c_str(), function.name.c_str(),
                         p.is_array() ? "an array" : "a single value");
+    const bool is_empty = p.is_array() && arguments[i].elements.empty();
+    if (arguments[i].is_real != (p.type == Type::f64) && !is_empty)
+      return make_error(ErrorCode::kInvalidArgument, "%s of %s is %s", p.name.c_str(), function.name.c_str(),
+                        p.type == Type::f64 ? "of f64: write 1.0, not 1" : "no f64");
     const auto is_byte = [](std::int64_t v) { return v >= 0 && v <= 255; };
     const bool fits = std::all_of(arguments[i].elements.begin(), arguments[i].elements.end(), is_byte);
     if (p.type == Type::u8 && p.is_array() && !fits)
@@ -51,7 +56,7 @@ Result<void> takes(const Function& function, std::span<const Argument> arguments
 class Memory {
  public:
   void add(const Parameter& p, const Argument& argument) {
-    const std::size_t count = argument.elements.size(), bytes = p.type == Type::u8 ? 1 : 8;
+    const std::size_t count = argument.elements.size(), bytes = element_bytes(p.type);
     auto& memory = add(count * bytes);
     for (std::size_t i = 0; i < count; ++i) std::memcpy(memory.data() + i * bytes, &argument.elements[i], bytes);
   }
@@ -63,7 +68,7 @@ class Memory {
     return list;
   }
   [[nodiscard]] std::vector<std::int64_t> elements(std::size_t number, Type type) const {
-    const std::size_t bytes = type == Type::u8 ? 1 : 8;
+    const std::size_t bytes = element_bytes(type);
     std::vector<std::int64_t> list(arrays_[number].size() / bytes);
     for (std::size_t i = 0; i < list.size(); ++i) std::memcpy(&list[i], arrays_[number].data() + i * bytes, bytes);
     return list;
@@ -85,6 +90,11 @@ void write(std::span<std::byte> frame, std::uint32_t slot, T value) {
   std::memcpy(frame.data() + slot, &value, sizeof value);
 }
 
+bool is_same_array(Type type, const Argument& a, const Argument& b) {
+  return std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(),
+                    [&](std::int64_t x, std::int64_t y) { return is_same(type, x, y); });
+}
+
 std::string print_after(const Function& function, const Returned& returned, const Case::After& after) {
   const Argument& array = returned.arguments[*function.parameter(after.name)];
   Argument shown = array;
@@ -99,12 +109,13 @@ std::string difference(const Function& function, const Case& test, const Returne
     return print(*returned.fault);
   }
   if (test.failure) return "no error " + std::string(name_of(*test.failure));
-  if (test.result && test.result->number != returned.result) {
-    const Argument got{.number = returned.result, .is_truth = test.result->is_truth};
+  if (test.result && !is_same(function.result, test.result->number, returned.result)) {
+    const Argument got{.is_real = test.result->is_real, .number = returned.result, .is_truth = test.result->is_truth};
     return print(got) + ", not " + print(*test.result);
   }
   for (const Case::After& after : test.after)
-    if (!(returned.arguments[*function.parameter(after.name)] == after.value))
+    if (!is_same_array(function.parameters[*function.parameter(after.name)].type,
+                       returned.arguments[*function.parameter(after.name)], after.value))
       return print_after(function, returned, after);
   return {};
 }

@@ -25,7 +25,7 @@ std::string print(const Fault& fault);
 
 struct Returned {
   std::optional<Fault> fault{};
-  std::int64_t result = 0;            ///< 0 after a fault; a bool is 0 or 1
+  std::int64_t result = 0;            ///< 0 after a fault; a bool is 0 or 1; of f64 the bits
   std::vector<Argument> arguments{};  ///< arrays as the function left them
 };
 

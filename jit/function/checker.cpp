@@ -38,6 +38,9 @@ class Checker {
   Result<Type> binary(Expression& e);
   Result<Type> choice(Expression& e);
   Result<Type> call(Expression& e);
+  Result<Type> intrinsic_call(Expression& e, const IntrinsicRow& row);
+  /// Returns the type of an operand of the kind that the letter of a row says.
+  Result<Type> operand_type(Expression& e, char letter, const char* what);
   Result<Type> call_of(Expression& e, const Function& callee);
   Result<void> argument(Expression& e, const Parameter& parameter);
   /// Refuses an array that is passed twice and written.
@@ -62,6 +65,13 @@ class Checker {
   int loops_ = 0;                   ///< around the statement
 };
 
+/// Returns the type that the letter of a row says; `same` is that of the first operand.
+Type of_letter(char letter, Type same) {
+  if (letter == 'n') return same;
+  if (letter == 'd') return Type::f64;
+  return letter == 'b' ? Type::boolean : Type::i64;
+}
+
 bool always_leaves(const std::vector<Statement>& list);
 
 /// Returns whether control never comes to what follows.
@@ -76,8 +86,7 @@ bool always_leaves(const std::vector<Statement>& list) {
 
 Result<void> Checker::run() {
   for (const Parameter& p : function_.parameters)
-    TRY_VOID(declare(
-        p.name, 0, {p.type == Type::u8 && !p.is_array() ? Type::i64 : p.type, p.is_array(), p.passing != Passing::in}));
+    TRY_VOID(declare(p.name, 0, {p.is_array() ? p.type : value_type(p.type), p.is_array(), p.passing != Passing::in}));
   TRY_VOID(statements(function_.body));
   if (function_.result != Type::none && !always_leaves(function_.body))
     return fault(static_cast<std::uint32_t>(function_.text.rfind('}')), "the end is reached without a return");
@@ -160,7 +169,7 @@ Result<void> Checker::store(Statement& s) {
   TRY(Meaning* const array, meaning(s.name, s.offset, true));
   if (!array->is_writable) return fault(s.offset, "'" + s.name + "' is only read: declare it inout to write it");
   TRY_VOID(expect(s.values[0], Type::i64, "an index"));
-  return expect(s.values[1], Type::i64, "an element");
+  return expect(s.values[1], value_type(array->type), "an element");
 }
 
 Result<void> Checker::counted(Statement& s) {
@@ -193,16 +202,18 @@ Result<Type> Checker::type_of(Expression& e) {
   const auto find = [&]() -> Result<Type> {
     switch (e.kind) {
       case EK::number: return Type::i64;
+      case EK::real: return Type::f64;
       case EK::truth: return Type::boolean;
       case EK::name: {
         TRY(Meaning* const found, meaning(e.name, e.offset, false));
         return found->type;
       }
       case EK::length: TRY_VOID(meaning(e.name, e.offset, true)); return Type::i64;
-      case EK::element:
-        TRY_VOID(meaning(e.name, e.offset, true));
+      case EK::element: {
+        TRY(Meaning* const array, meaning(e.name, e.offset, true));
         TRY_VOID(expect(e.operands[0], Type::i64, "an index"));
-        return Type::i64;
+        return value_type(array->type);
+      }
       case EK::unary: return unary(e);
       case EK::binary: return binary(e);
       case EK::choice: return choice(e);
@@ -210,27 +221,35 @@ Result<Type> Checker::type_of(Expression& e) {
     }
     return Type::none;
   };
+  if (e.type != Type::none) return e.type;  // a call of a shared name looks at its first operand before the others
   TRY(e.type, find());
   return e.type;
 }
 
 Result<Type> Checker::unary(Expression& e) {
   const OperatorRow& row = row_of(e.op);
-  TRY_VOID(expect(e.operands[0], row.operands == 'b' ? Type::boolean : Type::i64, "the operand"));
-  return row.result;
+  TRY(const Type type, operand_type(e.operands[0], row.operands, "the operand"));
+  return of_letter(row.result, type);
+}
+
+Result<Type> Checker::operand_type(Expression& e, char letter, const char* what) {
+  const bool is_any = letter == 'n' || letter == 's';
+  if (!is_any) {
+    TRY_VOID(expect(e, of_letter(letter, Type::none), what));
+    return e.type;
+  }
+  TRY(const Type type, type_of(e));
+  if (type == Type::none) return fault(e.offset, "this has no value");
+  if (letter == 'n' && type == Type::boolean)
+    return fault(e.offset, std::string(what) + " is i64 or f64, and this is bool");
+  return type;
 }
 
 Result<Type> Checker::binary(Expression& e) {
   const OperatorRow& row = row_of(e.op);
-  Type wanted = row.operands == 'b' ? Type::boolean : Type::i64;
-  if (row.operands == 's') {
-    TRY(wanted, type_of(e.operands[0]));
-    if (wanted == Type::none) return fault(e.operands[0].offset, "this has no value");
-  } else {
-    TRY_VOID(expect(e.operands[0], wanted, "the left operand"));
-  }
-  TRY_VOID(expect(e.operands[1], wanted, "the right operand"));
-  return row.result;
+  TRY(const Type type, operand_type(e.operands[0], row.operands, "the left operand"));
+  TRY_VOID(expect(e.operands[1], type, "the right operand"));
+  return of_letter(row.result, type);
 }
 
 Result<Type> Checker::choice(Expression& e) {
@@ -242,20 +261,25 @@ Result<Type> Checker::choice(Expression& e) {
 }
 
 Result<Type> Checker::call(Expression& e) {
-  if (e.name == "i64") {  // of a truth
-    if (e.operands.size() != 1) return fault(e.offset, "i64() takes one truth");
-    TRY_VOID(expect(e.operands[0], Type::boolean, "the operand"));
-    return Type::i64;
-  }
-  if (const IntrinsicRow* row = intrinsic(e.name)) {
-    if (e.operands.size() != row->operands)
-      return fault(e.offset, "'" + e.name + "' takes " + std::to_string(row->operands) + " operands");
-    for (Expression& operand : e.operands) TRY_VOID(expect(operand, Type::i64, "an operand"));
-    return row->result;
-  }
+  const bool looks = e.name == name_of(Type::i64) || shared_intrinsic(e.name) != nullptr;
+  if (looks && !e.operands.empty()) TRY_VOID(type_of(e.operands[0]));
+  if (const IntrinsicRow* row = intrinsic_of(e)) return intrinsic_call(e, *row);
   const Function* const callee = library_.find(e.name);
   if (callee == nullptr) return fault(e.offset, "there is no function '" + e.name + "'");
   return call_of(e, *callee);
+}
+
+Result<Type> Checker::intrinsic_call(Expression& e, const IntrinsicRow& row) {
+  if (e.operands.size() != row.operands.size())
+    return fault(e.offset, "'" + e.name + "' takes " + std::to_string(row.operands.size()) + " operands");
+  const bool is_truth = row.id == Intrinsic::Integer && e.operands[0].type == Type::boolean;
+  if (is_truth) return Type::i64;
+  Type first = Type::none;
+  for (std::size_t i = 0; i < e.operands.size(); ++i) {
+    TRY(const Type type, operand_type(e.operands[i], row.operands[i], "an operand"));
+    if (i == 0) first = type;
+  }
+  return of_letter(row.result, first);
 }
 
 Result<Type> Checker::call_of(Expression& e, const Function& callee) {
@@ -267,8 +291,7 @@ Result<Type> Checker::call_of(Expression& e, const Function& callee) {
 }
 
 Result<void> Checker::argument(Expression& e, const Parameter& parameter) {
-  if (!parameter.is_array())
-    return expect(e, parameter.type == Type::boolean ? Type::boolean : Type::i64, "the argument");
+  if (!parameter.is_array()) return expect(e, value_type(parameter.type), "the argument");
   if (e.kind != EK::name) return fault(e.offset, "an array is passed by its name");
   TRY(Meaning* const array, meaning(e.name, e.offset, true));
   if (array->type != parameter.type)
@@ -292,6 +315,9 @@ Result<void> Checker::arrays_apart(const Expression& call, const Function& calle
 Result<void> Checker::check_value(const Argument& value, Type type, bool is_array, std::uint32_t offset) const {
   if (value.is_array != is_array) return fault(offset, is_array ? "a list is wanted here" : "a single value is wanted");
   if (value.is_truth != (type == Type::boolean && !is_array)) return fault(offset, "truths are written true and false");
+  const bool is_real = type == Type::f64, is_empty = value.is_array && value.elements.empty();
+  if (value.is_real != is_real && !is_empty)
+    return fault(offset, is_real ? "numbers of f64 are written with a point, as 1.0" : "an integer is wanted here");
   const auto is_byte = [](std::int64_t v) { return v >= 0 && v <= 255; };
   if (is_array && type == Type::u8 && !std::all_of(value.elements.begin(), value.elements.end(), is_byte))
     return fault(offset, "elements of type u8 are from 0 to 255");

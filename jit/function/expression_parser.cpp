@@ -1,6 +1,7 @@
 #include "jit/function/expression_parser.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "jit/function/names.h"
 #include "runtime/base/limits.h"
@@ -10,8 +11,9 @@ namespace {
 
 constexpr int kComparisons = 3;  ///< the level that does not chain
 
-constexpr std::string_view kWords[] = {"fn",    "let",      "if",     "else", "while", "for", "in", "out",  "inout",
-                                       "break", "continue", "return", "true", "false", "i64", "u8", "bool", "len"};
+constexpr std::string_view kWords[] = {"fn",  "let",   "if",    "else",     "while",  "for",  "in",
+                                       "out", "inout", "break", "continue", "return", "true", "false",
+                                       "i64", "u8",    "bool",  "len",      "f64",    "inf",  "nan"};
 
 }  // namespace
 
@@ -68,11 +70,33 @@ Error ExpressionParser::unexpected(const char* wanted) const {
 
 Result<std::int64_t> ExpressionParser::integer() {
   const bool minus = accept("-");
-  if (token_.kind != K::number && token_.kind != K::character) return unexpected("an integer");
+  const bool is_integer = token_.kind == K::character || (token_.kind == K::number && !token_.is_real);
+  if (!is_integer) return unexpected("an integer");
   if (token_.is_least && !minus) return error(token_.offset, "a number beyond 64 bits");
   const auto bits = static_cast<std::uint64_t>(token_.number);
   advance();
   return static_cast<std::int64_t>(minus ? 0 - bits : bits);
+}
+
+std::int64_t ExpressionParser::real() {
+  std::int64_t bits = token_.number;
+  if (is_word("inf")) bits = bits_of(std::numeric_limits<double>::infinity());
+  if (is_word("nan")) bits = bits_of(std::numeric_limits<double>::quiet_NaN());
+  advance();
+  return bits;
+}
+
+Result<std::int64_t> ExpressionParser::number(bool& is_real_one) {
+  Tokens ahead = tokens_;
+  const Token after = ahead.next();
+  const std::string_view word = ahead.text(after);
+  const bool is_word_after = after.kind == K::name && (word == "inf" || word == "nan");
+  const bool minus = is("-") && (after.is_real || is_word_after);
+  is_real_one = minus || is_real();
+  if (!is_real_one) return integer();
+  if (minus) advance();
+  const std::int64_t bits = real();
+  return minus ? bits ^ std::numeric_limits<std::int64_t>::min() : bits;
 }
 
 Result<Expression> ExpressionParser::nested() {
@@ -128,8 +152,9 @@ Result<Expression> ExpressionParser::unary() {
   Expression result{.kind = Expression::Kind::unary, .op = row->op, .offset = token_.offset};
   Tokens ahead = tokens_;
   if (row->op == Operator::Negate && ahead.next().kind == K::number) {
-    result.kind = Expression::Kind::number;
-    TRY(result.number, integer());
+    bool is_real_one = false;
+    TRY(result.number, number(is_real_one));
+    result.kind = is_real_one ? Expression::Kind::real : Expression::Kind::number;
     return result;
   }
   advance();
@@ -145,6 +170,11 @@ Result<Expression> ExpressionParser::unary() {
 
 Result<Expression> ExpressionParser::primary() {
   Expression result{.offset = token_.offset};
+  if (is_real()) {
+    result.kind = Expression::Kind::real;
+    result.number = real();
+    return result;
+  }
   if (token_.kind == K::number || token_.kind == K::character) {
     result.is_character = token_.kind == K::character;
     TRY(result.number, integer());
@@ -164,7 +194,7 @@ Result<Expression> ExpressionParser::primary() {
   return named();
 }
 
-// name, name[index], name(arguments), len(name), i64(truth)
+// name, name[index], name(arguments), len(name), i64(value), f64(value)
 Result<Expression> ExpressionParser::named() {
   Expression result{.kind = Expression::Kind::name, .offset = token_.offset};
   if (accept_word("len")) {
@@ -174,9 +204,10 @@ Result<Expression> ExpressionParser::named() {
     TRY_VOID(expect(")"));
     return result;
   }
-  if (accept_word("i64")) {
+  for (const Type type : {Type::i64, Type::f64}) {
+    if (!accept_word(name_of(type))) continue;
     result.kind = Expression::Kind::call;
-    result.name = "i64";
+    result.name = name_of(type);
     TRY_VOID(arguments(result));
     return above_operands(std::move(result));
   }

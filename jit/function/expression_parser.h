@@ -36,6 +36,13 @@ class ExpressionParser {
     return source_.error(offset, message);
   }
 
+  [[nodiscard]] bool is_real() const {
+    return (token_.kind == K::number && token_.is_real) || is_word("inf") || is_word("nan");
+  }
+  /// Takes the bits of a real without a sign.
+  std::int64_t real();
+  /// Takes a number with its sign: the bits of a real one.
+  Result<std::int64_t> number(bool& is_real);
   /// Takes an integer with its sign.
   Result<std::int64_t> integer();
 

@@ -1,4 +1,4 @@
-// Functions: small programs over integers and arrays, with loops and branches, as texts (a file NAME.fn holds one).
+// Functions: small programs over numbers and arrays, with loops and branches, as texts (a file NAME.fn holds one).
 //
 //   // Euclid's algorithm.
 //   @prompt the greatest common divisor of {a} and {b}
@@ -13,10 +13,11 @@
 //     return a < 0 ? -a : a;
 //   }
 //
-// Values are i64, which wraps, and bool. A u8 is an element of an array, or a parameter from 0 to 255; read, it is an
-// i64, and storing keeps the low eight bits. README.md has the language.
+// Values are i64, which wraps, f64 and bool. A u8 is an element of an array, or a parameter from 0 to 255; read, it is
+// an i64, and storing keeps the low eight bits. README.md has the language.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,8 +28,26 @@
 
 namespace trident::function {
 
-enum class Type : std::uint8_t { none, i64, u8, boolean };
+enum class Type : std::uint8_t { none, i64, u8, boolean, f64 };
 std::string_view name_of(Type type);
+/// The type of a value that is read from a variable or an element of `type`.
+constexpr Type value_type(Type type) {
+  return type == Type::u8 ? Type::i64 : type;
+}
+/// Bytes of an array's element.
+constexpr std::uint8_t element_bytes(Type type) {
+  return type == Type::u8 ? 1 : 8;
+}
+
+/// Numbers of type f64 are kept as their bits where integers are kept.
+inline double real_of(std::int64_t bits) {
+  return std::bit_cast<double>(bits);
+}
+inline std::int64_t bits_of(double real) {
+  return std::bit_cast<std::int64_t>(real);
+}
+/// Returns whether two values are the same: of f64 the bits, but any NaN is like any other.
+bool is_same(Type type, std::int64_t a, std::int64_t b);
 
 /// Brackets and blocks in each other. Parsers are recursive: with this they take half a mebibyte of a thread's stack.
 inline constexpr std::uint32_t kNestingMax = 128;
@@ -42,7 +61,7 @@ struct Parameter {
   std::string name;
   Type type = Type::i64;  ///< of the value, or of an array's elements
   Passing passing = Passing::value;
-  std::optional<std::int64_t> lo{}, hi{};  ///< @param's range: of the value, or of each element
+  std::optional<std::int64_t> lo{}, hi{};  ///< @param's range: of the value, or of each element; of f64 bits
   std::string meaning{};                   ///< @param's text
   [[nodiscard]] bool is_array() const { return passing != Passing::value; }
 };
@@ -54,11 +73,11 @@ enum class Operator : std::uint8_t {
 };
 
 struct Expression {
-  enum class Kind : std::uint8_t { number, truth, name, element, length, unary, binary, choice, call };
+  enum class Kind : std::uint8_t { number, real, truth, name, element, length, unary, binary, choice, call };
   Kind kind = Kind::number;
   Type type = Type::none;       ///< set by check()
   Operator op = Operator::Add;  ///< unary, binary
-  std::int64_t number = 0;      ///< number, truth
+  std::int64_t number = 0;      ///< number, truth; real: bits
   bool is_character = false;    ///< number: written as 'a'
   std::string name{};           ///< name, element and length (of the array), call
   std::vector<Expression> operands{};
@@ -80,9 +99,10 @@ struct Statement {
   std::string remark{};                 ///< behind it, on its line
 };
 
-/// A value of a test: an integer or truth, or an array.
+/// A value of a test: a number or truth, or an array.
 struct Argument {
   bool is_array = false;
+  bool is_real = false;  ///< a number, or the elements, are of f64: bits
   std::int64_t number = 0;
   std::vector<std::int64_t> elements{};
   bool is_text = false;   ///< written in quotes

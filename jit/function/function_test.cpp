@@ -1,6 +1,7 @@
 // The language of functions. Oracle: answers worked out by hand, and C++ arithmetic.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -74,6 +75,76 @@ TEST(Functions, OperatorsBindAsInExpressions) {
   EXPECT_EQ(value("umulh(-1, -1)"), -2);
   EXPECT_EQ(value("'a' + '\\n'"), 107);
   EXPECT_EQ(value("0xff"), 255);
+}
+
+TEST(Functions, RealsComputeAsInC) {
+  const auto value = [](const std::string& e) {
+    return real_of(called({"fn f() -> f64 { return " + e + "; }"}, {}).result);
+  };
+  EXPECT_EQ(value("1.5 + 2.0 * 4e1"), 81.5);
+  EXPECT_EQ(value("0.1 + 0.2"), 0.30000000000000004);
+  EXPECT_EQ(value("7.0 / 2.0 - 1.0"), 2.5);
+  EXPECT_EQ(value("1.0 / -0.0"), -INFINITY);
+  EXPECT_TRUE(std::isnan(value("inf - inf")));
+  EXPECT_EQ(value("nan == nan ? 1.0 : 2.0"), 2);
+  EXPECT_EQ(value("nan != nan && 1.0 < inf ? 1.0 : 2.0"), 1);
+  EXPECT_EQ(value("nan < 1.0 || nan >= 1.0 ? 1.0 : 2.0"), 2);
+  EXPECT_EQ(value("abs(-2.5) + sqrt(2.25)"), 4);
+  EXPECT_EQ(value("min(nan, 3.0) + max(4.0, nan)"), 7);
+  EXPECT_EQ(value("floor(-1.5) * 100.0 + ceil(1.2) * 10.0 + trunc(-0.5)"), -180);
+  EXPECT_EQ(value("f64(min(7, 3)) + f64(i64(-3.9))"), 0) << "min of integers is the library's";
+  EXPECT_EQ(value("fma(0x1 == 1 ? 1e16 : 0.0, 1.0, 1.0) - 1e16"), std::fma(1e16, 1.0, 1.0) - 1e16);
+  EXPECT_EQ(value("copysign(3.0, -0.0)"), -3);
+  EXPECT_EQ(value("copysign(-3.0, nan)"), 3);
+  EXPECT_EQ(value("sign(-0.25) + sign(inf) * 4.0"), 3);
+  EXPECT_TRUE(std::signbit(value("sign(-0.0)")));
+  EXPECT_EQ(value("from_bits(to_bits(1.5) + 1)"), std::nextafter(1.5, 2));
+  for (const double x : {0.5, -0.5, 0.49999999999999994, 1.5, 2.5, -2.5, 0x1p52 + 1, 0x1p53 + 2, -0.0, 1e300}) {
+    const std::string text = "from_bits(" + std::to_string(bits_of(x)) + ")";
+    EXPECT_EQ(bits_of(value("round(" + text + ")")), bits_of(std::round(x))) << x;
+    EXPECT_EQ(bits_of(value("rint(" + text + ")")), bits_of(std::nearbyint(x))) << x;
+  }
+}
+
+TEST(Functions, RealsConvertAsStated) {
+  const auto value = [](const std::string& e) { return called({"fn f() -> i64 { return " + e + "; }"}, {}).result; };
+  EXPECT_EQ(value("i64(-2.9)"), -2);
+  EXPECT_EQ(value("i64(9.3e18)"), INT64_MIN);
+  EXPECT_EQ(value("i64(nan)"), INT64_MIN);
+  EXPECT_EQ(value("to_bits(-0.0)"), INT64_MIN);
+  EXPECT_EQ(value("i64(f64(9007199254740993))"), 9007199254740992);
+}
+
+TEST(Functions, ArraysAndRangesOfReals) {
+  const std::string text = R"(@param x in [-0.5, 1.0]: a number
+@test f([1.0, 2.5], 0.5) = 4.0 : a = [1.5, 3.0]
+@test f([nan], 0.0) = nan
+@test f([-inf], -0.5) = -inf
+@test f([1.0], 1.5) = error range
+fn f(a: inout [f64], x: f64) -> f64 {
+  let t = [f64; 3];
+  for i in 0..len(a) {
+    a[i] = a[i] + x;
+    t[0] = t[0] + a[i];
+  }
+  return t[0] + t[2] - x;
+}
+)";
+  const auto library = library_of({text});
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_EQ(print(*library->find("f")), text);
+  const auto lowered = lower(*library->find("f"), *library);
+  ASSERT_TRUE(lowered.ok());
+  const auto misses = run_tests(*library->find("f"), *lowered);
+  ASSERT_TRUE(misses.ok());
+  for (const Miss& miss : *misses) ADD_FAILURE() << miss.test << " " << miss.why;
+  EXPECT_EQ(fault_of({text}, {{.is_array = true, .is_real = true}, {.is_real = true, .number = bits_of(NAN)}}),
+            "f: line 1: an argument outside of its declared range: x");
+  const std::string caller = "fn g(y: f64) -> f64 {\n  return h(y);\n}",
+                    callee = "@param x in [0.0, 1.0]: a\nfn h(x: f64) -> f64 {\n  return x;\n}";
+  EXPECT_EQ(fault_of({caller, callee}, {{.is_real = true, .number = bits_of(NAN)}}),
+            "g: line 2: an argument outside of its declared range");
+  EXPECT_EQ(fault_of({caller, callee}, {{.is_real = true, .number = bits_of(1.0)}}), "none");
 }
 
 TEST(Functions, OnlyWhatIsNeededIsEvaluated) {
@@ -190,7 +261,22 @@ TEST(Functions, ErrorsShowTheirPlace) {
       {"fn f() { let t = [i64; 0]; }", "the size of an array is a number from 1"},
       {"fn f() { let let = 1; }", "'let' is a word of the language"},
       {"fn f() -> i64 { return 9223372036854775808; }", "a number beyond 64 bits"},
-      {"fn f() -> i64 { return 1.5; }", "numbers are integers"},
+      {"fn f() -> i64 { return 1.5; }", "the result is i64, and this is f64"},
+      {"fn f() -> i64 { return 1x; }", "a number is digits alone, or 1.5, or 1e9"},
+      {"fn f() -> f64 { return 1.5x; }", "a number ends before a letter"},
+      {"fn f() -> f64 { return 1e999; }", "a number beyond those of f64"},
+      {"fn f() -> f64 { return 1.5 + 1; }", "the right operand is f64, and this is i64"},
+      {"fn f() -> f64 { return 1.5 % 2.0; }", "the left operand is i64, and this is f64"},
+      {"fn f() -> f64 { return -true; }", "the operand is i64 or f64, and this is bool"},
+      {"fn f() -> f64 { return sqrt(2); }", "an operand is f64, and this is i64"},
+      {"fn f() -> f64 { return min(1.0, 2); }", "an operand is f64, and this is i64"},
+      {"fn f() -> i64 { return i64(2); }", "an operand is f64, and this is i64"},
+      {"fn f(a: inout [f64]) { a[0] = 1; }", "an element is f64, and this is i64"},
+      {"@test f(1) = 2\nfn f(a: f64) -> i64 { return 1; }", "numbers of f64 are written with a point"},
+      {"@test f([1.0, 2]) = 2\nfn f(a: [f64]) -> i64 { return 1; }", "all integers or all of f64"},
+      {"@param a in [0, 1]: b\nfn f(a: f64) -> i64 { return 1; }", "'a' is of another type"},
+      {"@param a in [1.0, nan]: b\nfn f(a: f64) -> i64 { return 1; }", "the range of 'a' is empty"},
+      {"fn min(a: f64) -> f64 { return a; }", "the language has a function of this name for f64"},
       {"fn f() -> i64 { return '; }", "a character is one byte between quotes"},
       {"@test f(1) = 2\nfn f() -> i64 { return 1; }", "the function takes 0 arguments"},
       {"@test f() = error crash\nfn f() -> i64 { return 1; }", "expected division, index, budget or range"},

@@ -20,7 +20,7 @@ std::string stem_of(const std::string& file) {
 }
 
 void names_called(const Expression& e, std::vector<std::string>& out) {
-  if (e.kind == Expression::Kind::call && e.name != "i64" && intrinsic(e.name) == nullptr) out.push_back(e.name);
+  if (e.kind == Expression::Kind::call && intrinsic(e.name) == nullptr) out.push_back(e.name);
   for (const Expression& operand : e.operands) names_called(operand, out);
 }
 
@@ -78,6 +78,9 @@ Result<Library> Library::make(const std::vector<Text>& texts, const Library* bas
     if (function.name != stem_of(text.file))
       return source.error(0, "the file of a function '" + function.name + "' is called " + function.name + ".fn");
     if (intrinsic(function.name) != nullptr) return source.error(0, "the language has a function of this name");
+    const bool takes_real = !function.parameters.empty() && function.parameters[0].type == Type::f64;
+    if (takes_real && shared_intrinsic(function.name) != nullptr)
+      return source.error(0, "the language has a function of this name for f64");
     if (library.find(function.name) != nullptr)
       return source.error(0, "there is another function '" + function.name + "'");
     library.functions_.emplace(function.name, std::move(function));

@@ -42,14 +42,14 @@ bool is_plain(const Expression& e, const Library& library) {
 }
 
 bool divides(const Expression& e) {
-  if (e.kind == EK::binary) return e.op == Operator::Divide || e.op == Operator::Remainder;
-  const IntrinsicRow* const row = e.kind == EK::call ? intrinsic(e.name) : nullptr;
+  if (e.kind == EK::binary) return e.type == Type::i64 && (e.op == Operator::Divide || e.op == Operator::Remainder);
+  const IntrinsicRow* const row = e.kind == EK::call ? intrinsic_of(e) : nullptr;
   return row != nullptr && (row->id == Intrinsic::UnsignedDivide || row->id == Intrinsic::UnsignedRemainder);
 }
 
 bool has_flow(const Expression& e, const Library& library) {
   if (divides(e) && !(e.operands[1].kind == EK::number && e.operands[1].number != 0)) return true;
-  if (e.kind == EK::call && library.find(e.name) != nullptr) return true;
+  if (e.kind == EK::call && intrinsic_of(e) == nullptr) return true;
   if (e.kind == EK::choice && !(is_plain(e.operands[1], library) && is_plain(e.operands[2], library))) return true;
   const bool logic = e.kind == EK::binary && (e.op == Operator::And || e.op == Operator::Or);
   if (logic && !is_plain(e.operands[1], library)) return true;
@@ -141,6 +141,45 @@ Op op_of(Operator op) {
   CHECK(false);
 }
 
+Op float_op_of(Operator op) {
+  switch (op) {
+    case Operator::Equal: return Op::FEq;
+    case Operator::NotEqual: return Op::FNe;
+    case Operator::Less:
+    case Operator::Greater: return Op::FLt;  // the operands change places
+    case Operator::LessEqual:
+    case Operator::GreaterEqual: return Op::FLe;
+    case Operator::Add: return Op::FAdd;
+    case Operator::Subtract: return Op::FSub;
+    case Operator::Multiply: return Op::FMul;
+    case Operator::Divide: return Op::FDiv;
+    case Operator::Negate: return Op::FNeg;
+    case Operator::Or:
+    case Operator::And:
+    case Operator::BitOr:
+    case Operator::BitXor:
+    case Operator::BitAnd:
+    case Operator::ShiftLeft:
+    case Operator::ShiftRight:
+    case Operator::ShiftLogical:
+    case Operator::Remainder:
+    case Operator::Complement:
+    case Operator::Not: break;
+  }
+  CHECK(false);
+}
+
+/// Returns the type of variables that hold a value of `type` inside of a function.
+RegionType region_type(Type type) {
+  if (type == Type::f64) return RegionType::f64;
+  return type == Type::boolean ? RegionType::i32 : RegionType::i64;
+}
+
+/// Returns the type of homes of parameters and results, where a truth is an i64.
+RegionType home_type(Type type) {
+  return type == Type::f64 ? RegionType::f64 : RegionType::i64;
+}
+
 class Lowering {
  public:
   Lowering(const Function& function, const Library& library) : library_(library), main_(function) {}
@@ -177,7 +216,7 @@ class Lowering {
 
   // --- variables ---
   std::uint32_t variable(RegionType type);
-  void release(std::uint32_t variable) { free_[of(variable) == RegionType::i32].push_back(variable); }
+  void release(std::uint32_t variable) { free_[static_cast<std::size_t>(of(variable))].push_back(variable); }
   [[nodiscard]] RegionType of(std::uint32_t variable) const { return out_.region.variables[variable].type; }
   std::uint32_t home(const char* name, RegionType type, std::uint32_t slot);
   void set(std::uint32_t variable, Value value) {
@@ -215,9 +254,14 @@ class Lowering {
   [[nodiscard]] bool is_byte(const Expression& e) const;
   Result<Value> divided(const Expression& e, Op divide, bool is_remainder);
   Result<Value> intrinsic_call(const Expression& e, Intrinsic id);
+  Value real(double value);
+  Value sign(Value a);
+  Value rounded(Value a);
+  Result<Value> fused(const Expression& e);
   Result<Value> call(const Expression& e, const Function& callee);
   Result<void> pass(const Expression& e, const Function& callee, std::size_t number, Names& names);
   void check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi);
+  void check_real_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi);
   /// Evaluates two operands; the first is kept where the second needs blocks of its own.
   Result<std::pair<Value, Value>> both(const Expression& a, const Expression& b);
   Result<void> into(std::uint32_t variable, const Expression& e);
@@ -229,7 +273,7 @@ class Lowering {
   std::vector<std::uint32_t> labels_;      ///< their blocks
   std::vector<std::uint32_t> references_;  ///< to each label, so far
   bool open_ = false;                      ///< the last block has no end yet
-  std::vector<std::uint32_t> free_[2];     ///< variables of i64, of i32
+  std::vector<std::uint32_t> free_[4];     ///< variables by type
   std::map<std::pair<Failure, std::uint32_t>, Label> failures_;
   std::uint32_t step_ = 0, slot_ = region::kFrameHeadBytes, variables_ = 0;
   std::uint32_t budget_ = 0, failure_ = 0, place_ = 0;
@@ -303,7 +347,7 @@ std::uint32_t Lowering::home(const char* name, RegionType type, std::uint32_t sl
 }
 
 std::uint32_t Lowering::variable(RegionType type) {
-  auto& free = free_[type == RegionType::i32];
+  auto& free = free_[static_cast<std::size_t>(type)];
   if (!free.empty()) {
     const std::uint32_t reused = free.back();
     free.pop_back();
@@ -336,7 +380,7 @@ Result<Lowered> Lowering::run() {
   place_ = own("place", RegionType::i32, out_.place_slot);
   Frame frame{.function = main_};
   frame_ = &frame;
-  frame.result = own("result", RegionType::i64, out_.result_slot);
+  frame.result = own("result", home_type(main_.result), out_.result_slot);
   parameters();
   frame.end = label();
   bind(label());
@@ -355,7 +399,8 @@ Result<Lowered> Lowering::run() {
 void Lowering::parameters() {
   for (const Parameter& p : main_.parameters) {
     out_.slots.push_back(slot_);
-    const std::uint32_t number = build_.variable("p" + std::to_string(out_.slots.size()), RegionType::i64, slot_);
+    const RegionType type = p.is_array() ? RegionType::i64 : home_type(p.type);
+    const std::uint32_t number = build_.variable("p" + std::to_string(out_.slots.size()), type, slot_);
     slot_ += kHomeBytes;
     const bool is_byte = p.type == Type::u8 && !assigns(main_.body, p.name);
     frame_->names[p.name] = {number, out_.region.windows, p.type, is_byte};
@@ -381,8 +426,7 @@ Result<void> Lowering::statements(const std::vector<Statement>& list) {
 Result<void> Lowering::statement(const Statement& s) {
   switch (s.kind) {
     case SK::let: {
-      const bool truth = s.values[0].type == Type::boolean;
-      const std::uint32_t number = variable(truth ? RegionType::i32 : RegionType::i64);
+      const std::uint32_t number = variable(region_type(s.values[0].type));
       TRY_VOID(into(number, s.values[0]));
       const bool is_constant = !assigns(frame_->function.body, s.name);
       frame_->names[s.name] = {number, 0, s.values[0].type, is_constant && is_byte(s.values[0])};
@@ -485,7 +529,7 @@ Result<void> Lowering::storing(const Statement& s) {
   TRY(const auto operands, both(s.values[0], s.values[1]));
   const Local& array = frame_->names.find(s.name)->second;
   const Value place = place_of(array, operands.first);
-  build_.store(array.type == Type::u8 ? 1 : 8, place, operands.second);
+  build_.store(element_bytes(array.type), place, operands.second);
   build_.at(++step_);
   return {};
 }
@@ -499,7 +543,7 @@ Result<void> Lowering::giving(const Statement& s) {
 /// A local array is cleared where control comes to it.
 Result<void> Lowering::local_array(const Statement& s) {
   const auto elements = static_cast<std::uint64_t>(s.values[0].number);
-  const std::uint64_t bytes = s.element == Type::u8 ? elements : elements * 8;
+  const std::uint64_t bytes = elements * element_bytes(s.element);
   const Local array{variable(RegionType::i64), out_.region.windows++, s.element};
   out_.local_bytes.push_back(bytes);
   local_bytes_ += bytes;
@@ -547,6 +591,7 @@ Result<std::pair<Value, Value>> Lowering::both(const Expression& a, const Expres
 Result<Value> Lowering::value(const Expression& e) {
   switch (e.kind) {
     case EK::number: return build_.constant(RegionType::i64, static_cast<std::uint64_t>(e.number));
+    case EK::real: return build_.constant(RegionType::f64, static_cast<std::uint64_t>(e.number));
     case EK::truth: return build_.constant(RegionType::i32, static_cast<std::uint64_t>(e.number));
     case EK::name: {
       const Value got = build_.get(frame_->names.find(e.name)->second.variable);
@@ -560,29 +605,25 @@ Result<Value> Lowering::value(const Expression& e) {
     case EK::choice: return choice(e);
     case EK::call: break;
   }
-  if (e.name == "i64") {
-    TRY(const Value truth, value(e.operands[0]));
-    return build_.op(Op::Zext32, truth);
-  }
-  const IntrinsicRow* const row = intrinsic(e.name);
+  const IntrinsicRow* const row = intrinsic_of(e);
   return row != nullptr ? intrinsic_call(e, row->id) : call(e, *library_.find(e.name));
 }
 
 Value Lowering::place_of(const Local& array, Value index) {
-  return build_.element(index, array.type == Type::u8 ? 1 : 8, array.window, failure(Failure::index));
+  return build_.element(index, element_bytes(array.type), array.window, failure(Failure::index));
 }
 
 Result<Value> Lowering::element(const Expression& e) {
   TRY(const Value index, value(e.operands[0]));
   const Local& array = frame_->names.find(e.name)->second;
   const Value place = place_of(array, index);
-  return build_.load(RegionType::i64, array.type == Type::u8 ? 1 : 8, false, place);
+  return build_.load(home_type(array.type), element_bytes(array.type), false, place);
 }
 
 Result<Value> Lowering::unary(const Expression& e) {
   TRY(const Value a, value(e.operands[0]));
   if (e.op == Operator::Not) return build_.op_with(Op::Xor, a, 1);
-  return build_.op(op_of(e.op), a);
+  return build_.op(e.type == Type::f64 ? float_op_of(e.op) : op_of(e.op), a);
 }
 
 Result<Value> Lowering::binary(const Expression& e) {
@@ -596,7 +637,7 @@ Result<Value> Lowering::binary(const Expression& e) {
   TRY(const auto operands, both(e.operands[0], e.operands[1]));
   auto [a, b] = operands;
   if (e.op == Operator::Greater || e.op == Operator::GreaterEqual) std::swap(a, b);
-  return build_.op(op_of(e.op), a, b);
+  return build_.op(e.operands[0].type == Type::f64 ? float_op_of(e.op) : op_of(e.op), a, b);
 }
 
 /// One comparison: numbers below `lo` wrap around to great ones.
@@ -636,14 +677,13 @@ Result<void> Lowering::decide(const Expression& e, Label then, Label otherwise) 
 }
 
 Result<Value> Lowering::choice(const Expression& e) {
-  const bool truth = e.type == Type::boolean;
   if (is_plain(e.operands[1], library_) && is_plain(e.operands[2], library_) && !has_flow(e.operands[0], library_)) {
     TRY(const Value condition, value(e.operands[0]));
     TRY(const Value yes, value(e.operands[1]));
     TRY(const Value no, value(e.operands[2]));
     return build_.op(Op::Select, condition, yes, no);
   }
-  const std::uint32_t result = variable(truth ? RegionType::i32 : RegionType::i64);
+  const std::uint32_t result = variable(region_type(e.type));
   const Label then = label(), otherwise = label(), end = label();
   TRY_VOID(decide(e.operands[0], then, otherwise));
   join(then);
@@ -678,6 +718,7 @@ Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainde
 Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
   if (divides(e)) return divided(e, Op::UDiv, id == Intrinsic::UnsignedRemainder);
   Value a, b;
+  if (id == Intrinsic::FusedMultiply) return fused(e);
   if (e.operands.size() == 1) {
     TRY(a, value(e.operands[0]));
   } else {
@@ -686,7 +727,9 @@ Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
     b = operands.second;
   }
   switch (id) {
-    case Intrinsic::Abs: return build_.op(Op::Select, build_.op_with(Op::SLt, a, 0), build_.op(Op::Neg, a), a);
+    case Intrinsic::Abs:
+      if (e.type == Type::f64) return build_.op(Op::FAbs, a);
+      return build_.op(Op::Select, build_.op_with(Op::SLt, a, 0), build_.op(Op::Neg, a), a);
     case Intrinsic::LeadingZeros: return build_.op(Op::Clz, a);
     case Intrinsic::ReversedBits: return build_.op(Op::BitSwap, a);
     case Intrinsic::ReversedBytes: return build_.op(Op::ByteSwap, a);
@@ -694,10 +737,51 @@ Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
     case Intrinsic::HighProduct: return build_.op(Op::UMulHigh, a, b);
     case Intrinsic::UnsignedLess: return build_.op(Op::ULt, a, b);
     case Intrinsic::UnsignedLessEqual: return build_.op(Op::ULe, a, b);
+    case Intrinsic::Minimum: return build_.op(Op::FMin, a, b);
+    case Intrinsic::Maximum: return build_.op(Op::FMax, a, b);
+    case Intrinsic::Sign: return sign(a);
+    case Intrinsic::SquareRoot: return build_.op(Op::FSqrt, a);
+    case Intrinsic::Floor: return build_.op(Op::FFloor, a);
+    case Intrinsic::Ceiling: return build_.op(Op::FCeil, a);
+    case Intrinsic::Truncated: return build_.op(Op::FTrunc, a);
+    case Intrinsic::Round: return rounded(a);
+    case Intrinsic::RoundToEven: return build_.op(Op::FRint, a);
+    case Intrinsic::Copysign:
+      return build_.op(Op::Select, build_.op(Op::FEq, b, b), build_.op(Op::FCopysign, a, b), build_.op(Op::FAbs, a));
+    case Intrinsic::Integer: return build_.op(e.operands[0].type == Type::f64 ? Op::FloatToInt : Op::Zext32, a);
+    case Intrinsic::Real: return build_.op(Op::IntToFloat, a);
+    case Intrinsic::ToBits: return build_.op(Op::FloatToBits, a);
+    case Intrinsic::FromBits: return build_.op(Op::BitsToFloat, a);
+    case Intrinsic::FusedMultiply:
     case Intrinsic::UnsignedDivide:
     case Intrinsic::UnsignedRemainder: break;
   }
   CHECK(false);
+}
+
+Value Lowering::real(double value) {
+  return build_.constant(RegionType::f64, static_cast<std::uint64_t>(bits_of(value)));
+}
+
+Value Lowering::sign(Value a) {
+  const Value zero = real(0), below = build_.op(Op::FLt, a, zero), above = build_.op(Op::FLt, zero, a);
+  return build_.op(Op::Select, above, real(1), build_.op(Op::Select, below, real(-1), a));
+}
+
+/// The greatest number below a half, added to one just below a half, gives less than 1; a half with it gives 1.
+Value Lowering::rounded(Value a) {
+  constexpr double kBelowHalf = 0x1.fffffffffffffp-2;
+  return build_.op(Op::FTrunc, build_.op(Op::FAdd, a, build_.op(Op::FCopysign, real(kBelowHalf), a)));
+}
+
+Result<Value> Lowering::fused(const Expression& e) {
+  std::uint32_t kept[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    kept[i] = variable(RegionType::f64);
+    TRY_VOID(into(kept[i], e.operands[i]));
+  }
+  for (const std::uint32_t v : kept) release(v);
+  return build_.op(Op::FFma, build_.get(kept[0]), build_.get(kept[1]), build_.get(kept[2]));
 }
 
 /// Copies the callee in.
@@ -706,7 +790,7 @@ Result<Value> Lowering::call(const Expression& e, const Function& callee) {
   Frame frame{.function = callee};
   for (std::size_t i = 0; i < e.operands.size(); ++i) TRY_VOID(pass(e.operands[i], callee, i, frame.names));
   frame.end = label();
-  frame.result = variable(callee.result == Type::boolean ? RegionType::i32 : RegionType::i64);
+  frame.result = variable(region_type(callee.result));
   Frame* const caller = std::exchange(frame_, &frame);
   const auto copied = statements(callee.body);
   frame_ = caller;
@@ -743,11 +827,13 @@ Result<void> Lowering::pass(const Expression& e, const Function& callee, std::si
     names[parameter.name] = frame_->names.find(e.name)->second;
     return {};
   }
-  const std::uint32_t kept = variable(RegionType::i64);
+  const bool is_real = parameter.type == Type::f64;
+  const std::uint32_t kept = variable(home_type(parameter.type));
   TRY_VOID(into(kept, e));
   const bool stays = !assigns(callee.body, parameter.name);
   names[parameter.name] = {kept, 0, parameter.type, stays && (parameter.type == Type::u8 || is_byte(e))};
-  if (parameter.lo) check_range(kept, *parameter.lo, *parameter.hi);
+  if (parameter.lo && is_real) check_real_range(kept, *parameter.lo, *parameter.hi);
+  if (parameter.lo && !is_real) check_range(kept, *parameter.lo, *parameter.hi);
   if (parameter.type == Type::u8 && !is_byte(e)) check_range(kept, 0, 255);
   return {};
 }
@@ -755,6 +841,15 @@ Result<void> Lowering::pass(const Expression& e, const Function& callee, std::si
 void Lowering::check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi) {
   const Label go = label();
   branch(in_range(build_.get(variable), lo, hi), go, failure(Failure::range));
+  join(go);
+}
+
+/// NaN lies in no range.
+void Lowering::check_real_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi) {
+  const Label go = label();
+  const Value x = build_.get(variable);
+  const Value above = build_.op(Op::FLe, real(real_of(lo)), x), below = build_.op(Op::FLe, x, real(real_of(hi)));
+  branch(build_.op(Op::And, above, below), go, failure(Failure::range));
   join(go);
 }
 

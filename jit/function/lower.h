@@ -23,8 +23,8 @@ struct Place {
 struct Layout {
   std::uint32_t failure_slot = 0;          ///< i32: 0, or a Failure + 1
   std::uint32_t place_slot = 0;            ///< i32: where it failed, a number of `places`
-  std::uint32_t result_slot = 0;           ///< i64; a bool is 0 or 1
-  std::vector<std::uint32_t> slots;        ///< per parameter, i64: its value, or the number of its elements
+  std::uint32_t result_slot = 0;           ///< i64 or f64; a bool is 0 or 1
+  std::vector<std::uint32_t> slots;        ///< per parameter, i64 or f64: its value, or the number of its elements
   std::vector<std::uint64_t> local_bytes;  ///< per window of a local array
   std::uint32_t frame_bytes = 0;
   std::vector<Place> places;

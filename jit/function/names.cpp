@@ -1,30 +1,47 @@
 #include "jit/function/names.h"
 
+#include <cmath>
+
 namespace trident::function {
 namespace {
 
-constexpr Type type_of(char letter) {
-  return letter == 'b' ? Type::boolean : Type::i64;
-}
+constexpr bool own = false, shared = true;
 
 constexpr IntrinsicRow kIntrinsics[] = {
-#define X(name, text, operands, result, meaning) {Intrinsic::name, text, operands, type_of(#result[0])},
+#define X(name, text, operands, result, of, meaning) {Intrinsic::name, text, #operands, #result[0], of},
 #include "jit/function/intrinsics.def"
 #undef X
 };
 
 constexpr OperatorRow kOperators[] = {
-#define X(name, text, level, operands, result) {Operator::name, text, level, #operands[0], type_of(#result[0])},
+#define X(name, text, level, operands, result) {Operator::name, text, level, #operands[0], #result[0]},
 #include "jit/function/operators.def"
 #undef X
 };
 
+const IntrinsicRow* row_of(std::string_view name, bool is_shared) {
+  for (const IntrinsicRow& row : kIntrinsics)
+    if (row.text == name && row.is_shared == is_shared) return &row;
+  return nullptr;
+}
+
 }  // namespace
 
 const IntrinsicRow* intrinsic(std::string_view name) {
-  for (const IntrinsicRow& row : kIntrinsics)
-    if (row.text == name) return &row;
-  return nullptr;
+  return row_of(name, own);
+}
+
+const IntrinsicRow* shared_intrinsic(std::string_view name) {
+  return row_of(name, shared);
+}
+
+const IntrinsicRow* intrinsic_of(const Expression& call) {
+  const bool takes_real = !call.operands.empty() && call.operands[0].type == Type::f64;
+  return takes_real && shared_intrinsic(call.name) != nullptr ? shared_intrinsic(call.name) : intrinsic(call.name);
+}
+
+bool is_same(Type type, std::int64_t a, std::int64_t b) {
+  return a == b || (type == Type::f64 && std::isnan(real_of(a)) && std::isnan(real_of(b)));
 }
 
 const OperatorRow& row_of(Operator op) {
@@ -38,7 +55,7 @@ const OperatorRow* operator_of(std::string_view text, bool is_binary) {
 }
 
 std::string_view name_of(Type type) {
-  constexpr std::string_view kNames[] = {"none", "i64", "u8", "bool"};
+  constexpr std::string_view kNames[] = {"none", "i64", "u8", "bool", "f64"};
   return kNames[static_cast<std::size_t>(type)];
 }
 

@@ -9,25 +9,30 @@
 namespace trident::function {
 
 enum class Intrinsic : std::uint8_t {
-#define X(name, text, operands, result, meaning) name,
+#define X(name, text, operands, result, of, meaning) name,
 #include "jit/function/intrinsics.def"
 #undef X
 };
 struct IntrinsicRow {
   Intrinsic id;
   std::string_view text;
-  std::uint8_t operands;
-  Type result;
+  std::string_view operands;  ///< i: i64; d: f64; n: either
+  char result;                ///< likewise; b: bool
+  bool is_shared;             ///< a function of the library may have the name too
 };
-/// Null when the language has no such function.
+/// Returns the row of a function that only the language has; null when it has none of that name.
 const IntrinsicRow* intrinsic(std::string_view name);
+/// Returns the row of a function that the language has for f64 and perhaps the library for i64.
+const IntrinsicRow* shared_intrinsic(std::string_view name);
+/// Returns what a call whose operands have types is a call of; null where that is a function of a library.
+const IntrinsicRow* intrinsic_of(const Expression& call);
 
 struct OperatorRow {
   Operator op;
   std::string_view text;
   int level;      ///< binary: the greater, the tighter it binds; 0: unary
-  char operands;  ///< i: i64; b: bool; s: two of one type
-  Type result;
+  char operands;  ///< i: i64; b: bool; n: i64 or f64, both of one type; s: two of any one type
+  char result;    ///< i, b, or n: the operands'
 };
 const OperatorRow& row_of(Operator op);
 /// Null when there is none of that text.

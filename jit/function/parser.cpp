@@ -51,6 +51,7 @@ class AtLine : public ExpressionParser {
     return std::min(source.text().find('\n', offset), source.text().size());
   }
   Result<void> parameter();
+  Result<std::int64_t> bound(const Parameter& p);
   Result<void> test();
   Result<void> outcome(Case& test);
   Result<Argument> value();
@@ -81,10 +82,11 @@ Result<void> AtLine::parameter() {
   Parameter& p = function_.parameters[*found];
   if (accept_word("in")) {
     TRY_VOID(expect("["));
-    TRY(p.lo, integer());
+    TRY(p.lo, bound(p));
     TRY_VOID(expect(","));
-    TRY(p.hi, integer());
-    if (*p.lo > *p.hi) return error(offset, "the range of '" + name + "' is empty");
+    TRY(p.hi, bound(p));
+    const bool is_empty = p.type == Type::f64 ? !(real_of(*p.lo) <= real_of(*p.hi)) : *p.lo > *p.hi;
+    if (is_empty) return error(offset, "the range of '" + name + "' is empty");
     TRY_VOID(expect("]"));
   }
   if (is(":")) {
@@ -94,6 +96,14 @@ Result<void> AtLine::parameter() {
     return {};
   }
   return token_.kind == K::end ? Result<void>() : unexpected("':'");
+}
+
+Result<std::int64_t> AtLine::bound(const Parameter& p) {
+  const std::uint32_t offset = token_.offset;
+  bool is_real_one = false;
+  TRY(const std::int64_t value, number(is_real_one));
+  if (is_real_one != (p.type == Type::f64)) return error(offset, "'" + p.name + "' is of another type");
+  return value;
 }
 
 // "test NAME(ARGUMENTS) = RESULT : ARRAY = VALUE, .."
@@ -145,7 +155,7 @@ Result<Argument> AtLine::value() {
   if (argument.is_truth) {
     advance();
   } else {
-    TRY(argument.number, integer());
+    TRY(argument.number, number(argument.is_real));
   }
   return argument;
 }
@@ -155,7 +165,11 @@ Result<Argument> AtLine::list() {
   Argument argument{.is_array = true};
   TRY_VOID(expect("["));
   while (!is("]")) {
-    TRY(const std::int64_t element, integer());
+    const std::uint32_t begin = token_.offset;
+    const bool was_real = argument.is_real;
+    TRY(const std::int64_t element, number(argument.is_real));
+    if (!argument.elements.empty() && was_real != argument.is_real)
+      return error(begin, "the elements of a list are all integers or all of f64, as in 1.0");
     argument.elements.push_back(element);
     if (argument.elements.size() == 1 && accept(";")) {
       const std::uint32_t offset = token_.offset;
@@ -210,7 +224,7 @@ Result<void> Parser::head() {
   if (!accept("->")) return {};
   const std::uint32_t offset = token_.offset;
   TRY(function_.result, type_name());
-  if (function_.result == Type::u8) return error(offset, "a result is an i64 or a bool");
+  if (function_.result == Type::u8) return error(offset, "a result is an i64, an f64 or a bool");
   return {};
 }
 
@@ -228,7 +242,7 @@ Result<void> Parser::parameter() {
     TRY_VOID(expect("["));
     const std::uint32_t element = token_.offset;
     TRY(p.type, type_name());
-    if (p.type == Type::boolean) return error(element, "elements are i64 or u8");
+    if (p.type == Type::boolean) return error(element, "elements are i64, f64 or u8");
     TRY_VOID(expect("]"));
   } else {
     TRY(p.type, type_name());
@@ -238,9 +252,9 @@ Result<void> Parser::parameter() {
 }
 
 Result<Type> Parser::type_name() {
-  for (const Type type : {Type::i64, Type::u8, Type::boolean})
+  for (const Type type : {Type::i64, Type::f64, Type::u8, Type::boolean})
     if (accept_word(name_of(type))) return type;
-  return unexpected("i64, u8 or bool");
+  return unexpected("i64, f64, u8 or bool");
 }
 
 Result<std::vector<Statement>> Parser::block(std::vector<std::string>& closing) {
@@ -309,7 +323,7 @@ Result<void> Parser::binding(Statement& s) {
     s.kind = SK::array;
     const std::uint32_t offset = token_.offset;
     TRY(s.element, type_name());
-    if (s.element == Type::boolean) return error(offset, "elements are i64 or u8");
+    if (s.element == Type::boolean) return error(offset, "elements are i64, f64 or u8");
     TRY_VOID(expect(";"));
   }
   TRY(Expression value, expression());

@@ -1,5 +1,8 @@
 // The one form of a function's text.
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 
 #include "jit/function/function.h"
 #include "jit/function/names.h"
@@ -26,6 +29,17 @@ std::string operand(const Expression& e, int least) {
   return level_of(e) < least ? "(" + print(e) + ")" : print(e);
 }
 
+/// The shortest text that is read back as the same number.
+std::string print_real(std::int64_t bits) {
+  const double value = real_of(bits);
+  if (std::isnan(value)) return "nan";
+  std::array<char, 32> text{};
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  std::string out(static_cast<const char*>(text.data()), end);
+  std::erase(out, '+');
+  return out.find_first_of(".ein") == std::string::npos ? out + ".0" : out;
+}
+
 std::string print_number(const Expression& e) {
   if (!e.is_character) return std::to_string(e.number);
   std::string text = "'";
@@ -41,7 +55,7 @@ std::string print_call(const Expression& e) {
 
 std::string print_binary(const Expression& e) {
   const OperatorRow& row = row_of(e.op);
-  const bool chains = row.operands != 's' && !(row.result == Type::boolean && row.operands == 'i');
+  const bool chains = row.operands != 's' && !(row.result == 'b' && row.operands != 'b');
   return operand(e.operands[0], row.level + (chains ? 0 : 1)) + " " + std::string(row.text) + " " +
          operand(e.operands[1], row.level + 1);
 }
@@ -57,6 +71,7 @@ std::string print_unary(const Expression& e) {
 std::string print(const Expression& e) {
   switch (e.kind) {
     case EK::number: return print_number(e);
+    case EK::real: return print_real(e.number);
     case EK::truth: return e.number != 0 ? "true" : "false";
     case EK::name: return e.name;
     case EK::length: return "len(" + e.name + ")";
@@ -156,7 +171,8 @@ std::string print_parameters(const Function& f) {
 
 std::string print_parameter_line(const Parameter& p) {
   std::string text = "@param " + p.name;
-  if (p.lo) text += " in [" + std::to_string(*p.lo) + ", " + std::to_string(*p.hi) + "]";
+  const auto bound = [&](std::int64_t v) { return p.type == Type::f64 ? print_real(v) : std::to_string(v); };
+  if (p.lo) text += " in [" + bound(*p.lo) + ", " + bound(*p.hi) + "]";
   return p.meaning.empty() ? text : text + ": " + p.meaning;
 }
 
@@ -175,13 +191,14 @@ std::string print_test(const Function& f, const Case& test) {
 
 std::string print(const Argument& argument) {
   if (argument.is_truth) return argument.number != 0 ? "true" : "false";
-  if (!argument.is_array) return std::to_string(argument.number);
+  const auto number = [&](std::int64_t v) { return argument.is_real ? print_real(v) : std::to_string(v); };
+  if (!argument.is_array) return number(argument.number);
   std::string text = argument.is_text ? "\"" : "[";
   for (std::size_t i = 0; i < argument.elements.size(); ++i) {
     if (argument.is_text)
       print_character(text, static_cast<unsigned char>(argument.elements[i]), '"');
     else
-      text += (i > 0 ? ", " : "") + std::to_string(argument.elements[i]);
+      text += (i > 0 ? ", " : "") + number(argument.elements[i]);
   }
   return text + (argument.is_text ? "\"" : "]");
 }

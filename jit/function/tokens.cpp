@@ -1,5 +1,6 @@
 #include "jit/function/tokens.h"
 
+#include <bit>
 #include <charconv>
 #include <string>
 
@@ -97,7 +98,31 @@ Token Tokens::next() {
   return bad(begin, "no word begins with this byte");
 }
 
+/// Returns whether the digits before `end` go on with a point and a digit, or with an exponent.
+bool Tokens::is_real(std::size_t end) const {
+  const auto digit_at = [&](std::size_t at) { return at < text_.size() && is_digit(text_[at]); };
+  if (end >= text_.size()) return false;
+  if (text_[end] == '.') return digit_at(end + 1);
+  const bool has_sign = end + 1 < text_.size() && (text_[end + 1] == '-' || text_[end + 1] == '+');
+  return (text_[end] == 'e' || text_[end] == 'E') && digit_at(end + (has_sign ? 2 : 1));
+}
+
+Token Tokens::real(std::uint32_t begin) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text_.data() + begin, text_.data() + text_.size(), value);
+  if (error != std::errc()) return bad(begin, "a number beyond those of f64");
+  if (end != text_.data() + text_.size() && (is_letter(*end) || *end == '.'))
+    return bad(begin, "a number ends before a letter");
+  Token token = taken(Token::Kind::number, begin, static_cast<std::size_t>(end - text_.data()) - begin);
+  token.number = std::bit_cast<std::int64_t>(value);
+  token.is_real = true;
+  return token;
+}
+
 Token Tokens::number(std::uint32_t begin) {
+  std::size_t digits = begin;
+  while (digits < text_.size() && is_digit(text_[digits])) ++digits;
+  if (is_real(digits)) return real(begin);
   const bool hex = text_.substr(begin, 2) == "0x" || text_.substr(begin, 2) == "0X";
   const char* const first = text_.data() + begin + (hex ? 2 : 0);
   const char* const last = text_.data() + text_.size();
@@ -107,7 +132,7 @@ Token Tokens::number(std::uint32_t begin) {
   constexpr std::uint64_t kLeastsSize = std::uint64_t{1} << 63;  // -9223372036854775808 is written with this number
   if (error != std::errc() || (!hex && value > kLeastsSize)) return bad(begin, "a number beyond 64 bits");
   if (end != last && (is_letter(*end) || *end == '.') && !(end + 1 != last && end[0] == '.' && end[1] == '.'))
-    return bad(begin, "numbers are integers: digits alone");
+    return bad(begin, "a number is digits alone, or 1.5, or 1e9");
   Token token = taken(Token::Kind::number, begin, static_cast<std::size_t>(end - text_.data()) - begin);
   token.number = static_cast<std::int64_t>(value);
   token.is_least = !hex && value == kLeastsSize;

@@ -10,7 +10,8 @@ struct Token {
   enum class Kind : std::uint8_t { end, bad, number, character, quoted, name, mark, comment, at_line };
   Kind kind = Kind::end;
   std::uint32_t offset = 0, size = 0;
-  std::int64_t number = 0;        ///< number, character
+  std::int64_t number = 0;        ///< number, character; of a real its bits
+  bool is_real = false;           ///< number: with a point or an exponent
   bool is_least = false;          ///< number: 2^63, which only a minus sign makes an i64
   const char* problem = nullptr;  ///< bad: what is wrong
 };
@@ -26,6 +27,8 @@ class Tokens {
 
  private:
   Token number(std::uint32_t begin);
+  Token real(std::uint32_t begin);
+  [[nodiscard]] bool is_real(std::size_t end) const;
   Token character(std::uint32_t begin);
   Token quoted(std::uint32_t begin);
   Token to_line_end(Token::Kind kind, std::uint32_t begin);

@@ -25,6 +25,8 @@ std::pair<std::int64_t, std::int64_t> range_of(const function::Parameter& p) {
   if (p.lo) return {*p.lo, *p.hi};
   if (p.type == function::Type::u8) return {0, 255};
   if (p.type == function::Type::boolean) return {0, 1};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (p.type == function::Type::f64) return {function::bits_of(-kInfinity), function::bits_of(kInfinity)};
   return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 }
 
@@ -33,10 +35,11 @@ trials::CallShape shape_of(const function::Function& function, const function::L
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
     const function::Parameter& p = function.parameters[i];
     const auto [lo, hi] = range_of(p);
+    const bool is_float = p.type == function::Type::f64;
     if (p.is_array())
-      shape.arrays.push_back({layout.slots[i], p.type == function::Type::u8 ? 1u : 8u, lo, hi});
+      shape.arrays.push_back({layout.slots[i], function::element_bytes(p.type), lo, hi, is_float});
     else
-      shape.numbers.push_back({layout.slots[i], lo, hi});
+      shape.numbers.push_back({layout.slots[i], lo, hi, is_float});
   }
   return shape;
 }

@@ -105,6 +105,19 @@ TEST(CompileFunction, LocalArraysAreClearedAtEachCall) {
   EXPECT_TRUE(f({number(100)}).fault.has_value());
 }
 
+TEST(CompileFunction, ArraysOfRealsAreTried) {
+  REQUIRE_FUNCTION_CODE();
+  const Native sum = native(
+      "@param low in [-1.0, 1.0]: a\nfn f(x: inout [f64], low: f64) -> f64 {\n  let total = 0.0;\n"
+      "  for i in 0..len(x) {\n    x[i] = x[i] < low ? low : x[i];\n    total = total + sqrt(x[i]);\n  }\n"
+      "  return total;\n}");
+  const Argument x{.is_array = true, .is_real = true, .elements = {function::bits_of(4.0), function::bits_of(-9.0)}};
+  const auto returned = sum({x, {.is_real = true, .number = function::bits_of(0.25)}});
+  EXPECT_EQ(function::real_of(returned.result), 2.5);
+  EXPECT_EQ(returned.arguments[0].elements,
+            (std::vector<std::int64_t>{function::bits_of(4.0), function::bits_of(0.25)}));
+}
+
 TEST(CompileFunction, TrialsReachMostBlocks) {
   REQUIRE_FUNCTION_CODE();
   const auto made = compile_function(*Library::shipped().find("binary_search"), Library::shipped(), {});

@@ -191,7 +191,7 @@ class RunDraw {
 
   void draw_variable(const region::Variable& v) {
     const std::uint64_t bits = drawn_number(random_);
-    if (v.type == region::Type::i64) return put_word(run_.frame, v.slot, bits);
+    if (v.type != region::Type::i32) return put_word(run_.frame, v.slot, bits);
     const auto flags = static_cast<std::uint32_t>(random_.next());
     std::memcpy(run_.frame.data() + v.slot, &flags, sizeof flags);
   }

@@ -18,7 +18,7 @@ namespace trident::trials {
 /// code that keeps its variables in memory and comes to all of it by one register: all windows lead to a mapping at
 /// address 0, so that small numbers are addresses too.
 /// `letters` and `rising` are for arrays of functions: texts with zero bytes now and then, and what is sorted.
-enum class Contents : std::uint8_t { mixed, small, same, own, letters, rising };
+enum class Contents : std::uint8_t { mixed, small, same, own, letters, rising, floats };
 
 /// The region's addresses of the mappings, and their contents at the start of a run.
 struct Layout {

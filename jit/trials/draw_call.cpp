@@ -1,7 +1,10 @@
 #include "jit/trials/draw_call.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace trident::trials {
 namespace {
@@ -16,11 +19,35 @@ constexpr std::uint64_t kFewElements = 12;
 constexpr Contents kArrayContents[] = {Contents::letters, Contents::small, Contents::rising, Contents::mixed,
                                        Contents::same};
 
+/// Layouts of floats beside those above, where a function has arrays of them; a stage has room for eight in all.
+constexpr int kFloatLayouts = 3;
+
 std::uint8_t drawn_letter(SplitMix64& random) {
   constexpr std::string_view kLetters = "aab bAZ0129-+xf\t/:@";
   if (random.one_in(10)) return 0;
   return random.one_in(16) ? static_cast<std::uint8_t>(random.next())
                            : static_cast<std::uint8_t>(kLetters[random.below(kLetters.size())]);
+}
+
+/// Draws the bits of a float: small numbers and halves, corners, or anything.
+std::uint64_t drawn_float(SplitMix64& random) {
+  constexpr double kCorners[] = {0.0,
+                                 0.49999999999999994,
+                                 0x1p52 + 1,
+                                 0x1p63,
+                                 std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::quiet_NaN(),
+                                 std::numeric_limits<double>::signaling_NaN(),
+                                 std::numeric_limits<double>::denorm_min(),
+                                 std::numeric_limits<double>::min(),
+                                 std::numeric_limits<double>::max()};
+  const std::uint64_t sign = random.next() & std::uint64_t{1} << 63;
+  switch (random.below(4)) {
+    case 0: return sign | std::bit_cast<std::uint64_t>(kCorners[random.below(std::size(kCorners))]);
+    case 1: return random.next();
+    case 2: return sign | std::bit_cast<std::uint64_t>(random.unit());
+    default: return sign | std::bit_cast<std::uint64_t>(static_cast<double>(random.below(64)) / 4);
+  }
 }
 
 std::uint64_t drawn_element(Contents kind, std::size_t at, SplitMix64& random) {
@@ -29,6 +56,7 @@ std::uint64_t drawn_element(Contents kind, std::size_t at, SplitMix64& random) {
     case Contents::small: return random.below(5);
     case Contents::same: return random.one_in(12) ? drawn : 0x0101'0101'0101'0101;
     case Contents::rising: return at + random.below(8);
+    case Contents::floats: return drawn_float(random);
     case Contents::mixed: return random.one_in(2) ? drawn : drawn_number(random);
     case Contents::letters:
     case Contents::own: break;
@@ -128,6 +156,7 @@ class CallDraw {
 
   /// A number is often the length of an array, or near it: an index, or the end of a part.
   std::int64_t drawn(const CallShape::Number& number) {
+    if (number.is_float) return float_within(number);
     std::uint64_t bits = drawn_number(random_);
     if (!run_.windows.empty() && random_.one_in(3)) {
       const region::Window& window = run_.windows[random_.below(run_.windows.size())];
@@ -141,6 +170,18 @@ class CallDraw {
   }
 
   [[nodiscard]] std::uint64_t memory_begin() const { return reinterpret_cast<std::uint64_t>(arena_.memory().data()); }
+
+  std::int64_t float_within(const CallShape::Number& number) {
+    const auto lo = std::bit_cast<double>(number.lo), hi = std::bit_cast<double>(number.hi);
+    const bool is_free = !(std::isfinite(lo) && std::isfinite(hi));
+    for (int tries = 0; tries < 4; ++tries) {
+      const std::uint64_t bits = drawn_float(random_);
+      const double value = std::bit_cast<double>(bits);
+      if (is_free || (value >= lo && value <= hi)) return static_cast<std::int64_t>(bits);
+    }
+    if (random_.one_in(4)) return random_.one_in(2) ? number.lo : number.hi;
+    return std::bit_cast<std::int64_t>(std::clamp(lo + (hi - lo) * random_.unit(), lo, hi));
+  }
 
   static std::int64_t within(const CallShape::Number& number, std::uint64_t bits) {
     const auto value = static_cast<std::int64_t>(bits);
@@ -179,6 +220,9 @@ Draw draw_calls(const Subject& subject, const Options& options, const Arena& are
   Draw draw;
   SplitMix64 random(options.seed);
   for (const Contents contents : kArrayContents) draw.layouts.push_back(drawn_call_layout(contents, random));
+  const auto& arrays = subject.call->arrays;
+  if (std::any_of(arrays.begin(), arrays.end(), [](const auto& array) { return array.is_float; }))
+    for (int i = 0; i < kFloatLayouts; ++i) draw.layouts.push_back(drawn_call_layout(Contents::floats, random));
   std::vector<std::uint8_t> reached(subject.region.blocks.size());
   std::uint64_t steps = 0;
   for (std::size_t i = 0; i < runs_max(options) && steps < kStepsOfAllCalls; ++i) {

@@ -24,12 +24,14 @@ struct Home {
 struct CallShape {
   struct Number {
     std::uint32_t slot = 0;
-    std::int64_t lo = 0, hi = 0;
+    std::int64_t lo = 0, hi = 0;  ///< of a float: bits
+    bool is_float = false;
   };
   struct Array {
     std::uint32_t slot = 0;  ///< of its length
     std::uint32_t element_bytes = 1;
-    std::int64_t lo = 0, hi = 0;  ///< of an element
+    std::int64_t lo = 0, hi = 0;  ///< of an element; of a float: bits
+    bool is_float = false;
   };
   std::vector<Number> numbers;
   std::vector<Array> arrays;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -40,18 +41,39 @@ std::int64_t draw(std::int64_t lo, std::int64_t hi, Random& random) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(lo) + (width == UINT64_MAX ? x : x % (width + 1)));
 }
 
+/// Draws a number of f64: a corner, a small one, any bits, or one of the declared range.
+std::int64_t draw_real(const Parameter& p, Random& random) {
+  constexpr double kCorners[] = {0.0, 0.5, 0.49999999999999994, 1.0, 0x1p52 + 1, 0x1p63, INFINITY, NAN, 5e-324, 1e308};
+  const double sign = random() % 2 == 0 ? 1 : -1;
+  double value = sign * kCorners[random() % std::size(kCorners)];
+  switch (random() % 4) {
+    case 0: break;
+    case 1: value = sign * static_cast<double>(random() % 64) / 4; break;
+    case 2: value = function::real_of(static_cast<std::int64_t>(random())); break;
+    default: value = sign * static_cast<double>(random()) * std::exp2(static_cast<double>(random() % 128) - 128); break;
+  }
+  if (!p.lo || (value >= function::real_of(*p.lo) && value <= function::real_of(*p.hi)))
+    return function::bits_of(value);
+  const double lo = function::real_of(*p.lo), hi = function::real_of(*p.hi);
+  return function::bits_of(lo + (hi - lo) * static_cast<double>(random() >> 11) * 0x1p-53);
+}
+
 Argument draw(const Parameter& p, Random& random) {
+  const bool is_real = p.type == function::Type::f64;
+  if (is_real && !p.is_array()) return {.is_real = true, .number = draw_real(p, random)};
   if (!p.is_array()) {
     if (p.type == function::Type::boolean) return {.number = static_cast<std::int64_t>(random() % 2), .is_truth = true};
     if (p.type == function::Type::u8) return {.number = static_cast<std::int64_t>(random() % 256)};
     return {.number = draw(p.lo.value_or(INT64_MIN), p.hi.value_or(INT64_MAX), random)};
   }
-  Argument array{.is_array = true};
+  Argument array{.is_array = true, .is_real = is_real};
   array.elements.resize(random() % 4 == 0 ? random() % 3 : random() % 24);
   constexpr std::string_view kLetters = "aabbAZ09 \t-./:@[`{~";
   const bool few = random() % 2 == 0;
   for (std::int64_t& x : array.elements) {
-    if (p.type == function::Type::u8)
+    if (is_real)
+      x = draw_real(p, random);
+    else if (p.type == function::Type::u8)
       x = random() % 16 == 0 ? static_cast<std::int64_t>(random() % 256)
                              : static_cast<unsigned char>(kLetters[random() % kLetters.size()]);
     else
@@ -110,7 +132,9 @@ void expect_equal(const Function& f, const Tier& tier, const Oracle& oracle, Ran
   const auto wanted = oracle.call(expected);
   ASSERT_EQ(got->fault.has_value(), !wanted) << print(f, arguments) << (got->fault ? print(*got->fault) : "");
   if (!wanted) return;
-  EXPECT_EQ(got->result, f.result == function::Type::none ? 0 : *wanted) << print(f, arguments);
+  const std::int64_t result = f.result == function::Type::none ? 0 : *wanted;
+  EXPECT_TRUE(function::is_same(f.result, got->result, result))
+      << print(f, arguments) << got->result << " is not " << result;
   for (std::size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ(got->arguments[i].elements, expected[i].elements) << print(f, arguments) << " argument " << i;
 }
