@@ -37,13 +37,18 @@ std::size_t bytes_of(Type type) {
 /// The values that a parameter takes.
 struct Range {
   std::int64_t lo = std::numeric_limits<std::int64_t>::min(), hi = std::numeric_limits<std::int64_t>::max();
-  [[nodiscard]] bool has(std::int64_t value) const { return value >= lo && value <= hi; }
+  bool is_real = false;  ///< all are bits of f64
+  [[nodiscard]] bool has(std::int64_t value) const {
+    if (!is_real) return value >= lo && value <= hi;
+    return function::real_of(value) >= function::real_of(lo) && function::real_of(value) <= function::real_of(hi);
+  }
 };
 
 Range range_of(const Parameter& p) {
   Range range;
   if (p.type == Type::u8) range = {0, 255};
   if (p.type == Type::boolean) range = {0, 1};
+  if (p.lo && p.type == Type::f64) return {*p.lo, *p.hi, true};
   if (p.lo) range = {std::max(range.lo, *p.lo), std::min(range.hi, *p.hi)};
   return range;
 }
@@ -215,6 +220,7 @@ int type_of(Type type) {
     case Type::i64: return TRIDENT_I64;
     case Type::u8: return TRIDENT_U8;
     case Type::boolean: return TRIDENT_BOOL;
+    case Type::f64: return TRIDENT_F64;
     case Type::none: break;
   }
   return -1;
