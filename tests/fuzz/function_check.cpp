@@ -38,7 +38,7 @@ std::int64_t drawn_for(const function::Parameter& p, std::mt19937_64& random) {
 std::vector<Argument> drawn_call(const function::Function& f, std::mt19937_64& random) {
   std::vector<Argument> arguments;
   for (const function::Parameter& p : f.parameters) {
-    Argument argument{.is_array = p.is_array()};
+    Argument argument{.is_array = p.is_array(), .is_real = p.type == function::Type::f64};
     if (!argument.is_array) argument.number = drawn_for(p, random);
     for (std::uint64_t i = argument.is_array ? random() % 20 : 0; i > 0; --i)
       argument.elements.push_back(drawn_for(p, random));
