@@ -17,7 +17,7 @@ extern "C" const char* const fuzz_dictionary[] = {
 #define X(name, text, level, operands, result) " " text " ",
 #include "jit/function/operators.def"
 #undef X
-#define X(name, text, operands, result, meaning) text "(",
+#define X(name, text, operands, result, of, meaning) text "(",
 #include "jit/function/intrinsics.def"
 #undef X
     "fn f(a: i64, x: inout [u8]) -> i64 {",
