@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "jit/loop/lift.h"
@@ -62,8 +63,10 @@ std::uint32_t drawn_word(const loop::aarch64::Row& row, testing::Random& random)
   return (word & ~kDistance) | (2 + random.below(5)) << 5;
 }
 
-class Instructions : public ::testing::Test {
- protected:
+class Comparison {
+ public:
+  explicit Comparison(testing::Random& random) : random_(random) {}
+
   void compare(const Instruction& instruction) {
     const bool is_branch = instruction.row->lift == Lift::branch;
     const auto region = loop::lift(loop_of(instruction));
@@ -95,23 +98,31 @@ class Instructions : public ::testing::Test {
     ASSERT_TRUE(std::equal(right.begin(), right.end(), memory_.begin())) << text;
   }
 
+  [[nodiscard]] std::size_t missed() const { return missed_; }
+
+ private:
   UnicornGuest guest_;
   std::vector<std::uint8_t> before_ = std::vector<std::uint8_t>(kDataBytes), memory_;
-  testing::Random random_{7};
+  testing::Random& random_;
   std::size_t missed_ = 0;
 };
 
-TEST_F(Instructions, DoWhatUnicornDoes) {
+TEST(Instructions, DoWhatUnicornDoes) {
   const std::size_t wanted = cases(100'000);
-  std::size_t done = 0;
-  while (done < wanted && !HasFatalFailure()) {
-    const loop::aarch64::Row& row = loop::aarch64::kRows[random_.below(loop::aarch64::kRowCount)];
-    const auto instruction = loop::aarch64::decode(drawn_word(row, random_));
-    if (!instruction || row.lift == Lift::nothing) continue;
-    compare(*instruction);
-    ++done;
-  }
-  EXPECT_GT(missed_, wanted / 100);
+  std::atomic<std::size_t> missed = 0, done = 0;
+  share_out(wanted, 7, [&](testing::Random& random, std::size_t count) {
+    Comparison comparison(random);
+    for (std::size_t i = 0; i < count && !::testing::Test::HasFatalFailure();) {
+      const loop::aarch64::Row& row = loop::aarch64::kRows[random.below(loop::aarch64::kRowCount)];
+      const auto instruction = loop::aarch64::decode(drawn_word(row, random));
+      if (!instruction || row.lift == Lift::nothing) continue;
+      comparison.compare(*instruction);
+      ++i, ++done;
+    }
+    missed += comparison.missed();
+  });
+  EXPECT_EQ(done, wanted);
+  EXPECT_GT(missed, wanted / 100);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <vector>
 
 #include "jit/codegen/region.h"
 #include "jit/loop/describe.h"
@@ -17,24 +19,35 @@
 namespace trident::tests {
 namespace {
 
-/// Memory that the code of each region is put into: to map it anew takes ten times as long as a comparison with
-/// Unicorn.
+/// Places that the code of regions is put into by turns: to map it anew takes ten times as long as a comparison with
+/// Unicorn, and to serialize after each takes a hypervisor's exit.
 class NativeCode {
  public:
-  /// Returns the code's entry, which the next call takes away.
+  /// Returns the code's entry, which later calls take away.
   static codegen::RegionEntry put(std::span<const std::byte> code) {
-    static os::CodeFile file = made();
-    CHECK(file.write(code).ok());
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    __cpuid(0, a, b, c, d);  // serializes: what the processor has fetched of the code before is gone
-    return reinterpret_cast<codegen::RegionEntry>(file.bytes().data());
+    thread_local std::vector<os::CodeFile> places = made();
+    thread_local std::size_t next = 0;
+    next = (next + 1) % places.size();
+    if (next == 0) serialize();
+    CHECK(places[next].write(code).ok());
+    return reinterpret_cast<codegen::RegionEntry>(places[next].bytes().data());
   }
 
  private:
-  static os::CodeFile made() {
-    auto file = os::CodeFile::make(std::size_t{1} << 20);
-    CHECK(file.ok());
-    return std::move(*file);
+  /// What the processor has fetched of older code is gone afterwards.
+  static void serialize() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    __cpuid(0, a, b, c, d);
+  }
+
+  static std::vector<os::CodeFile> made() {
+    std::vector<os::CodeFile> places;
+    for (int i = 0; i < 64; ++i) {
+      auto file = os::CodeFile::make(std::size_t{1} << 18);
+      CHECK(file.ok());
+      places.push_back(std::move(*file));
+    }
+    return places;
   }
 };
 
@@ -60,41 +73,46 @@ void expect_of_native_code(const region::Region& region, const RandomLoop& loop,
 }
 
 TEST(RandomLoops, DoWhatUnicornDoes) {
-  UnicornGuest guest;
-  testing::Random random(11);
-  std::array<std::size_t, region::kExitCount> exits{};
+  std::array<std::atomic<std::size_t>, region::kExitCount> exits{};
   const std::size_t wanted = cases(100'000);
-  for (std::size_t i = 0; i < wanted && !::testing::Test::HasFatalFailure(); ++i) {
-    const RandomLoop loop = random_loop(random);
-    const auto region = loop::lift(discovered(loop));
-    ASSERT_TRUE(region.ok()) << region.error().message;
-    const Compared ours = compared(*region, loop, guest);
-    ASSERT_EQ(ours.difference, "") << listing(loop.code);
-    if (i % native_every(wanted) == 0) expect_of_native_code(*region, loop, ours.frame, ours.memory);
-    ++exits[static_cast<std::size_t>(*ours.exit)];
-  }
+  share_out(wanted, 11, [&](testing::Random& random, std::size_t count) {
+    UnicornGuest guest;
+    for (std::size_t i = 0; i < count && !::testing::Test::HasFatalFailure(); ++i) {
+      const RandomLoop loop = random_loop(random);
+      const auto region = loop::lift(discovered(loop));
+      ASSERT_TRUE(region.ok()) << region.error().message;
+      const Compared ours = compared(*region, loop, guest);
+      ASSERT_EQ(ours.difference, "") << listing(loop.code);
+      if (i % native_every(wanted) == 0) expect_of_native_code(*region, loop, ours.frame, ours.memory);
+      ++exits[static_cast<std::size_t>(*ours.exit)];
+    }
+  });
+  std::size_t done = 0;
+  for (const auto& ended : exits) done += ended;
+  EXPECT_EQ(done, wanted);
   EXPECT_GT(exits[static_cast<std::size_t>(region::Exit::left)], wanted / 4);
   EXPECT_GT(exits[static_cast<std::size_t>(region::Exit::miss)], wanted / 100);
 }
 
 TEST(RandomLoops, InARowDoWhatUnicornDoes) {
-  UnicornGuest guest;
-  testing::Random random(12);
-  std::size_t joined = 0, left = 0;
+  std::atomic<std::size_t> joined = 0, left = 0;
   const std::size_t wanted = std::min<std::size_t>(cases(20'000), 1'000'000);
-  for (std::size_t i = 0; i < wanted && !::testing::Test::HasFatalFailure(); ++i) {
-    const RandomLoop loop = random_loops_in_a_row(random);
-    const auto found = discovered_joined(loop);
-    if (!found) continue;  // a branch of the first loop goes into the second and is counted there, say
-    const auto region = loop::lift(*found);
-    if (!region.ok() && region.error().code == ErrorCode::kLimitExceeded) continue;
-    ASSERT_TRUE(region.ok()) << region.error().message;
-    const Compared ours = compared(*region, loop, guest);
-    ASSERT_EQ(ours.difference, "") << listing(loop.code);
-    expect_of_native_code(*region, loop, ours.frame, ours.memory);
-    ++joined;
-    left += *ours.exit == region::Exit::left && ours.frame.x[27] == 0 ? 1 : 0;
-  }
+  share_out(wanted, 12, [&](testing::Random& random, std::size_t count) {
+    UnicornGuest guest;
+    for (std::size_t i = 0; i < count && !::testing::Test::HasFatalFailure(); ++i) {
+      const RandomLoop loop = random_loops_in_a_row(random);
+      const auto found = discovered_joined(loop);
+      if (!found) continue;  // a branch of the first loop goes into the second and is counted there, say
+      const auto region = loop::lift(*found);
+      if (!region.ok() && region.error().code == ErrorCode::kLimitExceeded) continue;
+      ASSERT_TRUE(region.ok()) << region.error().message;
+      const Compared ours = compared(*region, loop, guest);
+      ASSERT_EQ(ours.difference, "") << listing(loop.code);
+      expect_of_native_code(*region, loop, ours.frame, ours.memory);
+      ++joined;
+      left += *ours.exit == region::Exit::left && ours.frame.x[27] == 0 ? 1 : 0;
+    }
+  });
   EXPECT_GT(joined, wanted / 2);
   EXPECT_GT(left, wanted / 8) << "too few come to the end of the second loop";
 }

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace trident::tests {
 namespace {
@@ -65,6 +66,17 @@ bool UnicornGuest::run(std::span<const std::uint32_t> code, GuestFrame& frame, s
 std::size_t cases(std::size_t by_default) {
   const char* const wanted = std::getenv("TRIDENT_LOOP_CASES");
   return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : by_default;
+}
+
+void share_out(std::size_t wanted, std::uint64_t seed,
+               const std::function<void(testing::Random& random, std::size_t count)>& run) {
+  constexpr std::uint64_t kOtherSeed = 0x1'0000'0000;
+  const auto share = [&](std::uint64_t own_seed, std::size_t count) {
+    testing::Random random(own_seed);
+    run(random, count);
+  };
+  const std::jthread other(share, seed + kOtherSeed, wanted / 2);
+  share(seed, wanted - wanted / 2);
 }
 
 void fill(std::span<std::uint8_t> bytes, testing::Random& random) {

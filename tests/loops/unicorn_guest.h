@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,9 @@ class UnicornGuest {
 
 /// How many cases a test draws: TRIDENT_LOOP_CASES, which a campaign sets, or `by_default`.
 std::size_t cases(std::size_t by_default);
+/// Shares `wanted` cases out to two threads: calls `run` in each, with its own random numbers and its count of cases.
+void share_out(std::size_t wanted, std::uint64_t seed,
+               const std::function<void(testing::Random& random, std::size_t count)>& run);
 /// Fills with random bytes, eight at a time.
 void fill(std::span<std::uint8_t> bytes, testing::Random& random);
 /// A random number with many corners.
