@@ -5,18 +5,17 @@
 // what is left but for kEndTournaments times what the tournament takes. When checks run out of time the candidates
 // already checked go on; without a checked baseline there is no answer (budget_spent).
 #include <algorithm>
-#include <limits>
 
 #include "jit/equiv/checker.h"
 #include "jit/equiv/parts.h"
 #include "jit/expr/rewrite/regions.h"
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/execution.h"
+#include "jit/pipeline/form_checks.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/refine.h"
-#include "jit/pipeline/second_look.h"
 #include "jit/pipeline/sift.h"
 #include "jit/pipeline/speculate.h"
 #include "jit/pipeline/timed_call.h"
@@ -150,7 +149,8 @@ class Optimisation {
 
   // Checks the other forms, as long as there is time.
   Result<void> check_rewritten();
-  Result<equiv::Checker::Prepared> meaning_of(const Form& form);
+  // Checks the form whose place `f` has taken and could not keep; returns its number if it holds.
+  Result<std::optional<std::size_t>> replacement_of(std::size_t f);
 
   // Lists sound forms, the boldest first.
   [[nodiscard]] std::vector<Sound> sound_forms() const;
@@ -176,9 +176,16 @@ class Optimisation {
 
   // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
   Result<void> check_parts(std::size_t f);
-  // Checks once whether a form holds at other points; if not, the form before it takes its place.
+  // Checks once whether a form holds at rarer points; if not, the form that it was to replace is checked.
+  Result<bool> holds_at_rare_points(std::size_t f);
+  // Does the same for a form that has code, and checks once whether it holds at other points; if not, another takes
+  // its place.
+  Result<void> check_rare(std::size_t f);
   Result<void> look_again(std::size_t f);
+  Result<void> check_runner_up();
   Result<void> stand_in(std::size_t f);
+  // Emits a form's variants and checks their code.
+  Result<void> enter(std::size_t f);
   /// Drops the candidates of a form.
   void refuse(std::size_t f, const equiv::Verdict& verdict);
 
@@ -206,7 +213,7 @@ class Optimisation {
   std::vector<Candidate> candidates_;
   equiv::CheckOptions check_;
   std::unique_ptr<equiv::Checker> checker_;
-  std::optional<SecondLooks> second_looks_;
+  std::optional<FormChecks> checks_;
   os::WorkLimit check_end_{0};  ///< end of the current checks
 };
 
@@ -218,7 +225,7 @@ Result<bool> Optimisation::check_forms() {
                     .seed = options_.search.seed};
   check_.cancelled = [this] { return out_of_time(); };
   TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
-  second_looks_.emplace(source_, options_.target.policy, check_);
+  checks_.emplace(source_, options_.target.policy, check_, *checker_);
   TRY(result.baseline_checked, check_unrewritten());
   passes_.set_baseline_checked(result.baseline_checked);
   if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
@@ -233,7 +240,8 @@ Result<bool> Optimisation::check_forms() {
 
 Result<bool> Optimisation::refine_forms() {
   if (!passes_.enabled("careful")) return false;
-  TRY(auto found, refine({source_, tried_, *checker_, options_, passes_}));
+  const auto holds = [this](std::size_t f) { return holds_at_rare_points(f); };
+  TRY(auto found, refine({source_, tried_, *checker_, *checks_, holds, options_, passes_}));
   if (!found) return false;
   tried_.push_back(std::move(*found));
   return true;
@@ -290,46 +298,92 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
     if (!checked.ok() && passes_.cancelled()) return checked.error();
     if (checked.ok() && candidates_[verdict.winner].verdict.same()) return verdict;
     in_time = in_time && checked.ok();
+    if (!in_time) continue;
+    const auto next = check_runner_up();
+    if (!next.ok() && next.error().code != ErrorCode::kCancelled) return next.error();
+    in_time = next.ok();
   }
 }
 
 Result<void> Optimisation::check_whole(std::size_t candidate) {
   const std::size_t form = candidates_[candidate].form;
-  TRY_VOID(look_again(form));
+  TRY_VOID(check_rare(form));
+  if (candidates_[candidate].verdict.same()) TRY_VOID(look_again(form));
   if (candidates_[candidate].verdict.same()) TRY_VOID(check_parts(form));
   Candidate& c = candidates_[candidate];
   if (c.verdict.same() && !c.checked_fully) TRY_VOID(check_code(c, equiv::Effort::full));
   return {};
 }
 
+Result<bool> Optimisation::holds_at_rare_points(std::size_t f) {
+  TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
+  if (!holds) TRY_VOID(replacement_of(f));
+  return holds;
+}
+
+Result<void> Optimisation::check_rare(std::size_t f) {
+  if (tried_[f].rare_checked) return {};
+  TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
+  const equiv::Verdict meaning = tried_[f].prepared->meaning;
+  for (Candidate& c : candidates_)
+    if (c.form == f && c.holds()) c.verdict = meaning;
+  return holds ? Result<void>() : stand_in(f);
+}
+
 Result<void> Optimisation::look_again(std::size_t f) {
-  if (tried_[f].looked_again) return {};
-  constexpr double kAnyError = std::numeric_limits<double>::infinity();
-  TRY(const equiv::Verdict verdict, second_looks_->ask(tried_[f].form.kernel, kAnyError));
-  tried_[f].looked_again = true;
-  if (verdict.same()) return {};
-  refuse(f, verdict);
+  TRY(const bool holds, checks_->at_other_points(tried_[f]));
+  if (holds) return {};
+  refuse(f, tried_[f].prepared->meaning);
   return stand_in(f);
+}
+
+// Checks the forms of the fastest candidates that are left at rarer points, until one holds: that costs less than
+// another tournament.
+Result<void> Optimisation::check_runner_up() {
+  for (;;) {
+    const Candidate* best = nullptr;
+    for (const Candidate& c : candidates_)
+      if (c.form != 0 && c.holds() && c.ratio > 0 && (best == nullptr || c.ratio < best->ratio)) best = &c;
+    if (best == nullptr || tried_[best->form].rare_checked) return {};
+    TRY_VOID(check_rare(best->form));
+  }
 }
 
 Result<void> Optimisation::stand_in(std::size_t f) {
   std::vector<Tried> before = std::move(tried_[f].before);
-  if (before.empty()) return {};
+  if (before.empty()) {
+    TRY(const auto replacement, replacement_of(f));
+    return replacement ? enter(*replacement) : Result<void>();
+  }
   Tried next = std::move(before.back());
   before.pop_back();
   next.before = std::move(before);
   tried_.push_back(std::move(next));
-  const std::size_t form = tried_.size() - 1, first = candidates_.size();
-  const auto variants = codegen::variants(tried_[form].form.kernel, options_.target.isa,
-                                          divider_of(options_.target.isa, options_.search));
+  return enter(tried_.size() - 1);
+}
+
+Result<std::optional<std::size_t>> Optimisation::replacement_of(std::size_t f) {
+  for (std::size_t r = 1; r < tried_.size(); ++r) {
+    if (tried_[r].form.in_place_of != f) continue;
+    TRY(tried_[r].prepared, checks_->at_drawn_points(tried_[r].form.kernel, tried_[0]));
+    if (tried_[r].holds()) return std::optional(r);
+  }
+  return std::optional<std::size_t>();
+}
+
+Result<void> Optimisation::enter(std::size_t f) {
+  const std::size_t first = candidates_.size();
+  const auto variants =
+      codegen::variants(tried_[f].form.kernel, options_.target.isa, divider_of(options_.target.isa, options_.search));
   for (const codegen::Variant& variant : variants)
-    if (wanted(variant)) TRY_VOID(try_to_emit(form, variant));
+    if (wanted(variant)) TRY_VOID(try_to_emit(f, variant));
   return check_codes(std::span(candidates_).subspan(first));
 }
 
 bool Optimisation::is_checked_whole(const Candidate& c) const {
   const Tried& tried = tried_[c.form];
-  return c.checked_fully && tried.looked_again && (tried.form.keeps_roundings || tried.parts_checked);
+  return c.checked_fully && tried.rare_checked && tried.looked_again &&
+         (tried.form.keeps_roundings || tried.parts_checked);
 }
 
 void Optimisation::conclude(const judge::Verdict& verdict) {
@@ -396,6 +450,7 @@ std::string Optimisation::why_no_gain() const {
 Result<bool> Optimisation::check_unrewritten() {
   Tried& source = tried_[0];
   TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::policy));
+  source.rare_checked = source.looked_again = true;  // nothing is to take its place
   passes_.report(Stage::lower, 1, tried_.size());
   if (!source.holds()) return false;
   TRY_VOID(check_baseline());
@@ -423,21 +478,13 @@ Result<void> Optimisation::check_rewritten() {
       one.prepared = refused(evident ? kNotNeeded : kNotEvident);
       continue;
     }
-    auto prepared = meaning_of(one.form);
+    auto prepared = checks_->at_drawn_points(one.form.kernel, tried_[0]);
     if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // the ones checked so far go on
     if (!prepared.ok()) return prepared.error();
     one.prepared = std::move(prepared).value();
     passes_.report(Stage::lower, f + 1, tried_.size());
   }
   return {};
-}
-
-Result<equiv::Checker::Prepared> Optimisation::meaning_of(const Form& form) {
-  TRY(auto prepared, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*tried_[0].prepared));
-  if (!prepared.meaning.same() || form.keeps_roundings) return prepared;
-  TRY(equiv::Verdict again, second_looks_->ask(form.kernel, prepared.meaning.bound_share));
-  if (!again.same()) prepared.meaning = std::move(again);
-  return prepared;
 }
 
 std::vector<Optimisation::Sound> Optimisation::sound_forms() const {

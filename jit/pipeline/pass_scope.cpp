@@ -100,12 +100,12 @@ Result<void> PassScope::enter(std::string_view name) {
   if (stopped_ || spent())
     return make_error(ErrorCode::kCancelled, "%s before pass '%.*s'", stopped_ ? "stopped" : "the budget was spent",
                       static_cast<int>(name.size()), name.data());
-  entered_ns_ = os::monotonic_ns();
+  entered_ns_ = os::monotonic_ns(), entered_work_ns_ = os::thread_work_ns();
   return {};
 }
 
 void PassScope::leave(std::string_view name) {
-  times_.push_back({std::string(name), os::monotonic_ns() - entered_ns_});
+  times_.push_back({std::string(name), os::monotonic_ns() - entered_ns_, os::thread_work_ns() - entered_work_ns_});
   if (name == options_.trace.stop_after) stopped_ = true;
 }
 

@@ -56,7 +56,7 @@ class PassScope {
   const std::function<void(const Progress&)>& progress_;
   mutable os::WorkLimit work_end_;
   std::uint64_t wall_end_ns_;
-  std::uint64_t entered_ns_ = 0;
+  std::uint64_t entered_ns_ = 0, entered_work_ns_ = 0;
   bool stopped_ = false;
   bool baseline_checked_ = false;
   std::string pass_;                               ///< the last one that was to begin

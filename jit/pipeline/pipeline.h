@@ -51,7 +51,8 @@ struct CandidateReport {
 
 struct PassTime {
   std::string pass;
-  std::uint64_t ns = 0;
+  std::uint64_t ns = 0;       ///< by the clock
+  std::uint64_t work_ns = 0;  ///< of processor time, children included
 };
 
 /// Times of a speculative kernel over those of the general one, in calls of one length.
@@ -83,7 +84,7 @@ struct Optimised {
   /// limit and the number, if there was a limit. Empty when published.
   std::string note;
   std::vector<CandidateReport> candidates;
-  std::vector<PassTime> times;
+  std::vector<PassTime> times;  ///< those of a speculation are last: "assumed NAME", "guarded judge", "guarded check"
   std::optional<Speculation> speculation;  ///< if Target::assumed narrows a range
   std::vector<equiv::ErrorBound> bounds;   ///< for Trace::prove_error: the winner's form, or the source
 };

@@ -18,6 +18,22 @@ constexpr std::size_t kRefusedMax = 10;
 /// Limit of earlier forms that stand in for the last.
 constexpr std::size_t kStandInsMax = 2;
 
+/// Returns the last of the chain that holds at rarer points, with some of those before it. Those in question are halved
+/// each time one does not.
+Result<std::optional<Tried>> last_that_holds(const RefineQuestion& q, std::vector<Tried> chain) {
+  while (!chain.empty()) {
+    TRY(const bool holds, q.checks.at_rare_points(chain.back(), q.tried[0]));
+    if (holds) break;
+    chain.resize(chain.size() / 2);
+  }
+  if (chain.empty()) return std::optional<Tried>();
+  Tried last = std::move(chain.back());
+  chain.pop_back();
+  const auto stand_ins = static_cast<std::ptrdiff_t>(std::min(chain.size(), kStandInsMax));
+  last.before.assign(std::make_move_iterator(chain.end() - stand_ins), std::make_move_iterator(chain.end()));
+  return std::optional(std::move(last));
+}
+
 class Descent {
  public:
   Descent(const RefineQuestion& q, const Form& start)
@@ -34,15 +50,7 @@ class Descent {
     return {};
   }
 
-  // Returns the last form that holds, with those before it.
-  std::optional<Tried> found() {
-    if (chain_.empty()) return std::nullopt;
-    Tried last = std::move(chain_.back());
-    chain_.pop_back();
-    const auto stand_ins = static_cast<std::ptrdiff_t>(std::min(chain_.size(), kStandInsMax));
-    last.before.assign(std::make_move_iterator(chain_.end() - stand_ins), std::make_move_iterator(chain_.end()));
-    return last;
-  }
+  std::vector<Tried> take_chain() { return std::move(chain_); }
 
  private:
   // Tries the steps from `from`; true if one holds, which is then the last of the chain.
@@ -55,12 +63,12 @@ class Descent {
       if (!kernel.ok()) continue;
       keep_totals(q_.tried[0].form.kernel, *kernel);
       if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
-      TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &*q_.tried[0].prepared));
+      TRY(auto prepared, q_.checks.at_drawn_points(*kernel, q_.tried[0]));
       q_.passes.report(Stage::lower, asked_, kAskedMax);
       if (prepared.meaning.same()) {
         chain_.push_back({.form = {"careful", std::move(kernel).value(), false, std::move(form), how_},
                           .prepared = std::move(prepared),
-                          .looked_again = false});
+                          .chosen_by_checks = true});
         return true;
       }
       ++refused;
@@ -99,7 +107,7 @@ class Assembly {
 
   Result<void> run() { return halves(0, pieces_.count); }
 
-  std::optional<Tried> found() { return std::move(accepted_); }
+  std::vector<Tried> take_chain() { return std::move(chain_); }
 
  private:
   // The pieces from `begin` to before `end` are refused together: tries each half.
@@ -126,13 +134,13 @@ class Assembly {
     auto kernel = expr::lower(form, how);
     if (!kernel.ok()) return false;
     keep_totals(q_.tried[0].form.kernel, *kernel);
-    TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &*q_.tried[0].prepared));
+    TRY(auto prepared, q_.checks.at_drawn_points(*kernel, q_.tried[0]));
     q_.passes.report(Stage::lower, asked_, kPieceChecksMax);
     if (!prepared.meaning.same()) return false;
     renewed_ = std::move(renewed);
-    accepted_ = Tried{.form = {"careful", std::move(kernel).value(), false, std::move(form), how},
+    chain_.push_back({.form = {"careful", std::move(kernel).value(), false, std::move(form), how},
                       .prepared = std::move(prepared),
-                      .looked_again = false};
+                      .chosen_by_checks = true});
     return true;
   }
 
@@ -140,23 +148,33 @@ class Assembly {
   const expr::rewrite::Pieces& pieces_;
   expr::LowerOptions how_;
   std::vector<bool> renewed_;  ///< the pieces that were accepted
-  std::optional<Tried> accepted_;
+  std::vector<Tried> chain_;   ///< each with more of them in new forms than the one before
   std::size_t asked_ = 0;
 };
 
-/// Returns the cheapest form that holds, or null. The unrewritten one is `source`.
-const Form* cheapest(const RefineQuestion& q, const Form& source) {
+/// Returns the number of the cheapest form that holds; none if no cost is known. The unrewritten one is `source`.
+std::optional<std::size_t> cheapest(const RefineQuestion& q, const Form& source) {
   const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
-  const Form* found = nullptr;
+  std::optional<std::size_t> found;
   double least = 0;
-  for (const Tried& tried : q.tried) {
-    const Form& form = &tried == &q.tried[0] ? source : tried.form;
-    const auto cost = expr::rewrite::cost_of(form.expr, costs);
-    if (!cost.ok() || !tried.holds() || (found != nullptr && least <= cost->dag)) continue;
-    found = &form;
+  for (std::size_t f = 0; f < q.tried.size(); ++f) {
+    if (!q.tried[f].holds()) continue;
+    const auto cost = expr::rewrite::cost_of(f == 0 ? source.expr : q.tried[f].form.expr, costs);
+    if (!cost.ok() || (found && least <= cost->dag)) continue;
+    found = f;
     least = cost->dag;
   }
   return found;
+}
+
+/// Returns the cheapest form that holds at rarer points too.
+Result<std::optional<std::size_t>> start_of(const RefineQuestion& q, const Form& source) {
+  for (;;) {
+    const std::optional<std::size_t> f = cheapest(q, source);
+    if (!f || *f == 0) return f;
+    TRY(const bool holds, q.holds_at_rare_points(*f));
+    if (holds) return f;
+  }
 }
 
 }  // namespace
@@ -165,10 +183,12 @@ namespace {
 
 /// Returns what `attempt` has found, however far it came.
 template <class Attempt>
-Result<std::optional<Tried>> end_of(Attempt& attempt) {
+Result<std::optional<Tried>> end_of(const RefineQuestion& question, Attempt& attempt) {
   const auto end = attempt.run();
   if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
-  return attempt.found();
+  auto found = last_that_holds(question, attempt.take_chain());
+  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Tried>();
+  return found;
 }
 
 /// For an expression that was searched by regions, whose single steps are too many.
@@ -183,7 +203,7 @@ Result<std::optional<Tried>> refine_pieces(const RefineQuestion& question) {
     return t.holds() && !t.form.keeps_roundings && t.form.how.accuracy == Accuracy::ulp4;
   });
   Assembly assembly(question, pieced->form.pieces, less_accurate ? Accuracy::ulp4 : Accuracy::ulp1);
-  return end_of(assembly);
+  return end_of(question, assembly);
 }
 
 }  // namespace
@@ -196,10 +216,11 @@ Result<std::optional<Tried>> refine(const RefineQuestion& question) {
   if (!may_round || !one_pass || question.checker.unexplored() || !all) return std::optional<Tried>();
   if (expr::rewrite::inner_nodes(question.source) > expr::rewrite::kWholeNodesMax) return refine_pieces(question);
   const Form source{"source", {}, true, question.source, unrewritten(question.options.target.policy)};
-  const Form* start = cheapest(question, source);
-  if (start == nullptr) return std::optional<Tried>();
-  Descent descent(question, *start);
-  return end_of(descent);
+  const auto start = start_of(question, source);
+  if (!start.ok() && start.error().code != ErrorCode::kCancelled) return start.error();
+  if (!start.ok() || !*start) return std::optional<Tried>();
+  Descent descent(question, **start == 0 ? source : question.tried[**start].form);
+  return end_of(question, descent);
 }
 
 }  // namespace trident::pipeline

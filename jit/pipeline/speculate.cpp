@@ -11,6 +11,8 @@
 #include "jit/pipeline/speculative_check.h"
 #include "jit/pipeline/speculative_points.h"
 #include "jit/pipeline/speculative_times.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 namespace {
@@ -114,19 +116,30 @@ class Speculating {
     if (!why.empty()) return why;
 
     // One image has both. It pays on data in the ranges, and costs little on others, or there is none.
-    TRY(why, choose_division());
+    TRY(why, timed("guarded judge", [&] { return choose_division(); }));
     if (!why.empty()) return why;
 
     // It does what its parts mean. (It has only run in sandboxed children so far.)
     const bool exact = options_.target.policy.kind == expr::PolicyKind::exact;
-    TRY(why, fault_of_speculative({expr_, narrow_, fast_.kernel, general_.kernel, candidate_->mapped, division_, exact,
-                                   options_.search.seed}));
+    TRY(why, timed("guarded check", [&] {
+          return fault_of_speculative({expr_, narrow_, fast_.kernel, general_.kernel, candidate_->mapped, division_,
+                                       exact, options_.search.seed});
+        }));
     if (!why.empty()) return "the check as a whole found a fault: " + why;
     publish();
     return why;
   }
 
  private:
+  /// Does `step` and adds its time to the result's.
+  template <class Step>
+  Result<std::string> timed(const char* name, Step step) {
+    const std::uint64_t begin_ns = os::monotonic_ns(), begin_work_ns = os::thread_work_ns();
+    auto why = step();
+    result_.times.push_back({name, os::monotonic_ns() - begin_ns, os::thread_work_ns() - begin_work_ns});
+    return why;
+  }
+
   Result<void> take_general() {
     if (result_.outcome == Outcome::published) {
       general_ = result_.winner;
@@ -145,6 +158,7 @@ class Speculating {
     inner.budget.cpu_ns = left_ns_;
     inner.search = options_.search;
     TRY(Optimised fast, optimise(narrow_, inner));
+    for (const PassTime& pass : fast.times) result_.times.push_back({"assumed " + pass.pass, pass.ns, pass.work_ns});
     if (fast.outcome != Outcome::published) return "nothing faster was found in the assumed ranges: " + fast.note;
     fast_ = std::move(fast.winner);
     fast_errors_ = fast.errors;

@@ -75,8 +75,11 @@ std::vector<CandidateReport> reports(std::span<const Tried> tried, std::span<con
   std::vector<CandidateReport> list;
   for (const Tried& t : tried)
     if (rewritten_asked && !t.prepared) list.push_back({t.form.name, {}, kUnchecked, false, 0});
-  for (const Tried& t : tried.subspan(1))
-    if (t.prepared && !t.holds() && !replaced(tried, t))
+  const auto has_code = [&](std::size_t form) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.form == form; });
+  };
+  for (std::size_t f = 1; f < tried.size(); ++f)
+    if (const Tried& t = tried[f]; t.prepared && !t.holds() && !replaced(tried, t) && !has_code(f))
       list.push_back({t.form.name, {}, equiv::print(t.prepared->meaning), false, 0});
   for (const Candidate& c : candidates)
     list.push_back({tried[c.form].form.name, c.variant, words_of(c), c.holds(), c.ratio});

@@ -16,7 +16,9 @@ struct Tried {
   std::optional<equiv::Checker::Prepared> prepared{};  ///< its meaning; none: not checked in time
   bool code_checked = false;                           ///< one of its candidates was checked thoroughly
   bool parts_checked = false;                          ///< it was checked whether it is careful in all its parts
-  bool looked_again = true;                            ///< if not, it may not win before it holds at other points too
+  bool rare_checked = false;                           ///< it holds at rarer points too (form_checks.h)
+  bool looked_again = false;                           ///< ... and at other points
+  bool chosen_by_checks = false;                       ///< answers about the drawn points have led to it
   std::vector<Tried> before{};                         ///< forms that stand in for it if it does not hold there
 
   /// True if it means what the source means.

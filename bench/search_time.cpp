@@ -1,0 +1,120 @@
+// The processor time of searches, pass by pass, children included: what sooner.cpp measures by the clock, without the
+// daemon and steady on a machine that does other things. No range is declared. Data are said to be in the corpora's
+// ranges, so that each search speculates on them as the daemon's does.
+//
+//   bench_search_time [--type f32|f64] [--isa avx2|avx512] FILE...
+//
+// Prints a line for each kernel, the percentiles, and the share of each pass in all of the time.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/ratio.h"
+#include "jit/corpus/corpus_reader.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/observed.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/sandbox.h"
+
+namespace trident::bench {
+namespace {
+
+struct Searched {
+  std::string name;
+  double work_s = 0;
+  std::vector<pipeline::PassTime> passes;
+  std::string outcome;
+};
+
+/// Takes the declared ranges away; returns them as ranges of data.
+std::vector<kir::Assumed> undeclare(expr::Expr& e) {
+  std::vector<kir::Assumed> seen;
+  for (expr::Variable& variable : e.variables) {
+    seen.push_back({variable.lo, variable.hi});
+    variable.lo = -std::numeric_limits<double>::infinity(), variable.hi = std::numeric_limits<double>::infinity();
+  }
+  return seen;
+}
+
+std::optional<Searched> search(const corpus::CorpusKernel& kernel, ir::Type type, codegen::Isa isa) {
+  auto parsed = corpus::parse_definition(kernel, type);
+  if (!parsed.ok()) return std::nullopt;  // this type does not have it
+  const std::vector<kir::Assumed> seen = undeclare(*parsed);
+  pipeline::Options options;
+  options.target.isa = isa;
+  options.target.assumed = pipeline::widened(*parsed, seen);
+  options.interim = [](const pipeline::Interim&) {};
+  const std::uint64_t begin_ns = os::thread_work_ns();
+  const auto optimised = pipeline::optimise(*parsed, options);
+  if (!optimised.ok()) return std::nullopt;
+  const bool guarded = optimised->speculation && optimised->speculation->published;
+  return Searched{kernel.name, 1e-9 * static_cast<double>(os::thread_work_ns() - begin_ns), optimised->times,
+                  std::string(name_of(optimised->outcome)) + (guarded ? ", guarded" : "")};
+}
+
+void print_line(const Searched& one) {
+  std::printf("%-24s %7.3f s ", one.name.c_str(), one.work_s);
+  for (const pipeline::PassTime& pass : one.passes)
+    if (pass.work_ns >= 1'000'000) std::printf(" %s %.0f", pass.pass.c_str(), 1e-6 * static_cast<double>(pass.work_ns));
+  std::printf("  (%s)\n", one.outcome.c_str());
+  std::fflush(stdout);
+}
+
+void print_shares(const std::vector<Searched>& all) {
+  std::map<std::string, double> of_pass;
+  double sum = 0;
+  for (const Searched& one : all)
+    for (const pipeline::PassTime& pass : one.passes) {
+      of_pass[pass.pass] += static_cast<double>(pass.work_ns);
+      sum += static_cast<double>(pass.work_ns);
+    }
+  for (const auto& [pass, ns] : of_pass) std::printf("share of %-12s %5.1f %%\n", pass.c_str(), 100 * ns / sum);
+}
+
+void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, codegen::Isa isa, const char* name) {
+  std::vector<Searched> all;
+  for (const corpus::CorpusKernel& kernel : kernels)
+    if (auto one = search(kernel, type, isa)) {
+      print_line(*one);
+      all.push_back(std::move(*one));
+    }
+  if (all.empty()) return;
+  print_shares(all);
+  std::sort(all.begin(), all.end(), [](const Searched& a, const Searched& b) { return a.work_s < b.work_s; });
+  const std::string of = std::string("search: s of processor time, ") + name;
+  print_figure(of + ", P50", all[all.size() / 2].work_s);
+  print_figure(of + ", P95", all[all.size() * 95 / 100].work_s);
+  print_figure(of + ", most", all.back().work_s);
+}
+
+int run(std::vector<std::string> arguments) {
+  std::vector<corpus::CorpusKernel> kernels;
+  std::string type;
+  codegen::Isa isa = codegen::Isa::avx512;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    if (a == "--type" && i + 1 < arguments.size()) {
+      type = arguments[++i];
+    } else if (a == "--isa" && i + 1 < arguments.size()) {
+      isa = arguments[++i] == "avx2" ? codegen::Isa::avx2 : codegen::Isa::avx512;
+    } else {
+      auto read = corpus::read_corpus(a);
+      if (!read.ok()) return std::fprintf(stderr, "%s\n", read.error().message.c_str()), 2;
+      std::move(read->begin(), read->end(), std::back_inserter(kernels));
+    }
+  }
+  if (type != "f64") measure(kernels, ir::Type::f32, isa, "f32");
+  if (type != "f32") measure(kernels, ir::Type::f64, isa, "f64");
+  return 0;
+}
+
+}  // namespace
+}  // namespace trident::bench
+
+int main(int argc, char** argv) {
+  return trident::bench::run({argv + 1, argv + argc});
+}

@@ -1,0 +1,28 @@
+#include "jit/pipeline/form_checks.h"
+
+#include <limits>
+
+namespace trident::pipeline {
+
+Result<bool> FormChecks::at_rare_points(Tried& tried, const Tried& unrewritten) {
+  if (!tried.holds()) return false;
+  if (tried.rare_checked || exact_) return tried.rare_checked = true;
+  TRY(auto again, checker_.check_meaning(tried.form.kernel, equiv::Demand::any_set, &*unrewritten.prepared));
+  tried.rare_checked = true;
+  tried.prepared->meaning = std::move(again.meaning);
+  return tried.holds();
+}
+
+Result<bool> FormChecks::at_other_points(Tried& tried) {
+  if (!tried.holds()) return false;
+  if (tried.looked_again || (tried.form.keeps_roundings && !tried.chosen_by_checks)) return tried.looked_again = true;
+  constexpr double kAnyError = std::numeric_limits<double>::infinity();
+  const double share = tried.chosen_by_checks ? kAnyError : tried.prepared->meaning.bound_share;
+  TRY(equiv::Verdict verdict, second_looks_.ask(tried.form.kernel, share));
+  tried.looked_again = true;
+  if (verdict.same()) return true;
+  tried.prepared->meaning = std::move(verdict);
+  return false;
+}
+
+}  // namespace trident::pipeline
