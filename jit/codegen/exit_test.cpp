@@ -124,14 +124,26 @@ std::vector<std::uint64_t> telling_bits(ir::Type type, const kir::Assumed& range
                                     float_bits(type, kInf),
                                     float_bits(type, -kInf)};
   for (const double end : {range.lo, range.hi, -range.hi})
-    for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}})
+    for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 32})
       all.push_back((float_bits(type, end) + step) & (sign | (sign - 1)));
   return all;
 }
 
 TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  const kir::Assumed ranges[] = {{0, 4}, {0.25, 600}, {-8, 8}, {-3, 5}, {0, kInf}, {2, kInf}, {-kInf, 1}, {0, 0}};
+  const kir::Assumed ranges[] = {{0, 4},
+                                 {0.25, 600},
+                                 {-8, 8},
+                                 {-3, 5},
+                                 {0, kInf},
+                                 {2, kInf},
+                                 {-kInf, 1},
+                                 {0, 0},
+                                 // Ends for which upper halves decide, and both with others.
+                                 {0.25, 0x1.fffffffffffffp1},
+                                 {0.3, 0x1.fffffffffffffp1},
+                                 {0.3, 0.7},
+                                 {-0x1.fffffffffffffp2, 0x1.fffffffffffffp2}};
   std::uint64_t number = 0;
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
     for (const kir::Assumed& of_x : ranges)

@@ -22,6 +22,14 @@ constexpr std::uint64_t bits_of(float value) {
 }
 constexpr double kTwo32 = 4294967296.0;
 constexpr double kTwo52 = 4503599627370496.0;
+
+/// Returns whether the lower half of an i64 is known to be zero, as that of exponents in place is.
+bool is_upper_half(const kir::Kernel& kernel, kir::Value v) {
+  const kir::Inst& inst = kernel.at(v);
+  if (inst.op != Op::And) return false;
+  const kir::Inst& mask = kernel.at(inst.b);
+  return mask.op == Op::Constant && static_cast<std::uint32_t>(mask.imm) == 0;
+}
 }  // namespace
 
 /// Converts by `id` from a register as wide as `from` to one as wide as `to`.
@@ -63,8 +71,12 @@ VReg X86Selector::to_i64(VReg a) {
 }
 
 /// Converts both halves to f64 exactly by exponent tricks; the one sum rounds.
-VReg X86Selector::i64_to_f64(VReg a) {
+VReg X86Selector::i64_to_f64(VReg a, bool upper_only) {
   set_type(Type::f64);
+  if (upper_only) {
+    const VReg upper = logic(Op::Xor, constant(0x4530'0000'8000'0000u), emit_imm(Inst::kIdVpsrlq, {a}, 32));
+    return emit(Inst::kIdVsubpd, {upper, constant(0x4530'0000'8000'0000u)}, 4, 2);
+  }
   const VReg low = emit_imm(Inst::kIdVpblendd, {constant(0x4330'0000'0000'0000u), a}, 0x55);  // 2^52 + low
   const VReg upper = emit_imm(Inst::kIdVpsrlq, {a}, 32);
   const VReg high = logic(Op::Xor, constant(0x4530'0000'8000'0000u), upper);                      // 2^84 + 2^63 + high
@@ -126,7 +138,8 @@ VReg X86Selector::select_convert(const kir::Inst& inst) {
       return with(Inst::kIdVpmovsxdq, 3, false);
     case Type::i64:
       if (to == Type::i32) return wide ? with(Inst::kIdVpmovqd, 4, false) : narrow_i64(reg(inst.a));
-      if (to == Type::f64) return wide ? with(Inst::kIdVcvtqq2pd, 4, true) : i64_to_f64(reg(inst.a));
+      if (to == Type::f64)
+        return wide ? with(Inst::kIdVcvtqq2pd, 4, true) : i64_to_f64(reg(inst.a), is_upper_half(kernel_, inst.a));
       return wide ? with(Inst::kIdVcvtqq2ps, 7, false) : i64_to_f32(reg(inst.a));
     case Type::b32:
     case Type::b64: break;

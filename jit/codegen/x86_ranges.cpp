@@ -57,9 +57,28 @@ void X86Ranges::collect(kir::Value v) {
 
 /// A range that begins below zero, or has no end, is left to comparisons.
 bool X86Ranges::takes(const Test& test) const {
-  const std::uint64_t infinity = ir::bytes_of(s_.kernel_.type_of(test.input)) == 4 ? kInfinity32 : kInfinity64;
+  const bool is_f32 = ir::bytes_of(s_.kernel_.type_of(test.input)) == 4;
+  const std::uint64_t infinity = is_f32 ? kInfinity32 : kInfinity64;
   const auto is_ordered = [&](const std::optional<std::uint64_t>& bits) { return bits && *bits <= infinity; };
-  return is_ordered(test.greatest) && (test.by_size ? !test.least : is_ordered(test.least));
+  if (!is_ordered(test.greatest) || (test.by_size ? test.least.has_value() : !is_ordered(test.least))) return false;
+  if (s_.target_.avx512 || is_f32) return true;
+  // The upper half of a NaN may be that of infinity. A size takes no fewer instructions if its end is compared.
+  return *test.greatest < infinity && !(test.by_size && compares_greatest(test));
+}
+
+/// The upper halves of two f64 show their order, but for ends whose lower half says more (AVX2 compares no 64-bit
+/// integers without their sign, and has no maximum of them).
+bool X86Ranges::compares_greatest(const Test& test) const {
+  return by_halves(test) && static_cast<std::uint32_t>(*test.greatest) != ~std::uint32_t{0};
+}
+bool X86Ranges::compares_least(const Test& test) const {
+  return has_least(test) && by_halves(test) && static_cast<std::uint32_t>(*test.least) != 0;
+}
+bool X86Ranges::by_halves(const Test& test) const {
+  return !s_.target_.avx512 && ir::bytes_of(s_.kernel_.type_of(test.input)) == 8;
+}
+bool X86Ranges::has_least(const Test& test) {
+  return !test.by_size && *test.least != 0;
 }
 
 void X86Ranges::replace(const Test& test) {
@@ -71,7 +90,7 @@ void X86Ranges::replace(const Test& test) {
 
 void X86Ranges::find() {
   const kir::Value exit = s_.kernel_.exit;
-  if (!exit.valid() || !s_.target_.avx512) return;
+  if (!exit.valid()) return;
   const kir::Inst& inst = s_.kernel_.at(exit);
   if (inst.op != Op::Not || inst.section != Section::body || s_.body_uses_[exit.index] != 1) return;
   of_tests_.assign(s_.kernel_.insts.size(), 0);
@@ -94,23 +113,35 @@ VReg X86Ranges::bits_of(const Test& test) {
   return s_.emit(s_.pick(Inst::kIdVaddps, Inst::kIdVaddpd), {x, s_.constant(0)}, 4);
 }
 
+VReg X86Ranges::extreme(std::uint32_t id, VReg so_far, VReg value) {
+  return s_.copy_ == 0 ? value : s_.emit(id, {so_far, value});
+}
+
 VReg X86Ranges::join(VReg holds) {
+  const bool wide = s_.target_.avx512;
   for (Test& test : tests_) {
     const VReg bits = bits_of(test);
-    const bool first = s_.copy_ == 0;
-    test.most = first ? bits : s_.emit(s_.pick(Inst::kIdVpmaxud, Inst::kIdVpmaxuq), {test.most, bits});
-    if (test.by_size || *test.least == 0) continue;
-    test.fewest = first ? bits : s_.emit(s_.pick(Inst::kIdVpminud, Inst::kIdVpminuq), {test.fewest, bits});
+    test.most = extreme(wide ? s_.pick(Inst::kIdVpmaxud, Inst::kIdVpmaxuq) : Inst::kIdVpmaxud, test.most, bits);
+    if (compares_greatest(test)) test.greatest_value = extreme(Inst::kIdVmaxpd, test.greatest_value, bits);
+    if (!has_least(test)) continue;
+    test.fewest = extreme(wide ? s_.pick(Inst::kIdVpminud, Inst::kIdVpminuq) : Inst::kIdVpminud, test.fewest, bits);
+    if (compares_least(test)) test.least_value = extreme(Inst::kIdVminpd, test.least_value, bits);
   }
   for (const kir::Value other : others_) holds = both(holds, s_.reg(other));
   return holds;
 }
 
 VReg X86Ranges::both(VReg a, VReg b) {
-  return a.valid() ? s_.push_mask(Inst::kIdKandw, {a, b}).def : b;
+  if (!a.valid()) return b;
+  return s_.target_.avx512 ? s_.push_mask(Inst::kIdKandw, {a, b}).def : s_.logic(Op::And, a, b);
 }
 
 VReg X86Ranges::compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits) {
+  if (!s_.target_.avx512) {
+    const VReg end = s_.constant(bits);
+    const VReg beyond = s_.emit(predicate == kAtMost ? Inst::kIdVpmaxud : Inst::kIdVpminud, {extreme, end}, 1, 2);
+    return s_.emit(Inst::kIdVpcmpeqd, {beyond, end}, 1, 2);
+  }
   MInst& inst = s_.push_mask(s_.pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {extreme, s_.constant(bits)});
   inst.form = x86_form::kImmediate;
   inst.imm = predicate;
@@ -119,11 +150,23 @@ VReg X86Ranges::compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits
   return inst.def;
 }
 
+/// Compares the greatest and the least as floats; where there was a NaN, the upper halves have found it.
+VReg X86Ranges::compare_values(const Test& test, VReg holds) {
+  constexpr std::uint8_t kLessOrEqual = 2;
+  const auto at_most = [&](VReg a, VReg b) { return s_.emit_imm(Inst::kIdVcmppd, {a, b}, kLessOrEqual, 4); };
+  if (compares_greatest(test)) holds = both(holds, at_most(test.greatest_value, s_.constant(*test.greatest)));
+  if (compares_least(test)) holds = both(holds, at_most(s_.constant(*test.least), test.least_value));
+  return holds;
+}
+
 VReg X86Ranges::within(VReg holds) {
   for (const Test& test : tests_) {
     s_.set_type(s_.kernel_.type_of(test.input));
-    holds = both(holds, compare(test.most, kAtMost, *test.greatest));
-    if (!test.by_size && *test.least != 0) holds = both(holds, compare(test.fewest, kNotBelow, *test.least));
+    // Lower halves that pass always: the greatest of these, and the least.
+    const std::uint64_t low = by_halves(test) ? ~std::uint32_t{0} : 0;
+    holds = both(holds, compare(test.most, kAtMost, *test.greatest | low));
+    if (has_least(test)) holds = both(holds, compare(test.fewest, kNotBelow, *test.least & ~low));
+    holds = compare_values(test, holds);
   }
   return holds;
 }

@@ -1,7 +1,11 @@
-// Exits that test inputs for ranges (jit/kir/guard.h), with AVX-512. A comparison makes a mask, and masks are slow: two
+// Exits that test inputs for ranges (jit/kir/guard.h). A comparison makes a mask, and masks are slow with AVX-512: two
 // comparisons and two joins a vector cost more than many a kernel. So the least and the greatest value of all vectors
 // of a step are kept instead, as bits, and compared once a step. Floats that are not negative are ordered as their bits
 // are, and negative ones and NaN lie above all of them as unsigned integers.
+//
+// AVX2 has extremes of 32-bit integers only. Those of the upper halves of f64 find negative values and NaN, and decide
+// all where the lower half of the greatest end is all ones and that of the least all zeros. Other ends need the
+// extremes as floats too; these lose a NaN, which the halves have found.
 #pragma once
 
 #include <array>
@@ -46,12 +50,19 @@ class X86Ranges {
     std::array<kir::Value, 2> masks{};
     std::uint8_t mask_count = 0;
     VReg fewest{}, most{};
+    VReg least_value{}, greatest_value{};  ///< the same as floats, where halves do not decide
   };
   [[nodiscard]] std::optional<Bound> bound_of(kir::Value v) const;
   [[nodiscard]] bool takes(const Test& test) const;
+  [[nodiscard]] bool by_halves(const Test& test) const;
+  [[nodiscard]] bool compares_greatest(const Test& test) const;
+  [[nodiscard]] bool compares_least(const Test& test) const;
+  [[nodiscard]] static bool has_least(const Test& test);
   void collect(kir::Value v);
   void replace(const Test& test);
   VReg bits_of(const Test& test);
+  VReg extreme(std::uint32_t id, VReg so_far, VReg value);
+  VReg compare_values(const Test& test, VReg holds);
   VReg compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits);
   VReg both(VReg a, VReg b);
 

@@ -21,14 +21,20 @@ constexpr std::uint32_t kChunk = 4096;  ///< under policies that do not fix the 
 /// The longest call that may be left to the general kernel because the driver costs too much there.
 constexpr std::uint64_t kShortestMax = 4096;
 
+/// Returns the f64 before an end beyond 1, for which the upper halves of bits decide (jit/codegen/x86_ranges.h).
+double before(ir::Type type, double end) {
+  return type == ir::Type::f64 && std::fabs(end) > 1 && std::isfinite(end) ? std::nextafter(end, 0) : end;
+}
+
 /// `expr` with the assumed ranges, where they narrow the declared ones.
 expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assumed) {
   expr::Expr result = expr;
   for (std::size_t v = 0; v < assumed.size() && v < result.variables.size(); ++v) {
     expr::Variable& variable = result.variables[v];
     if (variable.is_table()) continue;
-    variable.lo = std::max(variable.lo, assumed[v].lo);
-    variable.hi = std::min(variable.hi, assumed[v].hi);
+    const double lo = assumed[v].lo, hi = assumed[v].hi;
+    if (lo > variable.lo) variable.lo = lo < 0 ? before(variable.type, lo) : lo;
+    if (hi < variable.hi) variable.hi = hi > 0 ? before(variable.type, hi) : hi;
     if (variable.lo > variable.hi) variable = expr.variables[v];  // nothing that was promised was observed
   }
   return result;

@@ -1,7 +1,8 @@
 // log, log2, log10 and log1p: x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1 (exact), and log(1 + f) by one
-// polynomial of f alone: no division, no table. The split keeps |log(m)| at most log(2)/2, so that adding k log(2)
-// never cancels into a smaller binade. log1p splits at 3/4, so that f is exact below 1/2 where nothing else hides an
-// error.
+// polynomial of f alone: no division, no table. In f64 that is long, and class ulp4 divides instead:
+// log(1 + f) = 2 atanh(s) with s = f / (2 + f), written as f - s (f - s^2 P(s^2)), so that the errors of s hardly
+// count. The split keeps |log(m)| at most log(2)/2, so that adding k log(2) never cancels into a smaller binade. log1p
+// splits at 3/4, so that f is exact below 1/2 where nothing else hides an error.
 //
 // k is taken from the bits of x, negated (so that the final sum of a zero k and a -0 is -0, which log1p needs), and
 // left scaled by 2^23 (2^52): the conversion to float then needs no shift. The constants that multiply it carry the
@@ -15,7 +16,8 @@ namespace trident::kir::math {
 
 namespace {
 
-/// Constants of one base. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent.
+/// Constants of one base. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent. f64_ulp4 is the series of
+/// 2 atanh, which any base shares.
 struct Base {
   CoefficientSets sets;
   const double *slope_f32, *slope_f64;  ///< 1 / ln(base), leading part and rest
@@ -23,12 +25,12 @@ struct Base {
 };
 
 const Base kNatural = {
-    {kLogF32Ulp1, kLogF32Ulp4, kLogF64Ulp1, kLogF64Ulp4, kLogF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
+    {kLogF32Ulp1, kLogF32Ulp4, kLogF64Ulp1, kLogSeriesF64, kLogF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
 const Base kNaturalOf1p = {
-    {kLog1pF32Ulp1, kLog1pF32Ulp4, kLog1pF64Ulp1, kLog1pF64Ulp4, kLog1pF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
+    {kLog1pF32Ulp1, kLog1pF32Ulp4, kLog1pF64Ulp1, kLog1pSeriesF64, kLog1pF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
 const Base kBinary = {
-    {kLog2F32Ulp1, kLog2F32Ulp4, kLog2F64Ulp1, kLog2F64Ulp4, kLog2F32Rel3}, kLog2eF32, kLog2eF64, nullptr, nullptr};
-const Base kDecimal = {{kLog10F32Ulp1, kLog10F32Ulp4, kLog10F64Ulp1, kLog10F64Ulp4, kLog10F32Rel3},
+    {kLog2F32Ulp1, kLog2F32Ulp4, kLog2F64Ulp1, kLogSeriesF64, kLog2F32Rel3}, kLog2eF32, kLog2eF64, nullptr, nullptr};
+const Base kDecimal = {{kLog10F32Ulp1, kLog10F32Ulp4, kLog10F64Ulp1, kLogSeriesF64, kLog10F32Rel3},
                        kLog10eF32,
                        kLog10eF64,
                        kLog10Of2F32,
@@ -42,12 +44,27 @@ Value negated_exponent(Expansion& e, Value x, double least) {
   return e.b.op(Op::And, e.b.sub(e.ki(bits + unit - 1), e.b.as_int(x)), e.ki(-unit));
 }
 
+bool divides(const Expansion& e) {
+  return !e.single() && !e.ulp1() && !e.rel3();
+}
+
+/// log(1 + f) by the series of 2 atanh(s) = f - s f + s^3 P(s^2).
+Value by_series(Expansion& e, Value f, std::span<const double> series) {
+  const Value s = e.b.mul(f, e.b.div(e.k(1), e.b.add(f, e.k(2)), kNormal));
+  const Value z = e.b.mul(s, s);
+  return e.b.fnma(s, e.b.fnma(z, e.horner(z, series), f), f);
+}
+
 /// log_base(2^k (1 + f)), nk = -k as a float scaled by 2^mantissa_bits. `small` is added where valid (ulp1).
 Value combine(Expansion& e, const Base& base, Value f, Value nk, Value small = {}) {
   const double unscale = -e.by_type(0x1p-23, 0x1p-52);
   const double* slope = e.by_type(base.slope_f32, base.slope_f64);
   const double* two = e.by_type(base.two_f32, base.two_f64);
   const auto add_exponent = [&](Value p) { return e.b.fma(nk, e.k(two == nullptr ? unscale : two[0] * unscale), p); };
+  if (divides(e)) {
+    const Value log = by_series(e, f, e.pick(base.sets));
+    return add_exponent(slope == nullptr ? log : e.b.mul(log, e.k(slope[0])));
+  }
   const Value s = e.b.mul(f, f);
   const Value p = e.horner(f, e.pick(base.sets));
   if (!e.ulp1() ||
@@ -108,8 +125,10 @@ Value emit_log10(Expansion& e, Value x, const Range& range) {
 }
 
 Value emit_log1p(Expansion& e, Value x, const Range& range) {
-  if (!range.may_be_nan && range.lo >= -0.25 && range.hi <= 0.5)
-    return e.b.fma(e.b.mul(x, x), e.horner(x, e.pick(kNaturalOf1p.sets)), x);
+  if (!range.may_be_nan && range.lo >= -0.25 && range.hi <= 0.5) {
+    const auto c = e.pick(kNaturalOf1p.sets);
+    return divides(e) ? by_series(e, x, c) : e.b.fma(e.b.mul(x, x), e.horner(x, c), x);
+  }
   return log1p_of_parts(e, {.head = x, .tail = {}, .doubled = {}}, range);
 }
 

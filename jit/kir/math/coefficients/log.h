@@ -9,11 +9,6 @@ inline constexpr double kLogF32Ulp4[] = {-0x1.fffffap-2, 0x1.5556f4p-2, -0x1.000
                                          -0x1.53598ap-3, 0x1.318212p-3, -0x1.251a84p-3, 0x1.660aeap-4};  // 2^-25
 inline constexpr double kLogF32Ulp1[] = {-0x1.fffff8p-2, 0x1.55555p-2,  -0x1.000432p-2, 0x1.99a41ap-3, -0x1.5425c2p-3,
                                          0x1.226df6p-3,  -0x1.0f3fcp-3, 0x1.08612ap-3,  -0x1.38478ep-4};  // 2^-27.8
-inline constexpr double kLogF64Ulp4[] = {
-    -0x1.ffffffffffffbp-2, 0x1.55555555551a5p-2,  -0x1.00000000008f2p-2, 0x1.9999999a32ea8p-3,  -0x1.555555552eee7p-3,
-    0x1.249248e04cb21p-3,  -0x1.ffffff8c46ee7p-4, 0x1.c71c8f1435facp-4,  -0x1.9999ca4ba612ap-4, 0x1.7459ac08bb60ap-4,
-    -0x1.554d25b66a24ap-4, 0x1.3b4c643e13533p-4,  -0x1.2548be9e1316cp-4, 0x1.0f382c51bc7c5p-4,  -0x1.eee33409b14f5p-5,
-    0x1.e95dcfe7c2503p-5,  -0x1.160154cee2befp-4, 0x1.0310aa891a106p-4,  -0x1.cf9c7f3c21f7p-6};  // 2^-54.1
 inline constexpr double kLogF64Ulp1[] = {-0x1p-1,
                                          0x1.5555555555574p-2,
                                          -0x1.ffffffffffebcp-3,
@@ -42,11 +37,6 @@ inline constexpr double kLog2F32Ulp4[] = {-0x1.715472p-1, 0x1.ec72f2p-2, -0x1.71
                                           -0x1.e994bcp-3, 0x1.b8bdbep-3, -0x1.a6d5c8p-3, 0x1.024734p-3};  // 2^-25
 inline constexpr double kLog2F32Ulp1[] = {-0x1.71547p-1, 0x1.ec7094p-2,  -0x1.715ac8p-2, 0x1.277ef4p-2, -0x1.eab17ep-3,
                                           0x1.a2e67cp-3, -0x1.877b1ap-3, 0x1.7e0ea2p-3,  -0x1.c3673cp-4};  // 2^-27.7
-inline constexpr double kLog2F64Ulp4[] = {
-    -0x1.71547652b82fbp-1, 0x1.ec709dc39fea9p-2,  -0x1.71547652b8e91p-2, 0x1.2776c50f686ap-2,   -0x1.ec709dc37be42p-3,
-    0x1.a61762452fa62p-3,  -0x1.715475fb168d2p-3, 0x1.484b28f7840ddp-3,  -0x1.2776e8b0323eap-3, 0x1.0c980df2dcbcap-3,
-    -0x1.ec64bc5de6eccp-4, 0x1.c6e0ff24b0193p-4,  -0x1.a71f537d5bfe9p-4, 0x1.874b5c26937f3p-4,  -0x1.64f90b2fcdee4p-4,
-    0x1.60f3abe71c54bp-4,  -0x1.9114f4da3496bp-4, 0x1.75e52956d4276p-4,  -0x1.4eaac79b5fee5p-5};  // 2^-54.1
 inline constexpr double kLog2F64Ulp1[] = {
     -0x1.71547652b82fep-1, 0x1.ec709dc3a042ap-2,  -0x1.71547652b825ap-2, 0x1.2776c50ef5786p-2,  -0x1.ec709dc3b4dcp-3,
     0x1.a61762ac58249p-3,  -0x1.7154764d9092dp-3, 0x1.484b12935dbf5p-3,  -0x1.2776c5158f015p-3, 0x1.0c9ab6abd3f33p-3,
@@ -60,11 +50,6 @@ inline constexpr double kLog10F32Ulp4[] = {-0x1.bcb7acp-3, 0x1.287bdep-3, -0x1.b
                                            -0x1.26c05cp-4, 0x1.095a28p-4, -0x1.fd37bap-5, 0x1.3716e6p-5};  // 2^-25
 inline constexpr double kLog10F32Ulp1[] = {-0x1.bcb7aap-3, 0x1.287a72p-3, -0x1.bcbf2ap-4, 0x1.63cf3ap-4, -0x1.276f46p-4,
                                            0x1.f884b8p-5,  -0x1.d763ep-5, 0x1.cb65dep-5,  -0x1.0efffap-5};  // 2^-27.7
-inline constexpr double kLog10F64Ulp4[] = {
-    -0x1.bcb7b1526e50ap-3, 0x1.287a7636f402ap-3,  -0x1.bcb7b1526f437p-4, 0x1.63c62775aa44bp-4,  -0x1.287a7636d59dbp-4,
-    0x1.fc3fa59e72c4ep-5,  -0x1.bcb7b0ecb0cfep-5, 0x1.8b4e0c670021fp-5,  -0x1.63c651e7a76f5p-5, 0x1.436b5a5990b4ep-5,
-    -0x1.28735739c259dp-5, 0x1.11dd592b37c5p-5,   -0x1.fd7cd543b58dp-6,  0x1.d728942fc0a35p-6,  -0x1.add980e48f6fdp-6,
-    0x1.a90b0b721a4cfp-6,  -0x1.e2f273bd27df4p-6, 0x1.c215e2363b377p-6,  -0x1.92c26878c739ep-7};  // 2^-54.1
 inline constexpr double kLog10F64Ulp1[] = {
     -0x1.bcb7b1526e50fp-3, 0x1.287a7636f4375p-3,  -0x1.bcb7b1526e184p-4, 0x1.63c6277520731p-4,  -0x1.287a763718756p-4,
     0x1.fc3fa61a56ef9p-5,  -0x1.bcb7b13f59f5bp-5, 0x1.8b4df1774735ap-5,  -0x1.63c6297cc925fp-5, 0x1.436e8eeae2ae8p-5,
@@ -78,11 +63,6 @@ inline constexpr double kLog1pF32Ulp4[] = {-0x1.000014p-1, 0x1.5555e6p-2, -0x1.f
                                            -0x1.5884d2p-3, 0x1.32dc62p-3, -0x1.ee6364p-4, 0x1.bbbd64p-5};  // 2^-25.1
 inline constexpr double kLog1pF32Ulp1[] = {-0x1p-1,       0x1.5555a6p-2,  -0x1.00004ep-2, 0x1.9968eap-3, -0x1.54eb3ep-3,
                                            0x1.288588p-3, -0x1.0db768p-3, 0x1.ad45e2p-4,  -0x1.721e2ep-5};  // 2^-27.6
-inline constexpr double kLog1pF64Ulp4[] = {
-    -0x1.0000000000006p-1, 0x1.55555555558ebp-2,  -0x1.fffffffffcf67p-3, 0x1.99999999054afp-3,  -0x1.5555555651df6p-3,
-    0x1.249249665493p-3,   -0x1.0000002e82df4p-3, 0x1.c71c5688f6e17p-4,  -0x1.999957d0a2353p-4, 0x1.745fe305a003dp-4,
-    -0x1.5560d3c169f1ap-4, 0x1.3af59375884bp-4,   -0x1.23adfca425f74p-4, 0x1.10ac7c71825cbp-4,  -0x1.075f144b31f21p-4,
-    0x1.02af572032567p-4,  -0x1.bf296ef06b877p-5, 0x1.0a97724ae6bafp-5,  -0x1.2eeb50d0659c9p-7};  // 2^-54.1
 inline constexpr double kLog1pF64Ulp1[] = {
     -0x1.fffffffffffffp-2, 0x1.5555555555543p-2,  -0x1.00000000002b8p-2, 0x1.999999999d7eap-3,  -0x1.5555555518448p-3,
     0x1.2492492226864p-3,  -0x1.00000011173c2p-3, 0x1.c71c734461c32p-4,  -0x1.999995c671a4dp-4, 0x1.745cd757888b8p-4,
@@ -90,7 +70,16 @@ inline constexpr double kLog1pF64Ulp1[] = {
     0x1.e2b5431f80d86p-5,  -0x1.d9da7e5fcbf71p-5, 0x1.d03c179699e25p-5,  -0x1.829b376c899dcp-5, 0x1.b2074a3117baap-6,
     -0x1.ccca912aed2a2p-8};  // 2^-59.3
 
-// 1 / (1 + f) there, to weigh what is small beside f.
+// log(1 + f) = 2 atanh(s) = 2 s + s^3 P(s^2), s = f / (2 + f), on sqrt(1/2) <= 1 + f <= sqrt(2), and for log1p. The
+// error is P's alone.
+inline constexpr double kLogSeriesF64[] = {0x1.5555555555558p-1, 0x1.9999999995321p-2, 0x1.2492492def064p-2,
+                                           0x1.c71c62e62a52ap-3, 0x1.7462b4c5f6e5fp-3, 0x1.39fe57d253a12p-3,
+                                           0x1.2b58d77a1d4a2p-3};  // 2^-51
+inline constexpr double kLog1pSeriesF64[] = {0x1.5555555555555p-1, 0x1.9999999999ff1p-2, 0x1.24924923cfb61p-2,
+                                             0x1.c71c72ed4ffffp-3, 0x1.745ca8df1f2d1p-3, 0x1.3b2a4110140f4p-3,
+                                             0x1.0e84e3343e823p-3, 0x1.16ce83aa89fp-3};  // 2^-54
+
+// 1 / (1 + f) on -1/4 <= f <= 1/2, to weigh what is small beside f.
 inline constexpr double kSlope1p[] = {0x1.02344ap0, -0x1.0db564p0, 0x1.884daap-1};  // 2^-6.6
 
 }  // namespace trident::kir::math
