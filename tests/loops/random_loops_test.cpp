@@ -34,7 +34,7 @@ class NativeCode {
   }
 
  private:
-  /// What the processor has fetched of older code is gone afterwards.
+  /// Makes the processor forget what it fetched of older code.
   static void serialize() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __cpuid(0, a, b, c, d);
