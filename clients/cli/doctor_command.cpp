@@ -129,7 +129,7 @@ HealthCheck check_confinement() {
     return {"confinement", Status::ok, "compiler processes can be denied " + found.describe(), ""};
   return {"confinement", Status::warning,
           "compiler processes can be denied " + found.describe() + " alone: " + found.missing,
-          "kernels are compiled anyway; allow seccomp(2) and landlock_*(2) here, or use Linux 5.13 or newer"};
+          "kernels are compiled anyway; allow seccomp(2) and landlock_*(2) here; Landlock needs Linux 5.13 or newer"};
 }
 
 /// Reports faults that an answering daemon finds in itself.
@@ -143,7 +143,7 @@ HealthCheck told_by_daemon(const std::string& stats) {
             "fix the configuration and reload it: systemctl reload tridentd"};
   if (const std::string missing = text("workers", "not_confined"); !missing.empty())
     return {"daemon", Status::warning, "answers, but its compiler processes are not fully confined: " + missing,
-            "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
+            "allow seccomp(2) and landlock_*(2) where it runs; Landlock needs Linux 5.13 or newer"};
   if (const std::string fault = text("learning", "journal_fault"); !fault.empty())
     return {"daemon", Status::warning, "answers, but cannot write its journal of expressions " + fault,
             "training learns nothing from programs until it can: mend what the system says, or set journal_bytes to 0"};

@@ -70,14 +70,6 @@ VReg X86Selector::to_i64(VReg a) {
   return blend(inside, joined, least);
 }
 
-/// Returns whether the lower half of an i64 is known to be zero, as that of exponents in place is.
-bool X86Selector::is_upper_half(kir::Value v) const {
-  const kir::Inst& inst = kernel_.at(v);
-  if (inst.op != Op::And) return false;
-  const kir::Inst& mask = kernel_.at(inst.b);
-  return mask.op == Op::Constant && static_cast<std::uint32_t>(mask.imm) == 0;
-}
-
 /// Converts both halves to f64 exactly by exponent tricks; the one sum rounds.
 VReg X86Selector::i64_to_f64(VReg a, bool upper_only) {
   set_type(Type::f64);
@@ -147,11 +139,7 @@ VReg X86Selector::select_convert(const kir::Inst& inst) {
     case Type::i64:
       if (to == Type::i32) return wide ? with(Inst::kIdVpmovqd, 4, false) : narrow_i64(reg(inst.a));
       if (to == Type::f64)
-<<<<<<< Updated upstream
         return wide ? with(Inst::kIdVcvtqq2pd, 4, true) : i64_to_f64(reg(inst.a), is_upper_half(kernel_, inst.a));
-=======
-        return wide ? with(Inst::kIdVcvtqq2pd, 4, true) : i64_to_f64(reg(inst.a), is_upper_half(inst.a));
->>>>>>> Stashed changes
       return wide ? with(Inst::kIdVcvtqq2ps, 7, false) : i64_to_f32(reg(inst.a));
     case Type::b32:
     case Type::b64: break;

@@ -160,10 +160,6 @@ class X86Selector {
   VReg select_convert(const kir::Inst& inst);
   VReg convert_with(std::uint32_t id, VReg a, ir::Type from, ir::Type to, std::uint8_t latency, bool folds);
   VReg to_i64(VReg f64_integral);
-<<<<<<< Updated upstream
-=======
-  [[nodiscard]] bool is_upper_half(kir::Value v) const;
->>>>>>> Stashed changes
   VReg i64_to_f64(VReg a, bool upper_only = false);
   VReg i64_to_f32(VReg a);
   VReg narrow_i64(VReg a);

@@ -9,6 +9,7 @@
 #include "jit/expr/composer.h"
 #include "jit/expr/lexer.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/stack_room.h"
 
 namespace trident::expr {
 
@@ -40,8 +41,13 @@ class InfixExpressions {
   }
   /// Bounds the recursion of everything that nests.
   bool enter() {
-    if (++depth_ <= limits::kNestingMax) return true;
-    composer_.fail(token_.offset, ErrorCode::kLimitExceeded, "nested deeper than %u", limits::kNestingMax);
+    if (++depth_ > limits::kNestingMax) {
+      composer_.fail(token_.offset, ErrorCode::kLimitExceeded, "nested deeper than %u", limits::kNestingMax);
+      return false;
+    }
+    if (depth_ % kLookEvery != 0 || stack_room() >= kRoomForLevels) return true;
+    composer_.fail(token_.offset, ErrorCode::kLimitExceeded, "nested %u deep, too deep for the stack of this thread",
+                   depth_);
     return false;
   }
   void leave() { --depth_; }
@@ -70,6 +76,9 @@ class InfixExpressions {
   Lexer lexer_;
   Token token_;
   std::uint32_t depth_ = 0;
+  /// Levels between looks at the stack, and the room that so many take, with what is called at the end.
+  static constexpr std::uint32_t kLookEvery = 32;
+  static constexpr std::size_t kRoomForLevels = 40 << 10;
 };
 
 }  // namespace trident::expr

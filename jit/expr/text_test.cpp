@@ -1,6 +1,7 @@
 // The text forms: what they accept, how they type it, and how their errors read. The oracle is a tree-walking evaluator
 // in this file for values, and reviewed words for errors.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cmath>
 #include <string>
@@ -220,6 +221,30 @@ TEST(Infix, LimitsOfDepthAndSize) {
   std::string sum = "x";
   for (int i = 0; i < 5000; ++i) sum += "+" + std::to_string(i) + "*x";
   EXPECT_NE(error_of(sum).find("more than 4096 operations, inputs and constants"), std::string::npos);
+}
+
+TEST(Infix, DeepTextsAreRefusedWhereTheStackIsSmall) {
+  for (const std::size_t stack : {128u << 10, 512u << 10})
+    for (const int levels : {60, 400, 3000}) {
+      std::string text = std::string(levels, '(') + "x" + std::string(levels, ')'), said;
+      std::pair<std::string*, std::string*> both{&text, &said};
+      const auto run = [](void* p) -> void* {
+        auto& [from, to] = *static_cast<std::pair<std::string*, std::string*>*>(p);
+        const auto parsed = parse(*from);
+        *to = parsed.ok() ? "" : parsed.error().message;
+        return nullptr;
+      };
+      pthread_attr_t attributes;
+      ASSERT_EQ(pthread_attr_init(&attributes), 0);
+      ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack), 0);
+      pthread_t thread{};
+      ASSERT_EQ(pthread_create(&thread, &attributes, run, &both), 0);
+      ASSERT_EQ(pthread_join(thread, nullptr), 0);
+      pthread_attr_destroy(&attributes);
+      EXPECT_EQ(said.empty(), levels < (stack < (512u << 10) ? 100 : 512)) << stack << " " << levels << ": " << said;
+      EXPECT_TRUE(said.empty() ||
+                  said.find(levels > 512 && stack > (256u << 10) ? "nested deeper" : "deep") != said.npos);
+    }
 }
 
 TEST(Infix, OperationsInputsAndConstantsCount) {

@@ -112,7 +112,7 @@ void print_json(const Comparison& found, bool blocks, bool time_over) {
 
 void print_samples(const Comparison& found, std::uint64_t cycles) {
   if (found.samples == 0) return;
-  std::printf("%u samples, %u failed in both", found.samples, found.failed);
+  std::printf("%u %s, %u failed in both", found.samples, found.samples == 1 ? "sample" : "samples", found.failed);
   if (found.undecided > 0)
     std::printf(", %u undecided: neither ended within %llu cycles (--cycles), or one met a limit of memory",
                 found.undecided, static_cast<unsigned long long>(cycles));

@@ -197,7 +197,7 @@ void add_program_options(Verb verb, ProgramRun& run) {
       .check(negative_fault)
       .default_val(limits::kVmCycles);
   add_machine_option(verb, run.vm);
-  verb.add_flag("--json", run.json, "For a program: print a JSON object instead");
+  verb.add_flag("--json", run.json, "For a program: print one JSON object, not text");
 }
 
 Result<void> check_options_fit(Verb verb, bool program) {

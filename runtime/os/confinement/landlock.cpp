@@ -57,7 +57,10 @@ Result<void> allow(const Fd& ruleset, const std::string& folder, std::uint64_t r
 Result<void> restrict_files(const std::string& folder) {
   constexpr std::uint64_t kTcp = 3, kAbstractSocketsAndSignals = 3, kExecute = 1;
   const long version = ::syscall(kCreateRuleset, nullptr, 0, kAskVersion);
-  if (version < 1) return make_error(ErrorCode::kUnsupported, "the kernel has no Landlock: %s", std::strerror(errno));
+  if (version < 1)
+    return make_error(ErrorCode::kUnsupported, "%s: %s",
+                      errno == EPERM ? "Landlock may not be used here" : "the kernel has no Landlock",
+                      std::strerror(errno));
   const Ruleset rules{.files = file_rights(version), .network = kTcp, .scoped = kAbstractSocketsAndSignals};
   const Fd ruleset(static_cast<int>(::syscall(kCreateRuleset, &rules, size_for(version), 0)));
   if (!ruleset.valid()) return failed("landlock_create_ruleset");
