@@ -9,6 +9,7 @@
 #include "bench/ratio.h"
 #include "jit/codegen/region.h"
 #include "jit/pipeline/function.h"
+#include "runtime/os/cpu.h"
 #include "tests/library/oracle.h"
 
 namespace trident::bench {
@@ -137,7 +138,9 @@ struct Native {
 };
 
 Result<Native> native(const Function& f) {
-  TRY(const pipeline::CompiledFunction made, pipeline::compile_function(f, Library::shipped(), {}));
+  TRY(const pipeline::CompiledFunction made,
+      pipeline::compile_function(f, Library::shipped(),
+                                 {.bulk = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2}));
   TRY(const os::Fd fd, image::seal(made.image));
   TRY(image::Mapped mapped, image::Mapped::map(fd));
   return Native{made.lowered, std::move(mapped)};

@@ -3,6 +3,7 @@
 
 #include "jit/codegen/codegen.h"
 #include "jit/region/region.h"
+#include "jit/regionopt/bulk.h"
 
 namespace trident::codegen {
 
@@ -13,5 +14,7 @@ using RegionEntry = void (*)(void* frame, const region::Window* windows);
 /// Emits `region`, which must pass region::check(). The code needs BMI1, BMI2 and LZCNT, as every processor with AVX2
 /// has. Errors: LimitExceeded (code too large, or more stack than a kernel may take).
 Result<MachineCode> emit(const region::Region& region);
+/// Emits the region of `bulk`, and code for those of its loops that `isa` can do.
+Result<MachineCode> emit(const regionopt::Bulk& bulk, Isa isa);
 
 }  // namespace trident::codegen

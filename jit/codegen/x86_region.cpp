@@ -18,6 +18,7 @@
 #include "jit/codegen/region.h"
 #include "jit/codegen/region_registers.h"
 #include "jit/codegen/unwind.h"
+#include "jit/codegen/x86_bulk.h"
 #include "jit/codegen/x86_frame.h"
 #include "jit/codegen/x86_region_select.h"
 #include "jit/region/forward.h"
@@ -197,8 +198,15 @@ class RegionWriter : public X86Writer {
 
 class RegionEmitter {
  public:
-  RegionEmitter(const region::Region& region, std::pmr::memory_resource* arena)
-      : region_(region), function_(arena), pool_(arena), selector_(region, function_, pool_), arena_(arena) {}
+  RegionEmitter(const region::Region& region, std::span<const regionopt::BulkLoop> bulk, Isa isa,
+                std::pmr::memory_resource* arena)
+      : region_(region),
+        bulk_(bulk),
+        isa_(isa),
+        function_(arena),
+        pool_(arena),
+        selector_(region, function_, pool_),
+        arena_(arena) {}
 
   Result<MachineCode> run() {
     order_blocks();
@@ -317,16 +325,7 @@ class RegionEmitter {
     }
   }
 
-  void write_block(std::uint32_t number) {
-    const region::Terminator& end = region_.blocks[number].end;
-    writer_->bind(Target(number));
-    writer_->block(blocks_[number].block, blocks_[number].placed);
-    if (end.flow != region::Flow::exit) return;
-    x86::Assembler& a = writer_->assembler();
-    a.mov(x86::dword_ptr(frame(), offsetof(region::FrameHead, exit)), static_cast<std::uint32_t>(end.exit));
-    if (!leave_.isValid()) leave_ = a.newLabel();
-    a.jmp(leave_);
-  }
+  void write_block(std::uint32_t number);
 
   /// The check left the address' distance from the window's start in rax.
   void misses() {
@@ -372,6 +371,9 @@ class RegionEmitter {
   }
 
   const region::Region& region_;
+  std::span<const regionopt::BulkLoop> bulk_;
+  const Isa isa_;
+  std::vector<std::optional<BulkRegisters>> bulk_registers_;  ///< of each loop for which code is made
   Function function_;
   ConstantPool pool_;
   RegionSelector selector_;
@@ -385,6 +387,20 @@ class RegionEmitter {
   asmjit::Label leave_;
   MachineCode code_;
 };
+
+void RegionEmitter::write_block(std::uint32_t number) {
+  const region::Terminator& end = region_.blocks[number].end;
+  writer_->bind(Target(number));
+  for (std::size_t i = 0; i < bulk_.size(); ++i)
+    if (bulk_[i].entry == number && bulk_registers_[i])
+      write_bulk_loop(*writer_, function_, pool_, selector_.variables(), bulk_[i], isa_, *bulk_registers_[i]);
+  writer_->block(blocks_[number].block, blocks_[number].placed);
+  if (end.flow != region::Flow::exit) return;
+  x86::Assembler& a = writer_->assembler();
+  a.mov(x86::dword_ptr(frame(), offsetof(region::FrameHead, exit)), static_cast<std::uint32_t>(end.exit));
+  if (!leave_.isValid()) leave_ = a.newLabel();
+  a.jmp(leave_);
+}
 
 void RegionEmitter::allocate() {
   std::vector<WeightedBlock> weighted;
@@ -403,16 +419,30 @@ void RegionEmitter::allocate() {
     for (const Placed& placed : stage.placed)
       if (writes_general(placed, stage.block)) used_ |= 1u << placed.def;
   }
+  for (const regionopt::BulkLoop& loop : bulk_) {
+    const RegSet& free = left[loop.entry];
+    bulk_registers_.push_back(choose_bulk_registers(loop, isa_, free[static_cast<std::size_t>(RegClass::general)],
+                                                    kCalleeSavedBits & ~used_,
+                                                    free[static_cast<std::size_t>(RegClass::vector)]));
+    if (bulk_registers_.back()) used_ |= bulk_registers_.back()->written();
+  }
   code_.frame_bytes = (function_.frame_bytes + 7) / 8 * 8;
+}
+
+Result<MachineCode> emitted(const region::Region& region, std::span<const regionopt::BulkLoop> bulk, Isa isa) {
+  std::array<std::byte, kArenaBytes> bytes;
+  std::pmr::monotonic_buffer_resource arena(bytes.data(), bytes.size());
+  return RegionEmitter(region, bulk, isa, &arena).run();
 }
 
 }  // namespace
 
 Result<MachineCode> emit(const region::Region& region) {
-  const region::Region forwarded = region::forward_copies(region);
-  std::array<std::byte, kArenaBytes> bytes;
-  std::pmr::monotonic_buffer_resource arena(bytes.data(), bytes.size());
-  return RegionEmitter(forwarded, &arena).run();
+  return emitted(region::forward_copies(region), {}, Isa::avx2);
+}
+
+Result<MachineCode> emit(const regionopt::Bulk& bulk, Isa isa) {
+  return emitted(bulk.region, bulk.loops, isa);
 }
 
 }  // namespace trident::codegen

@@ -6,6 +6,8 @@
 #include "jit/function/describe.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/key.h"
+#include "jit/region/forward.h"
+#include "jit/regionopt/bulk.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/self.h"
 #include "schemas/function_image.h"
@@ -44,6 +46,11 @@ trials::CallShape shape_of(const function::Function& function, const function::L
   return shape;
 }
 
+Result<codegen::MachineCode> code_of(const region::Region& region, std::optional<codegen::Isa> bulk) {
+  if (!bulk) return codegen::emit(region);
+  return codegen::emit(regionopt::find_bulk(region::forward_copies(region)), *bulk);
+}
+
 /// Tries the image as clients get it.
 Result<trials::Coverage> tried(const function::Function& function, const CompiledFunction& made,
                                const FunctionOptions& options) {
@@ -68,10 +75,12 @@ Result<CompiledFunction> compile_function(const function::Function& function, fu
   if (!os::cpu_features().bmi2)
     return make_error(ErrorCode::kUnsupported, "the code of functions needs an x86-64 processor with AVX2 and BMI2");
   CompiledFunction made{std::move(lowered), {}, {}, {}};
-  TRY(made.code, codegen::emit(made.lowered.region));
+  TRY(made.code, code_of(made.lowered.region, options.bulk));
   if (options.spoil) options.spoil(made.code);
-  made.image = image::build_function(made.code, function::description_of(made.lowered), codegen::Isa::avx2,
-                                     TRIDENT_TIER_BASELINE, options.key ? *options.key : function_key(made.lowered));
+  made.image = image::build_function(made.code, function::description_of(made.lowered),
+                                     options.bulk.value_or(codegen::Isa::avx2),
+                                     options.bulk ? TRIDENT_TIER_OPTIMISED : TRIDENT_TIER_BASELINE,
+                                     options.key ? *options.key : function_key(made.lowered));
   TRY_VOID(check_size(made.image));
   if (options.runs_trials) {
     TRY(made.trials, tried(function, made, options));

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "jit/function/submission.h"
+#include "jit/region/forward.h"
+#include "jit/regionopt/bulk.h"
 #include "runtime/base/check.h"
 #include "tests/fuzz/function_check.h"
 #include "tests/fuzz/random_function.h"
@@ -18,8 +20,12 @@ namespace {
 
 using namespace trident;
 
-/// Returns false for a function that is too large to be lowered.
-bool check_one(std::uint64_t number) {
+struct Counts {
+  std::uint64_t lowered = 0, bulk = 0;
+};
+
+/// Counts nothing for a function that is too large to be lowered.
+void check_one(std::uint64_t number, Counts& counts) {
   const std::string text = fuzz::random_function(number);
   const auto program = function::resolve(text, &fuzz::shipped_functions, nullptr);
   if (!program.ok()) {
@@ -29,31 +35,38 @@ bool check_one(std::uint64_t number) {
   }
   fuzz::check_printing(program->function());
   const auto lowered = function::lower(program->function(), program->library);
-  if (!lowered.ok()) return false;
+  if (!lowered.ok()) return;
   CHECK(region::check(lowered->region).ok());
   fuzz::check_code(*program, *lowered);
-  return true;
+  ++counts.lowered;
+  const std::size_t loops = regionopt::find_bulk(region::forward_copies(lowered->region)).loops.size();
+  if (loops == 0) return;
+  fuzz::check_bulk_code(*program, *lowered);
+  counts.bulk += loops > 1 ? 1 : 0;  // the first one clears the local array
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t runs = 2000, seed = 1, lowered = 0;
+  std::uint64_t runs = 2000, seed = 1;
+  Counts counts;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
     if (std::strcmp(argv[i], "--runs") == 0) runs = number;
     if (std::strcmp(argv[i], "--seed") == 0) seed = number;
     if (std::strcmp(argv[i], "--show") == 0) {
       std::fputs(fuzz::random_function(number).c_str(), stdout);
-      return check_one(number) ? 0 : 1;
+      check_one(number, counts);
+      return counts.lowered == 1 ? 0 : 1;
     }
   }
   for (std::uint64_t n = 0; n < runs; ++n) {
     if (n % 4096 == 0)
       std::fprintf(stderr, "function_campaign: from number %llu\n", static_cast<unsigned long long>(seed + n));
-    lowered += check_one(seed + n) ? 1 : 0;
+    check_one(seed + n, counts);
   }
-  std::printf("%llu functions, %llu of them compiled and compared, no difference\n",
-              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(lowered));
-  return lowered > runs / 2 ? 0 : 1;
+  std::printf("%llu functions, %llu of them compiled and compared, %llu with bulk loops of their own, no difference\n",
+              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(counts.lowered),
+              static_cast<unsigned long long>(counts.bulk));
+  return counts.lowered > runs / 2 && counts.bulk > runs / 20 ? 0 : 1;
 }

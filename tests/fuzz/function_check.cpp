@@ -8,6 +8,7 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/function.h"
 #include "runtime/base/check.h"
+#include "runtime/os/cpu.h"
 
 namespace trident::fuzz {
 namespace {
@@ -40,7 +41,8 @@ std::vector<Argument> drawn_call(const function::Function& f, std::mt19937_64& r
   for (const function::Parameter& p : f.parameters) {
     Argument argument{.is_array = p.is_array(), .is_real = p.type == function::Type::f64};
     if (!argument.is_array) argument.number = drawn_for(p, random);
-    for (std::uint64_t i = argument.is_array ? random() % 20 : 0; i > 0; --i)
+    const std::uint64_t most = random() % 4 == 0 ? 200 : 20;  // some fill vectors
+    for (std::uint64_t i = argument.is_array ? random() % most : 0; i > 0; --i)
       argument.elements.push_back(drawn_for(p, random));
     arguments.push_back(std::move(argument));
   }
@@ -66,9 +68,9 @@ void check_printing(const function::Function& f) {
   CHECK(function::print(*again) == printed);
 }
 
-void check_code(const function::Program& program, const function::Lowered& lowered) {
+void check_code(const function::Program& program, const function::Lowered& lowered, std::optional<codegen::Isa> bulk) {
   const function::Function& f = program.function();
-  const auto made = pipeline::compile_function(f, program.library, {.runs_trials = false});
+  const auto made = pipeline::compile_function(f, program.library, {.bulk = bulk, .runs_trials = false});
   if (!made.ok()) return;  // too large for an image
   const auto sealed = image::seal(made->image);
   CHECK(sealed.ok());
@@ -82,6 +84,12 @@ void check_code(const function::Program& program, const function::Lowered& lower
     CHECK(expected.ok() == got.ok());
     if (expected.ok()) CHECK(print(*expected) == print(*got));
   }
+}
+
+void check_bulk_code(const function::Program& program, const function::Lowered& lowered) {
+  if (!os::cpu_features().bmi2) return;
+  check_code(program, lowered, codegen::Isa::avx2);
+  if (os::cpu_features().avx512) check_code(program, lowered, codegen::Isa::avx512);
 }
 
 }  // namespace trident::fuzz

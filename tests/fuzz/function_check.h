@@ -1,6 +1,9 @@
 // Holds a function to the interpreter of its region: the checks of fuzz targets and campaigns.
 #pragma once
 
+#include <optional>
+
+#include "jit/codegen/codegen.h"
 #include "jit/function/lower.h"
 #include "jit/function/submission.h"
 
@@ -13,7 +16,10 @@ const function::Library& shipped_functions(const void* user);
 void check_printing(const function::Function& function);
 
 /// Ends the process unless machine code of the program, without trials, does on drawn calls what the interpreter of
-/// `lowered` does: result, failure with its line, arrays.
-void check_code(const function::Program& program, const function::Lowered& lowered);
+/// `lowered` does: result, failure with its line, arrays. `bulk` as in pipeline::RegionOptions.
+void check_code(const function::Program& program, const function::Lowered& lowered,
+                std::optional<codegen::Isa> bulk = {});
+/// Does the same with each instruction set that this processor has.
+void check_bulk_code(const function::Program& program, const function::Lowered& lowered);
 
 }  // namespace trident::fuzz

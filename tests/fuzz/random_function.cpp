@@ -53,7 +53,7 @@ class Writer {
   }
 
   void statement(unsigned depth) {
-    switch (random_.below(depth == 0 ? 5 : 9)) {
+    switch (random_.below(depth == 0 ? 5 : 10)) {
       case 0: return assign();
       case 1: return line(pick(written_) + "[" + index() + "] = " + number(2) + ";");
       case 2:
@@ -61,6 +61,7 @@ class Writer {
       case 4: return leave();
       case 5: return count(depth);
       case 6: return repeat(depth);
+      case 7: return sweep();
       default: return branch(depth);
     }
   }
@@ -96,6 +97,20 @@ class Writer {
     block(depth);
     --loops_;
     values_.resize(known);
+    line("}");
+  }
+  /// A loop over an array whose rounds can mostly be done many at a time.
+  void sweep() {
+    const std::string i = fresh("k"), x = pick(arrays_), to = pick(written_), value = leaf();
+    const std::string of_x = x + "[" + i + pick({"", "", " + 1"}) + "]", other = pick(arrays_) + "[" + i + "]";
+    line("for " + i + " in " + pick({"0", "1"}) + "..len(" + pick({to, x}) + ") {");
+    ++depth_;
+    if (random_.below(3) == 0) line("if " + of_x + pick({" == ", " < ", " != "}) + value + " { break; }");
+    if (random_.below(2) == 0) line(to + "[" + i + "] = " + of_x + pick({" + ", " ^^ ", " - "}) + other + ";");
+    if (random_.below(2) == 0 && !values_.empty() && values_[0][0] != 'k')
+      line("if " + other + pick({" == ", " <= ", " > "}) + value + " { " + values_[0] + " = " +
+           pick({i.c_str(), (values_[0] + " + 1").c_str()}) + "; }");
+    --depth_;
     line("}");
   }
   void branch(unsigned depth) {

@@ -1,0 +1,455 @@
+#include "jit/codegen/x86_bulk_lanes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "jit/regionopt/lanes.h"
+#include "runtime/base/check.h"
+
+namespace trident::codegen {
+
+namespace x86 = asmjit::x86;
+namespace Inst = asmjit::x86::Inst;
+using RegionOp = region::Op;
+using regionopt::BulkLoop;
+using regionopt::Linear;
+using regionopt::Node;
+using regionopt::Reduction;
+
+namespace {
+
+constexpr std::uint8_t kNone = 0xFF;
+constexpr std::uint8_t kActive = 1, kFirstMask = 2, kMasks = 8;  // k1 has the lanes that count
+
+/// Returns the form of a node that is made before the groups: a number, the same in all lanes or a step apart.
+std::optional<Linear> made_before(const BulkLoop& loop, std::uint32_t n) {
+  const Node& node = loop.nodes[n];
+  if (node.type != region::Type::i64) return {};
+  if (node.kind == Node::Kind::constant || node.kind == Node::Kind::variable) return linear_form(loop.nodes, n);
+  const auto form = loop.lane_bytes == 8 ? linear_form(loop.nodes, n) : std::nullopt;
+  return form && is_simple(*form) ? form : std::nullopt;
+}
+
+bool is_truth(const Node& node) {
+  return node.type == region::Type::i32;
+}
+
+/// Calls `visit` once with each node that lanes compute.
+template <class Visit>
+void for_lanes(const BulkLoop& loop, const Visit& visit) {
+  std::vector<bool> seen(loop.nodes.size(), false);
+  const auto walk = [&](const auto& self, std::uint32_t n) -> void {
+    if (seen[n]) return;
+    seen[n] = true;
+    const Node& node = loop.nodes[n];
+    if (node.kind == Node::Kind::op && !made_before(loop, n)) {
+      const int arity = region::info(node.op).arity;
+      self(self, node.a);
+      const bool is_negation = is_truth(node) && node.op == RegionOp::Xor;
+      if (arity > 1 && !is_negation) self(self, node.b);
+      if (arity > 2) self(self, node.c);
+    }
+    visit(n);
+  };
+  for (const std::uint32_t stop : loop.stops) walk(walk, stop);
+  for (const regionopt::Store& store : loop.stores) walk(walk, store.node);
+  for (const Reduction& r : loop.reductions)
+    if (r.kind != Reduction::Kind::series) walk(walk, r.node);
+}
+
+bool has_result(const Reduction& r) {
+  return r.kind == Reduction::Kind::sum || r.kind == Reduction::Kind::least || r.kind == Reduction::Kind::greatest;
+}
+
+bool is_mixed(const BulkLoop& loop) {
+  return std::any_of(loop.references.begin(), loop.references.end(),
+                     [&](const auto& r) { return r.step != loop.references[0].step; });
+}
+
+}  // namespace
+
+bool BulkLanes::can(const BulkLoop& loop, bool avx512, std::uint32_t vectors) {
+  if (loop.lane_bytes == 0) return true;
+  std::uint32_t values = 4, truths = loop.stops.size() > 1 ? 1 : 0;  // four to work with
+  bool known = !is_mixed(loop) || loop.lane_bytes == 8;
+  for_lanes(loop, [&](std::uint32_t n) {
+    const Node& node = loop.nodes[n];
+    const bool is_unsigned = node.op == RegionOp::ULt || node.op == RegionOp::ULe;
+    if (!avx512 && is_unsigned && loop.lane_bytes == 8) known = false;
+    ++(is_truth(node) && avx512 ? truths : values);
+  });
+  values += static_cast<std::uint32_t>(2 * loop.reductions.size() + loop.stores.size());
+  return known && values <= vectors && truths <= kMasks - kFirstMask;
+}
+
+BulkLanes::BulkLanes(X86Writer& writer, ConstantPool& pool, const BulkLoop& loop, const Shape& shape)
+    : writer_(writer),
+      a_(writer.assembler()),
+      pool_(pool),
+      loop_(loop),
+      avx512_(shape.avx512),
+      backwards_(shape.backwards),
+      narrow_(loop.lane_bytes == 1),
+      bytes_(shape.avx512 ? 64 : 32),
+      count_(loop.lane_bytes == 0 ? 1 : bytes_ / loop.lane_bytes),
+      mixed_(loop.lane_bytes != 0 && is_mixed(loop)),
+      free_(shape.free) {}
+
+BulkLanes::Vec BulkLanes::vec(std::uint8_t reg, std::uint32_t bytes) const {
+  if (bytes == 64) return x86::zmm(reg);
+  return bytes == 32 ? Vec(x86::ymm(reg)) : Vec(x86::xmm(reg));
+}
+
+std::uint8_t BulkLanes::take() {
+  CHECK(free_ != 0);
+  const auto reg = static_cast<std::uint8_t>(std::countr_zero(free_));
+  free_ &= free_ - 1;
+  return reg;
+}
+
+void BulkLanes::op3(std::uint32_t id, std::uint8_t to, std::uint8_t a, std::uint8_t b) {
+  a_.emit(id, vec(to), vec(a), vec(b));
+}
+
+void BulkLanes::broadcast(std::uint8_t to, const x86::Gp& from) {
+  if (avx512_) {
+    narrow_ ? a_.vpbroadcastb(vec(to), from.r32()) : a_.vpbroadcastq(vec(to), from.r64());
+  } else {
+    a_.vmovq(x86::xmm(to), from.r64());
+    a_.emit(by_width(Inst::kIdVpbroadcastb, Inst::kIdVpbroadcastq), vec(to), x86::xmm(to));
+  }
+}
+
+/// to += first, first + step, .. in the order of the rounds.
+void BulkLanes::add_row(std::uint8_t to, std::int64_t first, std::int64_t step) {
+  std::vector<std::int64_t> row;
+  for (std::uint32_t lane = 0; lane < count_; ++lane)
+    row.push_back(first + step * static_cast<std::int64_t>(backwards_ ? count_ - 1 - lane : lane));
+  std::vector<std::uint8_t> row_bytes(bytes_);
+  std::memcpy(row_bytes.data(), row.data(), bytes_);
+  a_.vpaddq(vec(to), vec(to), writer_.pool_operand(pool_.add_bytes(row_bytes.data(), bytes_, bytes_)));
+  writer_.note_pool_use(0);
+}
+
+void BulkLanes::begin(const Numbers& numbers) {
+  stays_.assign(loop_.nodes.size(), kNone);
+  for_lanes(loop_, [&](std::uint32_t n) {
+    const auto form = made_before(loop_, n);
+    if (!form) return;
+    const std::uint8_t reg = stays_[n] = take();
+    if (form->terms.empty())
+      a_.mov(x86::rax, form->constant);
+    else
+      numbers(x86::rax, *form);
+    broadcast(reg, x86::rax);
+    std::int64_t step = 0;
+    for (const Linear::Term& term : form->terms)
+      for (const regionopt::Step& s : loop_.steps)
+        if (s.variable == term.variable) step += term.factor * s.step;
+    if (step == 0) return;
+    add_row(reg, 0, step);
+    advancing_.emplace_back(reg, step);
+  });
+  results_.assign(loop_.reductions.size(), kNone);
+  for (std::size_t r = 0; r < loop_.reductions.size(); ++r) {
+    const Reduction& reduction = loop_.reductions[r];
+    if (!has_result(reduction)) continue;
+    const std::uint8_t reg = results_[r] = take();
+    if (reduction.kind == Reduction::Kind::sum) {
+      op3(avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor, reg, reg, reg);
+    } else {
+      numbers(x86::rax, {{{reduction.variable, 1}}, 0});
+      broadcast(reg, x86::rax);
+    }
+  }
+  if (mixed_ && avx512_) {
+    order_ = take();
+    op3(Inst::kIdVpxorq, order_, order_, order_);
+    add_row(order_, count_ - 1, -1);
+  }
+  if (!avx512_) {
+    ones_ = take();
+    op3(Inst::kIdVpcmpeqq, ones_, ones_, ones_);
+  } else {
+    a_.mov(x86::rax, count_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count_) - 1);
+    a_.kmovq(x86::KReg(kActive), x86::rax);
+  }
+  free_in_groups_ = free_;
+}
+
+void BulkLanes::begin_group(bool partial) {
+  partial_ = partial;
+  free_ = free_in_groups_;
+  values_ = stays_;
+  next_mask_ = kFirstMask;
+}
+
+void BulkLanes::next_group() {
+  for (const auto& [reg, step] : advancing_) {
+    const std::uint64_t gain = static_cast<std::uint64_t>(step) * count_;
+    a_.vpaddq(vec(reg), vec(reg), writer_.pool_operand(pool_.add_repeated(gain, 8, count_)));
+    writer_.note_pool_use(0);
+  }
+}
+
+void BulkLanes::set_active(const x86::Gp& rounds) {
+  a_.mov(x86::rax, -1);
+  if (backwards_) {
+    a_.mov(x86::edx, count_);
+    a_.sub(x86::rdx, rounds);
+    a_.shlx(x86::rax, x86::rax, x86::rdx);
+    if (count_ == 8) a_.movzx(x86::eax, x86::al);
+  } else {
+    a_.bzhi(x86::rax, x86::rax, rounds);
+  }
+  a_.kmovq(x86::KReg(kActive), x86::rax);
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+bool BulkLanes::is_reversed(std::uint32_t reference) const {
+  return mixed_ && loop_.references[reference].step < 0;
+}
+
+x86::Mem BulkLanes::all_of(std::uint32_t reference, const Places& places) const {
+  x86::Mem mem = places(reference);
+  if (loop_.references[reference].step < 0) mem.addOffset(-static_cast<std::int64_t>((count_ - 1) * loop_.lane_bytes));
+  return mem;
+}
+
+void BulkLanes::reverse(std::uint8_t to, std::uint8_t from) {
+  if (avx512_)
+    a_.vpermq(vec(to), vec(order_), vec(from));
+  else
+    a_.vpermq(vec(to), vec(from), 0x1B);
+}
+
+std::uint8_t BulkLanes::load(std::uint32_t reference, const Places& places) {
+  const std::uint8_t reg = take();
+  const x86::Mem mem = all_of(reference, places);
+  if (partial_) a_.k(x86::KReg(kActive)).z();
+  a_.emit(!avx512_ ? Inst::kIdVmovdqu : by_width(Inst::kIdVmovdqu8, Inst::kIdVmovdqu64), vec(reg), mem);
+  if (is_reversed(reference)) reverse(reg, reg);
+  return reg;
+}
+
+std::uint8_t BulkLanes::value(std::uint32_t n, const Places& places) {
+  if (values_[n] != kNone) return values_[n];
+  const Node& node = loop_.nodes[n];
+  CHECK(node.kind == Node::Kind::load || node.kind == Node::Kind::op);
+  const std::uint8_t reg =
+      node.kind == Node::Kind::load ? load(static_cast<std::uint32_t>(node.imm), places) : computed(node, places);
+  return values_[n] = reg;
+}
+
+std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
+  if (node.op == RegionOp::Select) {
+    const std::uint8_t condition = truth(node.a, places), b = value(node.b, places), c = value(node.c, places);
+    const std::uint8_t to = take();
+    if (avx512_) {
+      a_.k(x86::KReg(condition));
+      op3(by_width(Inst::kIdVpblendmb, Inst::kIdVpblendmq), to, c, b);
+    } else {
+      a_.vpblendvb(vec(to), vec(c), vec(b), vec(condition));
+    }
+    return to;
+  }
+  const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
+  std::uint32_t id = 0;
+  if (node.op == RegionOp::Add) id = by_width(Inst::kIdVpaddb, Inst::kIdVpaddq);
+  if (node.op == RegionOp::Sub) id = by_width(Inst::kIdVpsubb, Inst::kIdVpsubq);
+  if (node.op == RegionOp::And) id = avx512_ ? Inst::kIdVpandq : Inst::kIdVpand;
+  if (node.op == RegionOp::Or) id = avx512_ ? Inst::kIdVporq : Inst::kIdVpor;
+  if (node.op == RegionOp::Xor) id = avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor;
+  CHECK(id != 0);
+  op3(id, to, a, b);
+  return to;
+}
+
+// --- truths ----------------------------------------------------------------------------------------------------------
+
+std::uint8_t BulkLanes::truth(std::uint32_t n, const Places& places) {
+  if (values_[n] != kNone) return values_[n];
+  const std::uint8_t reg = avx512_ ? mask_truth(loop_.nodes[n], places) : vector_truth(loop_.nodes[n], places);
+  return values_[n] = reg;
+}
+
+std::uint8_t BulkLanes::mask_truth(const Node& node, const Places& places) {
+  const x86::KReg active(kActive);
+  if (node.op == RegionOp::Xor) {
+    const x86::KReg a(truth(node.a, places)), to(next_mask_++);
+    a_.kxorq(to, a, active);
+    return static_cast<std::uint8_t>(to.id());
+  }
+  if (node.op == RegionOp::And || node.op == RegionOp::Or) {
+    const x86::KReg a(truth(node.a, places)), b(truth(node.b, places)), to(next_mask_++);
+    node.op == RegionOp::And ? a_.kandq(to, a, b) : a_.korq(to, a, b);
+    return static_cast<std::uint8_t>(to.id());
+  }
+  const std::uint8_t a = value(node.a, places), b = value(node.b, places);
+  const x86::KReg to(next_mask_++);
+  constexpr int kEqual = 0, kLess = 1, kLessEqual = 2, kNotEqual = 4;
+  const bool is_unsigned = narrow_ || node.op == RegionOp::ULt || node.op == RegionOp::ULe;
+  const int order = node.op == RegionOp::Eq                                ? kEqual
+                    : node.op == RegionOp::Ne                              ? kNotEqual
+                    : node.op == RegionOp::ULt || node.op == RegionOp::SLt ? kLess
+                                                                           : kLessEqual;
+  a_.k(active);
+  a_.emit(by_width(Inst::kIdVpcmpub, is_unsigned ? Inst::kIdVpcmpuq : Inst::kIdVpcmpq), to, vec(a), vec(b),
+          asmjit::Imm(order));
+  return static_cast<std::uint8_t>(to.id());
+}
+
+std::uint8_t BulkLanes::vector_truth(const Node& node, const Places& places) {
+  const auto negated = [&](std::uint8_t reg) {
+    op3(Inst::kIdVpxor, reg, reg, ones_);
+    return reg;
+  };
+  if (node.op == RegionOp::Xor || node.op == RegionOp::And || node.op == RegionOp::Or) {
+    const std::uint8_t a = truth(node.a, places), b = node.op == RegionOp::Xor ? ones_ : truth(node.b, places),
+                       to = take();
+    op3(node.op == RegionOp::Xor   ? Inst::kIdVpxor
+        : node.op == RegionOp::And ? Inst::kIdVpand
+                                   : Inst::kIdVpor,
+        to, a, b);
+    return to;
+  }
+  const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
+  const bool is_strict = node.op == RegionOp::ULt || node.op == RegionOp::SLt;
+  if (node.op == RegionOp::Eq || node.op == RegionOp::Ne) {
+    op3(by_width(Inst::kIdVpcmpeqb, Inst::kIdVpcmpeqq), to, a, b);
+    return node.op == RegionOp::Eq ? to : negated(to);
+  }
+  if (!narrow_) {
+    op3(Inst::kIdVpcmpgtq, to, is_strict ? b : a, is_strict ? a : b);
+    return is_strict ? to : negated(to);
+  }
+  // a <= b where the lesser of them is a; a < b where b <= a does not hold.
+  op3(Inst::kIdVpminub, to, a, b);
+  op3(Inst::kIdVpcmpeqb, to, to, is_strict ? b : a);
+  return is_strict ? negated(to) : to;
+}
+
+void BulkLanes::bits(std::uint8_t truth) {
+  if (avx512_)
+    a_.kmovq(x86::rax, x86::KReg(truth));
+  else if (narrow_)
+    a_.vpmovmskb(x86::eax, vec(truth));
+  else
+    a_.vmovmskpd(x86::eax, vec(truth));
+}
+
+void BulkLanes::bits_of(std::uint32_t node, const Places& places) {
+  bits(truth(node, places));
+}
+
+void BulkLanes::any_stops(std::span<const std::uint32_t> stops, const Places& places) {
+  stop_ = truth(stops[0], places);
+  if (stops.size() > 1) {
+    const std::uint8_t all = avx512_ ? next_mask_++ : take();
+    std::uint8_t so_far = stop_;
+    for (const std::uint32_t stop : stops.subspan(1)) {
+      const std::uint8_t more = truth(stop, places);
+      if (avx512_)
+        a_.korq(x86::KReg(all), x86::KReg(so_far), x86::KReg(more));
+      else
+        op3(Inst::kIdVpor, all, so_far, more);
+      so_far = all;
+    }
+    stop_ = all;
+  }
+  if (avx512_) {
+    a_.kortestq(x86::KReg(stop_), x86::KReg(stop_));
+  } else {
+    bits(stop_);
+    a_.test(x86::eax, x86::eax);
+  }
+}
+
+void BulkLanes::first_stop() {
+  bits(stop_);
+  if (backwards_) {
+    a_.lzcnt(x86::rax, x86::rax);
+    a_.sub(x86::rax, 64 - count_);
+  } else {
+    a_.tzcnt(x86::rax, x86::rax);
+  }
+}
+
+void BulkLanes::last_bit() {
+  if (backwards_) {
+    a_.tzcnt(x86::rax, x86::rax);
+    a_.neg(x86::rax);
+    a_.add(x86::rax, count_ - 1);
+  } else {
+    a_.lzcnt(x86::rax, x86::rax);
+    a_.xor_(x86::rax, 63);
+  }
+}
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+
+void BulkLanes::read(const Places& places) {
+  for (const regionopt::Store& store : loop_.stores) value(store.node, places);
+  for (const Reduction& r : loop_.reductions) {
+    if (r.kind == Reduction::Kind::series) continue;
+    has_result(r) ? value(r.node, places) : truth(r.node, places);
+  }
+}
+
+void BulkLanes::store(const regionopt::Store& store, const Places& places) {
+  std::uint8_t reg = value(store.node, places);
+  if (is_reversed(store.reference)) {
+    const std::uint8_t turned = take();
+    reverse(turned, reg);
+    reg = turned;
+  }
+  if (partial_) a_.k(x86::KReg(kActive));
+  a_.emit(!avx512_ ? Inst::kIdVmovdqu : by_width(Inst::kIdVmovdqu8, Inst::kIdVmovdqu64),
+          all_of(store.reference, places), vec(reg));
+}
+
+void BulkLanes::combine(Reduction::Kind kind, const Vec& to, const Vec& a, const Vec& b) {
+  if (kind == Reduction::Kind::sum) {
+    a_.vpaddq(to, a, b);
+  } else if (avx512_) {
+    a_.emit(kind == Reduction::Kind::greatest ? Inst::kIdVpmaxsq : Inst::kIdVpminsq, to, a, b);
+  } else {
+    const Vec above = vec(take(), a.size());
+    a_.vpcmpgtq(above, a, b);
+    kind == Reduction::Kind::greatest ? a_.vpblendvb(to, b, a, above) : a_.vpblendvb(to, a, b, above);
+  }
+}
+
+void BulkLanes::reduce(const Reduction& reduction, const Places& places) {
+  const std::uint8_t result = results_[static_cast<std::size_t>(&reduction - loop_.reductions.data())];
+  std::uint8_t from = value(reduction.node, places);
+  if (partial_) a_.k(x86::KReg(kActive));
+  combine(reduction.kind, vec(result), vec(result), vec(from));
+}
+
+void BulkLanes::finish(const std::function<void(std::uint32_t)>& add, const std::function<void(std::uint32_t)>& set) {
+  for (std::size_t r = 0; r < loop_.reductions.size(); ++r) {
+    const Reduction& reduction = loop_.reductions[r];
+    if (!has_result(reduction)) continue;
+    free_ = free_in_groups_;
+    const std::uint8_t result = results_[r];
+    const std::uint8_t half = take();
+    if (avx512_) {
+      a_.vextracti64x4(x86::ymm(half), x86::zmm(result), 1);
+      combine(reduction.kind, vec(result, 32), vec(result, 32), vec(half, 32));
+      a_.vextracti64x2(x86::xmm(half), x86::ymm(result), 1);
+    } else {
+      a_.vextracti128(x86::xmm(half), x86::ymm(result), 1);
+    }
+    combine(reduction.kind, vec(result, 16), vec(result, 16), vec(half, 16));
+    a_.vpshufd(x86::xmm(half), x86::xmm(result), 0x4E);
+    combine(reduction.kind, vec(result, 16), vec(result, 16), vec(half, 16));
+    a_.vmovq(x86::rax, x86::xmm(result));
+    reduction.kind == Reduction::Kind::sum ? add(reduction.variable) : set(reduction.variable);
+  }
+  a_.vzeroupper();
+}
+
+}  // namespace trident::codegen

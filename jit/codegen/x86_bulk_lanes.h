@@ -1,0 +1,101 @@
+// The lanes of a bulk loop on x86-64: nodes in vector registers, truths in mask registers (AVX-512) or as lanes of ones
+// (AVX2). Lane 0 is the first round, or the last one where all references go down.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "jit/codegen/constant_pool.h"
+#include "jit/codegen/x86_writer.h"
+#include "jit/regionopt/bulk_loop.h"
+
+namespace trident::codegen {
+
+class BulkLanes {
+ public:
+  struct Shape {
+    bool avx512 = false, backwards = false;
+    std::uint32_t free = 0;  ///< vector registers, one bit each
+  };
+  /// The memory of a reference's element in the next round.
+  using Places = std::function<asmjit::x86::Mem(std::uint32_t reference)>;
+  using Numbers = std::function<void(const asmjit::x86::Gp& target, const regionopt::Linear& form)>;
+
+  BulkLanes(X86Writer& writer, ConstantPool& pool, const regionopt::BulkLoop& loop, const Shape& shape);
+
+  /// Returns whether so many vector registers suffice for `loop`, and the instruction set has what it asks.
+  static bool can(const regionopt::BulkLoop& loop, bool avx512, std::uint32_t vectors);
+
+  /// Rounds of a group.
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] bool is_partial() const { return partial_; }
+
+  /// Makes what stays, and partial results. `numbers` computes forms.
+  void begin(const Numbers& numbers);
+  /// A new group; a partial one has the lanes of set_active().
+  void begin_group(bool partial);
+  void next_group();
+  /// The first `rounds` lanes count; rax and rdx are lost.
+  void set_active(const asmjit::x86::Gp& rounds);
+
+  /// Sets the flag "not zero" if one of `stops` holds in a lane.
+  void any_stops(std::span<const std::uint32_t> stops, const Places& places);
+  /// rax = rounds before the one that any_stops() has found.
+  void first_stop();
+  /// rax = the lanes where `node` holds, one bit each.
+  void bits_of(std::uint32_t node, const Places& places);
+  /// rax = number of the last round in these bits, which are not 0.
+  void last_bit();
+  /// Makes what stores and reductions need. All loads of a group stand before its first store: where two elements
+  /// change places, the second store needs what the first one overwrites.
+  void read(const Places& places);
+  void store(const regionopt::Store& store, const Places& places);
+  void reduce(const regionopt::Reduction& reduction, const Places& places);
+  /// Hands each result over in rax: `add` takes sums, `set` takes extremes.
+  void finish(const std::function<void(std::uint32_t)>& add, const std::function<void(std::uint32_t)>& set);
+
+ private:
+  using Vec = asmjit::x86::Vec;
+  [[nodiscard]] Vec vec(std::uint8_t reg, std::uint32_t bytes) const;
+  [[nodiscard]] Vec vec(std::uint8_t reg) const { return vec(reg, bytes_); }
+  std::uint8_t take();
+  void broadcast(std::uint8_t to, const asmjit::x86::Gp& from);
+  void op3(std::uint32_t id, std::uint8_t to, std::uint8_t a, std::uint8_t b);
+  [[nodiscard]] std::uint32_t by_width(std::uint32_t bytes, std::uint32_t words) const {
+    return narrow_ ? bytes : words;
+  }
+
+  std::uint8_t value(std::uint32_t n, const Places& places);
+  std::uint8_t load(std::uint32_t reference, const Places& places);
+  std::uint8_t computed(const regionopt::Node& node, const Places& places);
+  /// A mask register, or a vector.
+  std::uint8_t truth(std::uint32_t n, const Places& places);
+  std::uint8_t mask_truth(const regionopt::Node& node, const Places& places);
+  std::uint8_t vector_truth(const regionopt::Node& node, const Places& places);
+  void bits(std::uint8_t truth);
+  asmjit::x86::Mem all_of(std::uint32_t reference, const Places& places) const;
+  [[nodiscard]] bool is_reversed(std::uint32_t reference) const;
+  void reverse(std::uint8_t to, std::uint8_t from);
+  void combine(regionopt::Reduction::Kind kind, const Vec& to, const Vec& a, const Vec& b);
+  void add_row(std::uint8_t to, std::int64_t first, std::int64_t step);
+
+  X86Writer& writer_;
+  asmjit::x86::Assembler& a_;
+  ConstantPool& pool_;
+  const regionopt::BulkLoop& loop_;
+  const bool avx512_, backwards_, narrow_;
+  const std::uint32_t bytes_, count_;
+  bool partial_ = false, mixed_ = false;
+  std::uint32_t free_, free_in_groups_ = 0;
+  std::uint8_t next_mask_ = 0, stop_ = 0, order_ = 0xFF, ones_ = 0xFF;
+  std::vector<std::uint8_t> stays_, values_;                      ///< registers by node
+  std::vector<std::pair<std::uint8_t, std::int64_t>> advancing_;  ///< registers, and what they gain a round
+  std::vector<std::uint8_t> results_;                             ///< registers by reduction
+};
+
+}  // namespace trident::codegen
