@@ -33,11 +33,13 @@ double real(const Arguments& a, std::size_t i) {
 Answer answer(double value) {
   return std::bit_cast<Int>(value);
 }
-/// The C library's fmin, with the first of two zeros.
+/// The C library's fmin, with the first of two zeros, and the number where the other is a signalling NaN.
 double lesser(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
   return a == 0 && b == 0 ? a : std::fmin(a, b);
 }
 double greater(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
   return a == 0 && b == 0 ? a : std::fmax(a, b);
 }
 Int wrapped(Word bits) {
