@@ -28,7 +28,7 @@ constexpr std::string_view kWarmUpFunction =
 Result<pipeline::CompiledFunction> compile_texts(const ingest::FunctionWork& work,
                                                  const pipeline::FunctionOptions& options) {
   TRY(const function::Program program, function::read_program(work.text, work.calls));
-  return pipeline::compile_function(program.function(), program.library, options);
+  return pipeline::compile_fastest(program.function(), program.library, options);
 }
 
 }  // namespace

@@ -88,6 +88,23 @@ Result<CompiledFunction> compile_function(const function::Function& function, fu
   return made;
 }
 
+codegen::Isa bulk_isa() {
+  return os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
+}
+
+Result<CompiledFunction> compile_fastest(const function::Function& function, const function::Library& library,
+                                         FunctionOptions options) {
+  TRY(function::Lowered lowered, function::lower(function, library));
+  if (!regionopt::find_bulk(region::forward_copies(lowered.region)).loops.empty()) {
+    FunctionOptions in_bulk = options;
+    in_bulk.bulk = bulk_isa();
+    auto made = compile_function(function, lowered, in_bulk);
+    if (made.ok()) return made;
+  }
+  options.bulk.reset();
+  return compile_function(function, std::move(lowered), options);
+}
+
 Result<std::unique_ptr<trials::Stage>> function_stage() {
   constexpr std::size_t kCodeBytes = 32 * 1024;
   const trials::Options options;

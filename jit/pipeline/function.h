@@ -43,6 +43,13 @@ Result<CompiledFunction> compile_function(const function::Function& function, co
 Result<CompiledFunction> compile_function(const function::Function& function, function::Lowered lowered,
                                           const FunctionOptions& options);
 
+/// The widest vectors of this processor, for FunctionOptions::bulk.
+codegen::Isa bulk_isa();
+/// Compiles `function` with `bulk` where it has loops whose rounds can be done many at a time. Where that code is not
+/// the same as the interpreter in its trials, or cannot be made, the result is the baseline tier's.
+Result<CompiledFunction> compile_fastest(const function::Function& function, const function::Library& library,
+                                         FunctionOptions options);
+
 /// Makes a stage on which the trials of most functions find a child that waits already. Errors: OsError, ExecDenied.
 Result<std::unique_ptr<trials::Stage>> function_stage();
 

@@ -224,5 +224,24 @@ TEST(FunctionDescription, HostileBytesAreRefused) {
   EXPECT_FALSE(function::layout_of(std::span(good).first(20)).ok());
 }
 
+/// A counting loop becomes bulk code; one whose rounds need each other does not; code that fails its trials is not
+/// published, and the baseline's takes its place.
+TEST(CompileFunction, TheFastestCodeIsTheOneThatPassesItsTrials) {
+  REQUIRE_FUNCTION_CODE();
+  const auto tier_of = [](const char* name, const FunctionOptions& options) {
+    const auto made = compile_fastest(*Library::shipped().find(name), Library::shipped(), options);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made->image.header().tier;
+  };
+  EXPECT_EQ(tier_of("reverse", {}), static_cast<std::uint32_t>(TRIDENT_TIER_OPTIMISED));
+  EXPECT_EQ(tier_of("gcd", {}), static_cast<std::uint32_t>(TRIDENT_TIER_BASELINE));
+  int calls = 0;
+  const auto spoil_first = [&](codegen::MachineCode& code) {
+    if (calls++ == 0) code.bytes[0] = std::byte{0xC3};
+  };
+  EXPECT_EQ(tier_of("reverse", {.spoil = spoil_first}), static_cast<std::uint32_t>(TRIDENT_TIER_BASELINE));
+  EXPECT_EQ(calls, 2);
+}
+
 }  // namespace
 }  // namespace trident::pipeline

@@ -44,7 +44,7 @@ class LibraryVerb(CommandCase):
             with open(file, encoding="utf-8") as handle:
                 body = handle.read().partition("\nfn ")[2].partition("{")[2]
             self.assertGreaterEqual(len(names & set(re.findall(r"\b(\w+)\(", body))), 2, file)
-        for tier in ("interpreted", "native"):
+        for tier in ("interpreted", "native", "optimised"):
             out = json.loads(self.library("test", EXAMPLES, "--json", "--tier", tier).stdout)
             self.assertEqual((len(files), 0), (out["functions"], out["failed"]))
             self.assertGreaterEqual(out["tests"], 5 * len(files))
@@ -58,7 +58,7 @@ class LibraryVerb(CommandCase):
 
     def test_machine_code_passes_the_same_tests(self):
         folder = self.folder_of(double=DOUBLE, other=DOUBLE.replace("double", "other").replace("2 * a", "a / a"))
-        for tier in ("interpreted", "native"):
+        for tier in ("interpreted", "native", "optimised"):
             wrong = self.library("test", folder, "--tier", tier, status=1)
             self.assertEqual(f"{folder}/area/other.fn:3: 1, not 4\n2 functions, 2 tests, 1 failed\n", wrong.stdout)
 

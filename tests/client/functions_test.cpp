@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "clients/c/trident_function.h"
+#include "runtime/os/cpu.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/fault/scripted_daemon.h"
 
@@ -222,6 +223,27 @@ TEST(FunctionsTest, TheDaemonMakesCodeAndKnowsItAgain) {
   EXPECT_EQ(1, again.statistics()["cached"]);
   trident_close_kernel(same);
   trident_close_kernel(gcd);
+}
+
+/// The daemon's code of a loop over an array does many rounds at once; a second client gets the same.
+TEST(FunctionsTest, TheDaemonMakesTheOptimisedTierOfLoopsOverArrays) {
+  if (!os::cpu_features().bmi2) GTEST_SKIP() << "no code of functions here";
+  const PrivateDaemon daemon;
+  for (int round = 0; round < 2; ++round) {
+    const Client client(TRIDENT_MODE_DAEMON, daemon.socket());
+    trident_library* library = client.library();
+    trident_kernel* reverse = named(library, "reverse");
+    ASSERT_NO_FATAL_FAILURE(expect_native(reverse));
+    EXPECT_EQ(2u, info_of(reverse).tier);
+    for (std::size_t count = 0; count < 70; ++count) {
+      std::vector<std::int64_t> numbers(count);
+      std::iota(numbers.begin(), numbers.end(), -3);
+      const std::vector<std::int64_t> backwards(numbers.rbegin(), numbers.rend());
+      EXPECT_EQ(2u, call(reverse, {array_of(numbers)}).tier);
+      EXPECT_EQ(backwards, numbers);
+    }
+    trident_library_close(library);
+  }
 }
 
 TEST(FunctionsTest, CodeOutlivesTheDaemon) {

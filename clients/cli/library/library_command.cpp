@@ -23,7 +23,7 @@ namespace {
 using function::Function;
 
 /// Names the runner of functions.
-enum class Tier : std::uint8_t { interpreted, native };
+enum class Tier : std::uint8_t { interpreted, native, optimised };
 
 struct LibraryVerb {
   std::vector<std::string> words;
@@ -31,6 +31,11 @@ struct LibraryVerb {
   std::string name;
   bool json = false, region = false, check = false;
 };
+
+Tier tier_of(std::string_view name) {
+  if (name == "native") return Tier::native;
+  return name == "optimised" ? Tier::optimised : Tier::interpreted;
+}
 
 std::string head_of(const Function& f) {
   const std::string text = function::print(f);
@@ -71,15 +76,17 @@ Result<int> show_function(const LibraryVerb& verb) {
 }
 
 /// Runs the tests on machine code that has passed its trials.
-Result<std::vector<function::Miss>> run_native_tests(const Function& f, const function::Library& library) {
-  TRY(const pipeline::CompiledFunction made, pipeline::compile_function(f, library, {}));
+Result<std::vector<function::Miss>> run_native_tests(const Function& f, const function::Library& library, Tier tier) {
+  pipeline::FunctionOptions options;
+  if (tier == Tier::optimised) options.bulk = pipeline::bulk_isa();
+  TRY(const pipeline::CompiledFunction made, pipeline::compile_function(f, library, options));
   TRY(const os::Fd fd, image::seal(made.image));
   TRY(const image::Mapped mapped, image::Mapped::map(fd));
   return function::run_tests(f, made.lowered, mapped.region_entry());
 }
 
 Result<std::vector<function::Miss>> run_tests(const Function& f, const function::Library& library, Tier tier) {
-  if (tier == Tier::native) return run_native_tests(f, library);
+  if (tier != Tier::interpreted) return run_native_tests(f, library, tier);
   TRY(const function::Lowered lowered, function::lower(f, library));
   return function::run_tests(f, lowered);
 }
@@ -126,7 +133,7 @@ class TestReport {
 
 Result<int> test_functions(const LibraryVerb& verb) {
   TRY(const ChosenFunctions functions, chosen_functions(verb.words));
-  TestReport tests(verb.json, verb.tier == "native" ? Tier::native : Tier::interpreted);
+  TestReport tests(verb.json, tier_of(verb.tier));
   for (const Function* f : functions.chosen) TRY_VOID(tests.take(*f, functions.library()));
   tests.print();
   return tests.holds() ? 0 : kExitWrong;
@@ -187,8 +194,8 @@ void add_parts(Verb library, int& status) {
   const Verb test = add_verb(library, status, options, "test", "Run the @test lines of functions", test_functions);
   test.add_option("FUNCTION", options->words, kWords);
   test.add_flag("--json", options->json, "Print a JSON object");
-  test.add_option("--tier", options->tier, "What runs them: interpreted, or native for machine code")
-      .check(one_of({"interpreted", "native"}))
+  test.add_option("--tier", options->tier, "What runs them: interpreted; native or optimised for machine code")
+      .check(one_of({"interpreted", "native", "optimised"}))
       .capture_default_str();
   const Verb format =
       add_verb(library, status, options, "format", "Rewrite .fn files in their one form", format_functions);
