@@ -330,4 +330,17 @@ std::string state_path(const Settings& settings) {
   return {};
 }
 
+std::vector<std::string> missing_places(const Settings& settings) {
+  std::vector<std::string> missing;
+  if (settings.cache.empty() && cache_path(settings).empty())
+    missing.emplace_back(
+        "there is no file for the cache, because HOME, XDG_CACHE_HOME and CACHE_DIRECTORY are unset: kernels are "
+        "cached in memory only; name a file (or none) with --cache");
+  if (settings.state.empty() && state_path(settings).empty())
+    missing.emplace_back(
+        "there is no state folder, because HOME, XDG_STATE_HOME and STATE_DIRECTORY are unset: submitted expressions "
+        "are not recorded, and nothing is learnt; name a folder (or none) with --state");
+  return missing;
+}
+
 }  // namespace trident::config

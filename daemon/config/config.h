@@ -65,4 +65,8 @@ std::uint32_t optimise_workers(const Settings& settings);
 /// The state folder, where learning is kept; empty for none.
 std::string state_path(const Settings& settings);
 
+/// Says what a daemon without a home does not do: one sentence for each path that is empty although no setting says
+/// "none".
+std::vector<std::string> missing_places(const Settings& settings);
+
 }  // namespace trident::config

@@ -298,6 +298,7 @@ Front::Front(const config::Settings& settings, std::unique_ptr<learning::CostsSo
       watchdog_(loop_, jobs_),
       starter_(loop_, [this] { jobs_.release_standard_error(); }) {
   sessions_.set_jobs(jobs_);
+  for (const std::string& missing : config::missing_places(settings)) log::warning("{}", missing);
   if (const auto tried = try_execution(); !tried.ok()) turn_clients_away(tried.error());
   if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
   costs_->watch(loop_, [this] {

@@ -68,23 +68,32 @@ class Learner {
   }
   /// Reports a round; called by the learning thread.
   void tell(const Result<neural::RoundReport>& round) {
-    if (!round.ok()) return log::warning("a training round on programs failed: {}", round.error().message);
+    if (!round.ok()) return tell_change(log::Level::warning, "a training round failed: " + round.error().message);
     if (round->promoted || round->dropped) changed_ = true;
     if (round->dropped)
-      log::info("programs: dropped the weights in use, which are worse than the shipped ones on {} held-out blocks",
+      log::info("dropped the weights in use, which are worse than the shipped ones on {} held-out blocks",
                 round->held_out);
     if (!round->enough)
-      return log::info("programs: no training round yet: {} training blocks and {} held-out blocks, each needs {}",
-                       round->learned_from, round->held_out, neural::RoundOptions{}.blocks_min);
-    log::info(
-        "programs: weights {} gain {:.4f} on {} held-out blocks, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
-        round->promoted ? round->chosen : "of a candidate", round->gain_after, round->held_out, round->gain_before,
-        round->after, round->before, round->promoted ? "promoted" : "not promoted");
+      return tell_change(log::Level::info,
+                         fmt::format("no training round yet: {} training blocks and {} held-out blocks, each needs {}",
+                                     round->learned_from, round->held_out, neural::RoundOptions{}.blocks_min));
+    tell_change(
+        log::Level::info,
+        fmt::format("weights {} gain {:.4f} on {} held-out blocks, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
+                    round->promoted ? round->chosen : "of a candidate", round->gain_after, round->held_out,
+                    round->gain_before, round->after, round->before, round->promoted ? "promoted" : "not promoted"));
+  }
+  /// Every program brings several rounds, and most find what the one before has found.
+  void tell_change(log::Level level, std::string text) {
+    if (text == told_) return;
+    log::write(level, text);
+    told_ = std::move(text);
   }
 
   std::optional<neural::Apprentice> apprentice_;
   std::optional<neural::Weights> weights_;
   std::atomic<bool> changed_{false};
+  std::string told_;  ///< of the last round; the learning thread's
   std::optional<neural::BackgroundLearning> learning_;
 };
 

@@ -1,10 +1,14 @@
 // Programs of Triton VM over the socket. Oracle: our machine on the program sent and on the result; the contract for
 // wrong messages.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "jit/tir/vm/machine.h"
 #include "tests/daemon/private_daemon.h"
@@ -260,6 +264,35 @@ TEST(Programs, BlocksAreKeptToLearnFrom) {
   client.send(program_message(kSquares));
   ASSERT_TRUE(client.next_result());
   EXPECT_TRUE(eventually([&] { return std::filesystem::exists(daemon.state() + "/programs"); }));
+}
+
+/// Messages of a log's lines that contain `part`, without their times.
+std::vector<std::string> messages_with(const std::string& part, const std::string& path) {
+  std::vector<std::string> found;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);)
+    if (line.find(part) != std::string::npos) found.push_back(line.substr(line.find(' ') + 1));
+  return found;
+}
+
+TEST(Programs, ARoundIsToldOncePerChange) {
+  PrivateDaemon daemon;
+  const std::string log = daemon.directory() + "/log";
+  const int ours = ::dup(STDERR_FILENO);
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  ASSERT_EQ(::dup2(file, STDERR_FILENO), STDERR_FILENO);
+  daemon.restart({"--log-level", "info"});
+  ::dup2(ours, STDERR_FILENO);
+  ::close(ours);
+  ::close(file);
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message(kSquares));
+  ASSERT_TRUE(client.next_result());
+  ASSERT_TRUE(eventually([&] { return !messages_with("no training round yet", log).empty(); }));
+  sleep_ms(300);  // for the other rounds of this program
+  const auto told = messages_with("no training round yet", log);
+  EXPECT_EQ(std::set<std::string>(told.begin(), told.end()).size(), told.size());
+  EXPECT_TRUE(told.front().starts_with("tridentd programs info: no training round yet")) << told.front();
 }
 
 }  // namespace

@@ -138,6 +138,22 @@ TEST_F(Start, KeepsALogThatIsAFile) {
   EXPECT_EQ(descriptors_of(daemon())[2], at("log"));
 }
 
+// A daemon without a home stores and learns nothing, and says so; one that is told to store nothing does not.
+TEST_F(Start, SaysThatItHasNoHome) {
+  const auto warnings = [this](const std::string& places) {
+    seconds_to_the_pipes_end("unset HOME XDG_CACHE_HOME XDG_STATE_HOME CACHE_DIRECTORY STATE_DIRECTORY; " +
+                                 std::string(TRIDENTD_PATH) + " --config none --socket " + at("s.sock") + places +
+                                 " 2>" + at("log") + " & echo $! >" + at("pid") + "; while ! grep -q serving " +
+                                 at("log") + "; do sleep 0.02; done; kill $!; wait $!",
+                             false);
+    return read_all(at("log"));
+  };
+  const std::string said = warnings("");
+  EXPECT_NE(said.find("warning: there is no file for the cache"), std::string::npos) << said;
+  EXPECT_NE(said.find("warning: there is no state folder"), std::string::npos) << said;
+  EXPECT_EQ(warnings(" --cache none --state none").find("warning"), std::string::npos);
+}
+
 TEST_F(Start, ClosedStandardStreamsAreNobodyElses) {
   seconds_to_the_pipes_end(in_background("<&- >&- 2>&-"), false);
   expect_served();
