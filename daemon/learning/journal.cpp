@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -12,18 +13,35 @@
 #include "runtime/log/log.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/directory.h"
 #include "runtime/os/process.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::learning {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 16 * 1024;
 constexpr std::size_t kNodesMax = 600;
-constexpr std::uint64_t kBeforeTheStart = UINT64_MAX;
+constexpr std::uint64_t kUnknownOwner = UINT64_MAX;
+constexpr std::uint64_t kLookNs = 1'000'000'000;
 constexpr const char* kBefore = ".before";
 
 std::uint64_t hash_of(const std::string& line) {
   return std::hash<std::string>()(line);
+}
+
+/// The comment that names the owner. It ends with a semicolon, so one that was cut short names nobody.
+std::string mark_of(std::uint32_t uid) {
+  return " ;" + std::to_string(uid) + ";";
+}
+
+std::uint64_t owner_of(std::string_view line) {
+  if (!line.ends_with(';')) return kUnknownOwner;
+  line.remove_suffix(1);
+  const std::string_view digits = line.substr(line.rfind(';') + 1);
+  std::uint32_t uid = 0;
+  const auto read = std::from_chars(digits.begin(), digits.end(), uid);
+  return read.ec == std::errc() && read.ptr == digits.end() ? uid : kUnknownOwner;
 }
 
 }  // namespace
@@ -44,16 +62,22 @@ std::string journal_line(const expr::Expr& expr) {
 
 Journal::Journal(std::string path, std::uint64_t bytes_max, std::uint64_t retry_ns)
     : path_(std::move(path)), bytes_max_(bytes_max), retry_ns_(retry_ns) {
-  if (bytes_max_ == 0) return;
+  if (bytes_max_ != 0) written(open());
+}
+
+/// Makes memory say what the files hold.
+void Journal::load() {
+  shares_.clear();
+  known_.clear();
+  kept_bytes_ = 0;
   load(path_ + kBefore);
   load(path_);
-  written(open());
 }
 
 void Journal::load(const std::string& path) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);)
-    if (!line.empty()) keep(kBeforeTheStart, {hash_of(line), line.size() + 1});
+    if (!line.empty()) keep(owner_of(line), {hash_of(line), line.size() + 1});
 }
 
 void Journal::keep(Owner owner, const Line& line) {
@@ -74,8 +98,13 @@ void Journal::keep(Owner owner, const Line& line) {
   }
 }
 
+/// Opens the file if none is open, or if the path leads to another one by now.
 Result<void> Journal::open() {
-  if (file_.valid()) return {};
+  if (file_.valid() && os::is_at(file_, path_)) return {};
+  if (file_.valid()) log::warning("the journal {} was removed or replaced; it begins anew", path_);
+  file_.reset();
+  load();
+  (void)os::make_private_directory_of(path_).ok();  // opening the file says why it failed
   os::Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   const off_t size = file.valid() ? ::lseek(file.get(), 0, SEEK_END) : -1;
   if (size < 0) return make_error(ErrorCode::kOsError, "%s", std::strerror(errno));
@@ -122,7 +151,17 @@ void Journal::written(const Result<void>& how) {
         "(retried every {} s)",
         fault_, retry_ns_ / 1'000'000'000);
   if (how.ok() && was_ill)
-    log::info("the journal {} can be written again; {} expressions were lost in the meantime", path_, stats_.lost);
+    log::info("the journal {} can be written again; {} lost since the start", path_,
+              stats_.lost == 1 ? "1 expression was" : std::to_string(stats_.lost) + " expressions were");
+}
+
+/// Returns true for a line that is kept. Looks at the file once a second: known lines write nothing.
+bool Journal::is_known(std::uint64_t hash) {
+  if (!known_.contains(hash)) return false;
+  const std::uint64_t now = os::monotonic_ns();
+  if (now - looked_ns_ < kLookNs) return true;
+  looked_ns_ = now;
+  return os::is_at(file_, path_);
 }
 
 void Journal::note(std::uint32_t uid, const expr::Expr& expr) {
@@ -132,12 +171,13 @@ void Journal::note(std::uint32_t uid, const expr::Expr& expr) {
     return;
   }
   std::string line = journal_line(expr);
+  if (!line.empty()) line += mark_of(uid);
   const std::uint64_t hash = hash_of(line);
   if (line.empty() || line.size() + 1 > half()) {
     ++stats_.left_out;
     return;
   }
-  if (known_.contains(hash)) {
+  if (is_known(hash)) {
     ++stats_.known;
     return;
   }

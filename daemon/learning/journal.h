@@ -1,11 +1,15 @@
-// Expressions that clients have submitted, for the trainer to learn from: one line of text each, and nothing else. The
-// file tells nothing about a client but its expressions: variables and outputs are numbered, not named, and it has no
-// users, times or counts.
+// Expressions that clients have submitted, for the trainer to learn from: one per line, with the uid that submitted it
+// behind it as a comment, "(...) ;1000;". Variables and outputs are numbered, not named, and there are no times or
+// counts.
 //
 // Lines are appended to PATH. When it is full, the lines that are kept move to PATH.before, and it begins anew. Kept
 // are as many bytes as one file may have, shared by user: a new line displaces the oldest of the user who has most, so
-// one user's thousands displace nobody else's few. The owners of lines are known in memory alone; lines from before a
-// start count as one more user's. An expression that is kept is not written again.
+// one user's thousands displace nobody else's few, before and after a restart. An expression of several users has a
+// line for each, so it stays until the last of them loses it. Lines of earlier builds have no uid and count as one more
+// user's. A line that is kept is not written again.
+//
+// A file that somebody removes or replaces is noticed by the next line to write, or within a second by known ones.
+// Then the files are read again, so expressions that are gone with them count as new.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +43,7 @@ class Journal {
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
  private:
-  using Owner = std::uint64_t;  ///< a uid, or kBeforeTheStart
+  using Owner = std::uint64_t;  ///< a uid, or kUnknownOwner
   struct Line {
     std::uint64_t hash = 0, bytes = 0;
   };
@@ -49,7 +53,9 @@ class Journal {
   };
 
   [[nodiscard]] std::uint64_t half() const { return bytes_max_ / 2; }
+  void load();
   void load(const std::string& path);
+  bool is_known(std::uint64_t hash);
   void keep(Owner owner, const Line& line);
   Result<void> open();
   Result<void> append(const std::string& line);
@@ -61,6 +67,7 @@ class Journal {
   std::uint64_t bytes_ = 0;  ///< of the file at `path_`
   os::Fd file_;
   std::uint64_t ill_until_ns_ = 0;  ///< 0: well
+  std::uint64_t looked_ns_ = 0;     ///< when a known line last looked at the file
   std::string fault_;
   std::unordered_map<Owner, Share> shares_;
   std::unordered_set<std::uint64_t> known_;  ///< hashes of all lines of shares_

@@ -28,4 +28,11 @@ Result<Fd> open_regular_file(const std::string& path) {
                                                : "a device or a socket, not a regular file");
 }
 
+bool is_at(const Fd& file, const std::string& path) {
+  struct stat open {};
+  struct stat there {};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &there) == 0 && open.st_dev == there.st_dev &&
+         open.st_ino == there.st_ino;
+}
+
 }  // namespace trident::os

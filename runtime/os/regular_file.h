@@ -13,4 +13,7 @@ namespace trident::os {
 /// regular file, with its kind; OsError.
 Result<Fd> open_regular_file(const std::string& path);
 
+/// Returns true while `path` leads to this open file: false once it is removed, moved or replaced.
+bool is_at(const Fd& file, const std::string& path);
+
 }  // namespace trident::os

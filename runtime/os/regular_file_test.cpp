@@ -64,5 +64,20 @@ TEST_F(RegularFile, IsReadWhole) {
   EXPECT_EQ(read_file(folder_ + "file", 3)->size(), 3u);
 }
 
+TEST_F(RegularFile, IsAtItsPathUntilItIsMovedOrReplaced) {
+  const std::string path = folder_ + "file", aside = folder_ + "aside";
+  std::ofstream(path) << "abc";
+  const auto opened = open_regular_file(path);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_TRUE(is_at(*opened, path));
+  std::filesystem::rename(path, aside);
+  EXPECT_FALSE(is_at(*opened, path));
+  EXPECT_TRUE(is_at(*opened, aside));
+  std::ofstream(path) << "abc";
+  EXPECT_FALSE(is_at(*opened, path));
+  std::filesystem::remove(aside);
+  EXPECT_FALSE(is_at(*opened, aside));
+}
+
 }  // namespace
 }  // namespace trident::os
