@@ -96,6 +96,7 @@ class LoopDraw {
     for (std::uint32_t n = below(3); n > 0 && n <= places.size(); --n) b_.store(bytes_, places[n - 1], value());
     if (below(3) == 0) b_.set(kCount, b_.op(Op::Add, b_.get(kCount), b_.op(Op::Zext32, truth(value()))));
     if (below(3) == 0) b_.set(kLast, b_.op(Op::Select, truth(value()), b_.get(kI), b_.get(kLast)));
+    if (below(5) == 0) b_.set(kLast, b_.op(Op::Select, truth(value()), b_.get(kLast), b_.get(kI)));
     if (below(3) == 0) sum(value());
     b_.jump(4);
   }

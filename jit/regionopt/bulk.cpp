@@ -108,6 +108,15 @@ class Planner {
     return true;
   }
 
+  std::uint32_t add_node(const Node& node) {
+    round_.nodes.push_back(node);
+    return static_cast<std::uint32_t>(round_.nodes.size() - 1);
+  }
+  std::uint32_t negation(std::uint32_t condition) {
+    const std::uint32_t one = add_node({.kind = Node::Kind::constant, .type = Type::i32, .imm = 1});
+    return add_node({.kind = Node::Kind::op, .op = Op::Xor, .type = Type::i32, .a = condition, .b = one});
+  }
+
   /// Returns whether the variable's value at the head matters to the node.
   [[nodiscard]] bool depends(std::uint32_t n, std::uint32_t variable) const {
     std::vector<bool> found(n + 1);
@@ -261,12 +270,13 @@ bool Planner::take_reduction(std::uint32_t v) {
   if (result.kind != Node::Kind::op) return false;
   if (const auto added = added_to(round_.results[v], v)) return take_sum(v, *added);
   if (result.op != Op::Select) return false;
-  const std::uint32_t condition = result.a;
+  std::uint32_t condition = result.a;
   const bool takes = is_variable(result.c, v), keeps = is_variable(result.b, v);
   if (takes == keeps) return false;
   const std::uint32_t taken = takes ? result.b : result.c;
   if (take_extreme(v, condition, taken, takes)) return true;
-  if (keeps || depends(condition, v)) return false;
+  if (depends(condition, v)) return false;
+  if (keeps) condition = negation(condition);
   if (const auto added = added_to(taken, v);
       added && node(*added).kind == Node::Kind::constant && node(*added).imm == 1)
     return add({.kind = Reduction::Kind::count, .variable = v, .node = condition, .value = {}});
