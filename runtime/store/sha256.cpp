@@ -1,5 +1,6 @@
 #include "runtime/store/sha256.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <memory>
@@ -9,9 +10,15 @@
 namespace trident::store {
 namespace {
 
+/// Looks the algorithm up. A program may end while threads of ours hash, so the library must not be taken down at exit.
+EVP_MD* fetched() {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  return EVP_MD_fetch(nullptr, "SHA256", nullptr);
+}
+
 // The algorithm is looked up once and the context reused: both cost more than hashing a small record.
 EVP_MD_CTX* begun() {
-  static EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  static EVP_MD* const algorithm = fetched();
   thread_local const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   CHECK(algorithm != nullptr);
   CHECK(EVP_DigestInit_ex2(context.get(), algorithm, nullptr) == 1);
