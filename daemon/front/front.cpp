@@ -87,12 +87,13 @@ Result<os::UnixListener> socket_of(const config::Settings& settings, std::vector
   return with_socket_mend(socket.error());
 }
 
-/// Looks at the socket's path without making anything. A socket that somebody listens at is right as it is: before a
-/// reload it is the daemon's own, in a folder that only the service manager may write to.
+/// Looks at the socket's path without making anything. A socket that somebody listens at, or that is root's, is right
+/// as it is: before a reload it is the daemon's own, in a folder that only the service manager may write to, and
+/// members of a group alone may connect to it.
 Result<void> check_named_socket(const config::Settings& settings) {
   const std::filesystem::path path = config::socket_path(settings);
   TRY_VOID(os::check_socket_length(path));
-  if (os::connect_unix(path, os::Blocking::no).ok()) return {};
+  if (os::is_socket_of_root(path) || os::connect_unix(path, os::Blocking::no).ok()) return {};
   std::error_code unknown;
   if (std::filesystem::exists(path, unknown) && !std::filesystem::is_socket(path, unknown))
     return with_socket_mend(make_error(ErrorCode::kInvalidArgument, "%s exists and is not a socket", path.c_str()));

@@ -182,6 +182,11 @@ Result<Fd> connect_unix(const std::string& path, Blocking blocking) {
   return fd;
 }
 
+bool is_socket_of_root(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) && found.st_uid == 0;
+}
+
 Result<UnixListener> UnixListener::bind(const std::string& path, unsigned mode, int backlog) {
   TRY(const sockaddr_un address, address_of(path));
   TRY_VOID(make_private_directory_of(path));

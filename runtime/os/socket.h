@@ -61,6 +61,9 @@ Result<void> check_socket_length(const std::string& path);
 
 Result<Fd> connect_unix(const std::string& path, Blocking blocking);
 
+/// Returns whether root made the socket at `path`, as a service manager does before it passes the socket on.
+bool is_socket_of_root(const std::string& path);
+
 /// A listening socket at a path, with the lock that makes it the only one there.
 ///
 /// The lock is a flock on `path`.lock, held as long as the object lives and released by the kernel when the process
