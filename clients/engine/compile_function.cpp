@@ -1,19 +1,17 @@
 // trident_engine_compile_function(): jit/pipeline/function.h behind plain structs.
 #include <cstdint>
-#include <new>
 #include <string_view>
 
 #include "clients/c/engine_abi.h"
 #include "clients/engine/result.h"
 #include "jit/function/submission.h"
 #include "jit/pipeline/function.h"
-#include "runtime/base/float_environment.h"
 
 namespace {
 
 using trident::Result;
+using trident::engine::answer;
 using trident::engine::hand_over;
-using trident::engine::set_message;
 namespace function = trident::function;
 namespace pipeline = trident::pipeline;
 
@@ -34,13 +32,5 @@ extern "C" void trident_engine_compile_function(const trident_engine_function* f
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
   if (function->struct_size < sizeof(*function) || result->struct_size < sizeof(*result)) return;
-  const trident::StandardFloats floats;
-  try {
-    const Result<void> done = compile_into(*function, *result);
-    if (!done) set_message(*result, done.error().message);
-  } catch (const std::bad_alloc&) {
-    set_message(*result, "out of memory");
-  } catch (...) {
-    set_message(*result, "internal error");
-  }
+  answer(*result, [&] { return compile_into(*function, *result); });
 }

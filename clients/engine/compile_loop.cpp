@@ -1,14 +1,12 @@
 // trident_engine_compile_loop(): jit/pipeline/loop.h behind plain structs.
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <string_view>
 #include <variant>
 
 #include "clients/c/engine_abi.h"
 #include "clients/engine/result.h"
 #include "jit/pipeline/loop.h"
-#include "runtime/base/float_environment.h"
 
 namespace {
 
@@ -16,6 +14,7 @@ using trident::Error;
 using trident::ErrorCode;
 using trident::Result;
 namespace pipeline = trident::pipeline;
+using trident::engine::answer;
 using trident::engine::hand_over;
 using trident::engine::set_message;
 
@@ -47,13 +46,5 @@ extern "C" void trident_engine_compile_loop(const trident_engine_loop* loop, tri
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
   if (loop->struct_size < sizeof(*loop) || result->struct_size < sizeof(*result)) return;
-  const trident::StandardFloats floats;
-  try {
-    const Result<void> done = compile_into(*loop, *result);
-    if (!done) set_message(*result, done.error().message);
-  } catch (const std::bad_alloc&) {
-    set_message(*result, "out of memory");
-  } catch (...) {
-    set_message(*result, "internal error");
-  }
+  answer(*result, [&] { return compile_into(*loop, *result); });
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <string_view>
 
 #include "clients/c/engine_abi.h"
@@ -15,7 +14,6 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/observed.h"
 #include "jit/pipeline/pipeline.h"
-#include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
 
 namespace {
@@ -31,7 +29,6 @@ namespace ir = trident::ir;
 namespace kir = trident::kir;
 namespace pipeline = trident::pipeline;
 using trident::engine::hand_over;
-using trident::engine::set_message;
 
 /// The job of older callers ends before the ranges of its data.
 constexpr std::size_t kJobBytesMin = offsetof(trident_engine_job, observed);
@@ -89,7 +86,7 @@ Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, tri
   TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
   result.baseline_ns = best.baseline_ns;
   result.optimised_ns = best.winner_ns;
-  set_message(result, best.note);
+  trident::engine::set_message(result, best.note);
   switch (best.outcome) {
     case pipeline::Outcome::published: return hand_over(best.winner.image, result);
     case pipeline::Outcome::not_equivalent: result.outcome = TRIDENT_ENGINE_NOT_EQUIVALENT; return {};
@@ -122,17 +119,9 @@ void trident_engine_compile(const trident_engine_job* job, uint32_t tier, triden
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
   if (job->struct_size < kJobBytesMin || result->struct_size < sizeof(*result)) return;
-  const trident::StandardFloats floats;
-  try {
-    trident_engine_job known{};  // a caller may be older
-    std::memcpy(&known, job, std::min<std::size_t>(job->struct_size, sizeof known));
-    const Result<void> done = compile(known, tier, *result);
-    if (!done) set_message(*result, done.error().message);
-  } catch (const std::bad_alloc&) {
-    set_message(*result, "out of memory");
-  } catch (...) {
-    set_message(*result, "internal error");
-  }
+  trident_engine_job known{};  // a caller may be older
+  std::memcpy(&known, job, std::min<std::size_t>(job->struct_size, sizeof known));
+  trident::engine::answer(*result, [&] { return compile(known, tier, *result); });
 }
 
 }  // extern "C"

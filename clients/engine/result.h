@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "clients/c/engine_abi.h"
 #include "jit/image/image.h"
+#include "runtime/base/float_environment.h"
 
 namespace trident::engine {
 
@@ -29,6 +31,21 @@ Result<void> hand_over(const image::ImageBytes& bytes, EngineResult& result) {
   result.fd = file.release();
   result.outcome = TRIDENT_ENGINE_IMAGE;
   return {};
+}
+
+/// Fills `result` by `compile`, which returns a Result<void>. Errors and exceptions become its message: nothing may be
+/// thrown into the caller's C frames.
+template <class EngineResult, class Compile>
+void answer(EngineResult& result, Compile compile) {
+  const StandardFloats floats;
+  try {
+    const Result<void> done = compile();
+    if (!done) set_message(result, done.error().message);
+  } catch (const std::bad_alloc&) {
+    set_message(result, "out of memory");
+  } catch (...) {
+    set_message(result, "internal error");
+  }
 }
 
 }  // namespace trident::engine

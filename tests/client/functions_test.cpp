@@ -227,7 +227,7 @@ TEST(FunctionsTest, TheDaemonMakesCodeAndKnowsItAgain) {
 
 /// The daemon's code of a loop over an array does many rounds at once; a second client gets the same.
 TEST(FunctionsTest, TheDaemonMakesTheOptimisedTierOfLoopsOverArrays) {
-  if (!os::cpu_features().bmi2) GTEST_SKIP() << "no code of functions here";
+  if (!os::cpu_features().bmi2) GTEST_SKIP() << "the code of functions needs a processor with BMI2";
   const PrivateDaemon daemon;
   for (int round = 0; round < 2; ++round) {
     const Client client(TRIDENT_MODE_DAEMON, daemon.socket());
