@@ -1,5 +1,6 @@
-// Machine code of each function of the library against g++ -O2 of the same statements, interleaved; the time from a
-// region, and from a text, to machine code. Answers are checked first, against plain C++ of tests/library.
+// Machine code of each function of the library against g++ -O2 of the same statements, interleaved, and where it has
+// bulk loops against -O3 -march=native, too; the time from a region, and from a text, to machine code. Answers are
+// checked first, against plain C++ of tests/library.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "bench/ratio.h"
 #include "jit/codegen/region.h"
 #include "jit/pipeline/function.h"
+#include "jit/region/forward.h"
 #include "runtime/os/cpu.h"
 #include "tests/library/oracle.h"
 
@@ -135,6 +137,7 @@ double turn_ns(Scene& scene, function::Entry entry) {
 struct Native {
   function::Layout layout;
   image::Mapped mapped;
+  bool has_bulk = false;
 };
 
 Result<Native> native(const Function& f) {
@@ -143,47 +146,67 @@ Result<Native> native(const Function& f) {
                                  {.bulk = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2}));
   TRY(const os::Fd fd, image::seal(made.image));
   TRY(image::Mapped mapped, image::Mapped::map(fd));
-  return Native{made.lowered, std::move(mapped)};
+  const bool has_bulk = !regionopt::find_bulk(region::forward_copies(made.lowered.region)).loops.empty();
+  return Native{made.lowered, std::move(mapped), has_bulk};
 }
 
-/// Our time / the peer's; 0 after a wrong answer.
-double compare(const Function& f, const test::Oracle& oracle, function::Entry peer) {
+/// Our time divided by that of g++ -O2, and where there are bulk loops by that of -O3 -march=native.
+struct Ratios {
+  double plain = 0, native = 0;  ///< 0: not measured
+};
+
+Ratios compare(const Function& f, const test::Oracle& oracle, function::Entry peer, function::Entry native_peer) {
   const auto made = native(f);
   test::Random random(5);
   std::vector<Arguments> calls;
   for (std::size_t c = 0; c < kCalls; ++c) calls.push_back(drawn(f, oracle, random));
   const bool is_right = made.ok() && answers_right(f, made->layout, made->mapped.region_entry(), oracle, calls) &&
-                        answers_right(f, made->layout, peer, oracle, calls);
+                        answers_right(f, made->layout, peer, oracle, calls) &&
+                        answers_right(f, made->layout, native_peer, oracle, calls);
   if (!is_right) {
     std::printf("%s: a wrong answer\n", f.name.c_str());
     ++wrong_answers();
-    return 0;
+    return {};
   }
   Scene scene(f, made->layout, calls);
-  Rounds rounds{.ns = {{}, {}}};
-  for (int r = 0; r < kRounds; ++r)
-    for (const int c : {r % 2, 1 - r % 2})
-      rounds.ns[static_cast<std::size_t>(c)].push_back(turn_ns(scene, c == 0 ? made->mapped.region_entry() : peer));
-  const double ratio = rounds.ratio(0, 1);
-  std::printf("  %-24s %10.1f ns %10.1f ns %8.2f\n", f.name.c_str(), rounds.median_ns(0), rounds.median_ns(1), ratio);
-  return ratio;
+  const function::Entry entries[] = {made->mapped.region_entry(), peer, native_peer};
+  Rounds rounds{.ns = {{}, {}, {}}};
+  for (std::size_t r = 0; r < kRounds; ++r)
+    for (std::size_t i = 0; i < std::size(entries); ++i) {
+      const std::size_t c = (r + i) % std::size(entries);
+      rounds.ns[c].push_back(turn_ns(scene, entries[c]));
+    }
+  const Ratios ratios{rounds.ratio(0, 1), made->has_bulk ? rounds.ratio(0, 2) : 0};
+  std::printf("  %-24s %10.1f ns %10.1f ns %10.1f ns %8.2f", f.name.c_str(), rounds.median_ns(0), rounds.median_ns(1),
+              rounds.median_ns(2), ratios.plain);
+  made->has_bulk ? std::printf(" %8.2f\n", ratios.native) : std::printf("\n");
+  return ratios;
+}
+
+void print_ratios(const char* peer, std::span<const double> ratios) {
+  double logs = 0;
+  for (const double ratio : ratios) logs += std::log(ratio);
+  const std::string name = std::string(" native / g++ ") + peer;
+  print_figure("functions: geomean" + name, std::exp(logs / static_cast<double>(ratios.size())));
+  print_figure("functions: worst" + name, *std::max_element(ratios.begin(), ratios.end()));
 }
 
 void all_functions(benchmark::State& state) {
   for (auto _ : state) {
-    std::vector<double> logs;
-    for (const Peer& peer : peers()) {
+    std::vector<double> plain, native;
+    for (std::size_t p = 0; p < peers().size(); ++p) {
+      const Peer& peer = peers()[p];
       const auto oracles = test::oracles();
       const auto oracle =
           std::find_if(oracles.begin(), oracles.end(), [&](const test::Oracle& o) { return o.name == peer.name; });
       const Function* const f = Library::shipped().find(peer.name);
       if (oracle == oracles.end() || f == nullptr) continue;
-      if (const double ratio = compare(*f, *oracle, peer.entry); ratio > 0) logs.push_back(std::log(ratio));
+      const Ratios ratios = compare(*f, *oracle, peer.entry, native_peers()[p].entry);
+      if (ratios.plain > 0) plain.push_back(ratios.plain);
+      if (ratios.native > 0) native.push_back(ratios.native);
     }
-    double sum = 0;
-    for (const double log : logs) sum += log;
-    print_figure("functions: geomean native / g++ -O2", std::exp(sum / static_cast<double>(logs.size())));
-    print_figure("functions: worst native / g++ -O2", std::exp(*std::max_element(logs.begin(), logs.end())));
+    print_ratios("-O2", plain);
+    print_ratios("-O3, bulk", native);
   }
 }
 

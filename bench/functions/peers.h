@@ -11,6 +11,7 @@ struct Peer {
   const char* name;
   function::Entry entry;
 };
-std::span<const Peer> peers();
+std::span<const Peer> peers();         ///< -O2
+std::span<const Peer> native_peers();  ///< -O3 -march=native
 
 }  // namespace trident::bench

@@ -211,7 +211,7 @@ int write() {
   }
   std::printf("const Peer kPeers[] = {\n");
   for (const Function* f : functions) std::printf("{\"%s\", entry_%s},\n", f->name.c_str(), f->name.c_str());
-  std::printf("};\n}\nstd::span<const Peer> peers() { return kPeers; }\n}\n");
+  std::printf("};\n}\nstd::span<const Peer> TRIDENT_PEERS() { return kPeers; }\n}\n");
   return 0;
 }
 

@@ -2,13 +2,13 @@
 #include "jit/codegen/region.h"
 
 #include <gtest/gtest.h>
-#include <immintrin.h>
 
-#include <cstring>
+#include <vector>
 
 #include "jit/region/interpreter.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
+#include "tests/support/foreign_floats.h"
 #include "tests/support/random_region.h"
 
 namespace trident::codegen {
@@ -20,8 +20,9 @@ namespace {
 
 class Native {
  public:
-  explicit Native(const region::Region& region) {
-    const auto code = emit(region);
+  explicit Native(const region::Region& region) : Native(emit(region)) {}
+  Native(const region::Region& region, Isa isa) : Native(emit(regionopt::Bulk{region, {}}, isa)) {}
+  explicit Native(const Result<MachineCode>& code) {
     EXPECT_TRUE(code.ok()) << code.error().message;
     auto mapping = os::map_code(code->bytes);
     EXPECT_TRUE(mapping.ok());
@@ -35,14 +36,26 @@ class Native {
   os::Mapping code_;
 };
 
+/// The code of each instruction set that this processor has.
+std::vector<Native> every_native(const region::Region& region) {
+  std::vector<Native> natives;
+  natives.emplace_back(region);
+  if (os::cpu_features().avx512) natives.emplace_back(region, Isa::avx512);
+  return natives;
+}
+
 void expect_equal(const region::Region& region, std::uint64_t seed, int states) {
-  const Native native(region);
+  const std::vector<Native> natives = every_native(region);
   for (int i = 0; i < states; ++i) {
-    testing::RegionState ours(region, seed * 1000 + static_cast<std::uint64_t>(i)), theirs(ours);
+    const testing::RegionState start(region, seed * 1000 + static_cast<std::uint64_t>(i));
+    testing::RegionState theirs(start);
     ASSERT_TRUE(interpret(region, theirs.frame, theirs.windows, 1'000'000).exit);
-    native.run(ours);
-    ASSERT_EQ(ours.memory, theirs.memory) << seed << "\n" << print(region);
-    ASSERT_EQ(ours.frame, theirs.frame) << seed << "\n" << print(region);
+    for (const Native& native : natives) {
+      testing::RegionState ours(start);
+      native.run(ours);
+      ASSERT_EQ(ours.memory, theirs.memory) << seed << "\n" << print(region);
+      ASSERT_EQ(ours.frame, theirs.frame) << seed << "\n" << print(region);
+    }
   }
 }
 
@@ -52,24 +65,28 @@ TEST(RegionCode, DoesWhatTheInterpreterDoes) {
     expect_equal(testing::random_region(seed), seed, 4);
 }
 
-/// Other rounding, other subnormals: the code computes as ever, and gives the caller's environment back.
+/// The code computes as ever, and gives the caller's environment back.
 TEST(RegionCode, KeepsTheCallersFloatingPointEnvironment) {
   REQUIRE_REGION_CODE();
-  constexpr std::uint32_t kUpwardsWithoutSubnormals = 0x1F80 | 2u << 13 | 1u << 15 | 1u << 6;
-  constexpr std::uint32_t kFlags = 0x3F;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const region::Region region = testing::random_region(seed);
-    const Native native(region);
-    testing::RegionState ours(region, seed), theirs(ours);
-    ASSERT_TRUE(interpret(region, theirs.frame, theirs.windows, 1'000'000).exit);
-    const std::uint32_t found = _mm_getcsr();
-    _mm_setcsr(kUpwardsWithoutSubnormals);
-    native.run(ours);
-    const std::uint32_t left = _mm_getcsr();
-    _mm_setcsr(found);
-    ASSERT_EQ(left & ~kFlags, kUpwardsWithoutSubnormals);
-    ASSERT_EQ(ours.memory, theirs.memory) << seed << "\n" << print(region);
-    ASSERT_EQ(ours.frame, theirs.frame) << seed << "\n" << print(region);
+    const testing::RegionState start(region, seed);
+    testing::RegionState expected(start);
+    ASSERT_TRUE(interpret(region, expected.frame, expected.windows, 1'000'000).exit);
+    for (const Native& native : every_native(region)) {
+      for (const testing::FloatEnvironment& environment : testing::kForeignFloats) {
+        testing::RegionState ours(start);
+        bool intact = false;
+        {
+          const testing::ForeignFloats floats(environment);
+          native.run(ours);
+          intact = floats.intact();
+        }
+        ASSERT_TRUE(intact) << environment.name;
+        ASSERT_EQ(ours.memory, expected.memory) << seed << ", " << environment.name << "\n" << print(region);
+        ASSERT_EQ(ours.frame, expected.frame) << seed << ", " << environment.name << "\n" << print(region);
+      }
+    }
   }
 }
 

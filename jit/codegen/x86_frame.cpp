@@ -23,6 +23,7 @@ void X86Environment::look() {
   other_ = a.newLabel();
   standard_ = a.newLabel();
   a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
+  is_noted_ = true;
   a.movzx(x86::eax, x86::word_ptr(x86::rsp, kMxcsrFound));
   a.shr(x86::eax, kMxcsrFlagBits);
   a.cmp(x86::eax, kStandardMxcsr >> kMxcsrFlagBits);
@@ -30,10 +31,26 @@ void X86Environment::look() {
   a.bind(standard_);
 }
 
+void X86Environment::look_at_subnormals(ConstantPool& pool) {
+  constexpr std::uint64_t kSubnormal = std::uint64_t{1} << 32;
+  const x86::Xmm sum(x86_allocated::kVectorScratch);
+  x86::Assembler& a = writer_.assembler();
+  other_ = a.newLabel();
+  standard_ = a.newLabel();
+  a.vmovsd(sum, writer_.pool_operand(pool.add_repeated(kSubnormal, 8, 1)));
+  writer_.note_pool_use(0);
+  a.rn_sae().vaddsd(sum, sum, sum);
+  a.vmovq(x86::rax, sum);
+  a.test(x86::rax, x86::rax);
+  a.jz(other_);
+  a.bind(standard_);
+}
+
 void X86Environment::change() {
   constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
   x86::Assembler& a = writer_.assembler();
   a.bind(other_);
+  if (!is_noted_) a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
   a.sub(x86::rsp, kBytes);
   unwind_.def_cfa(writer_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
   a.mov(x86::dword_ptr(x86::rsp), kStandardMxcsr);

@@ -18,6 +18,9 @@ class X86Environment {
   /// Emits a branch to change() where the environment is not the standard one. A caller with the standard one pays a
   /// store and a branch that is never taken. rax is lost.
   void look();
+  /// Does as look() for code whose instructions all round by themselves (x86_form::kOwnRounding). It needs no slow read
+  /// of MXCSR: only what becomes of subnormals matters, and a sum of two shows it.
+  void look_at_subnormals(ConstantPool& pool);
   /// Emits a call of all that follows look(), in the standard environment: no other code has to know.
   void change();
 
@@ -25,6 +28,7 @@ class X86Environment {
   X86Writer& writer_;
   UnwindWriter& unwind_;
   asmjit::Label standard_, other_;
+  bool is_noted_ = false;  ///< the caller's MXCSR is in its place when control comes to change()
 };
 
 class X86Frame {

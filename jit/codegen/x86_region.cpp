@@ -1,6 +1,7 @@
 // The frame of a region on x86-64:
 //
-//   endbr64; if it computes on floats in another environment than the standard one, go to the last block
+//   endbr64; if it computes on floats in another environment than the standard one, go to the last block (code with
+//     AVX-512 rounds to nearest by itself, and asks about subnormals alone)
 //   save registers; make room on the stack
 //   words of windows that the code needs; variables that live in registers
 //   blocks, those that leave last
@@ -15,6 +16,7 @@
 #include <optional>
 
 #include "jit/codegen/allocator.h"
+#include "jit/codegen/float_use.h"
 #include "jit/codegen/region.h"
 #include "jit/codegen/region_registers.h"
 #include "jit/codegen/unwind.h"
@@ -32,8 +34,14 @@ namespace x86 = asmjit::x86;
 namespace Inst = asmjit::x86::Inst;
 
 constexpr std::size_t kArenaBytes = 48 * 1024;                   // on the stack: ordinary regions need no more
+const x86::KReg kMask = x86::k1;                                 // no value lives there between instructions
 constexpr std::uint8_t kCalleeSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
 constexpr std::uint32_t kCalleeSavedBits = 1u << 3 | 1u << 5 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15;
+
+/// AVX-512 has forms of all ops on floats that round to nearest and raise nothing.
+bool rounds_itself(Isa isa) {
+  return isa == Isa::avx512;
+}
 
 x86::Gp gp(std::uint8_t reg, std::uint8_t width) {
   return width == 4 ? x86::Gp(x86::gpd(reg)) : x86::Gp(x86::gpq(reg));
@@ -107,10 +115,12 @@ class RegionWriter : public X86Writer {
         return;
       case X86RegionPseudo::from_int:
         zero(p.def);
+        round(m, Inst::kIdVcvtsi2sd);
         return emit(Inst::kIdVcvtsi2sd, {x86::xmm(p.def), x86::xmm(p.def), x86::gpq(p.use[0])});
-      case X86RegionPseudo::fmin: return extreme(p, Inst::kIdVminsd);
-      case X86RegionPseudo::fmax: return extreme(p, Inst::kIdVmaxsd);
-      case X86RegionPseudo::one_nan: return unless_nan(p.def, p.use[0], p.use[0], p.use[1]);
+      case X86RegionPseudo::equal: return equal(m, p);
+      case X86RegionPseudo::fmin: return extreme(m, p, Inst::kIdVminsd);
+      case X86RegionPseudo::fmax: return extreme(m, p, Inst::kIdVmaxsd);
+      case X86RegionPseudo::one_nan: return unless_nan(m, p.def, p.use[0], p.use[0], p.use[1]);
       case X86RegionPseudo::reverse_bits:
         assembler_.mov(def, use(0));
         assembler_.bswap(def);
@@ -128,15 +138,35 @@ class RegionWriter : public X86Writer {
   }
 
   /// The processor gives its second operand where one is NaN, or both are zeros.
-  void extreme(const Placed& p, std::uint32_t op) {
+  void extreme(const MInst& m, const Placed& p, std::uint32_t op) {
+    round(m, op);
     emit(op, {x86::xmm(p.def), x86::xmm(p.use[1]), x86::xmm(p.use[0])});
-    unless_nan(p.def, p.def, p.use[0], p.use[1]);
+    unless_nan(m, p.def, p.def, p.use[0], p.use[1]);
+  }
+
+  void round(const MInst& m, std::uint32_t id) {
+    if ((m.form & x86_form::kOwnRounding) != 0) round_by_itself(id);
+  }
+
+  void equal(const MInst& m, const Placed& p) {
+    compare_into_mask(x86::Xmm(p.use[0]), x86::Xmm(p.use[1]), m.imm == 0 ? 0 : 4);
+    assembler_.kmovw(x86::gpd(p.def), kMask);
+  }
+
+  void compare_into_mask(const x86::Xmm& a, const x86::Xmm& b, std::uint8_t predicate) {
+    assembler_.sae().vcmpsd(kMask, a, b, predicate);
   }
 
   /// def = value, or `otherwise` where `looked_at` is NaN.
-  void unless_nan(std::uint8_t def, std::uint8_t value, std::uint8_t looked_at, std::uint8_t otherwise) {
+  void unless_nan(const MInst& m, std::uint8_t def, std::uint8_t value, std::uint8_t looked_at,
+                  std::uint8_t otherwise) {
     constexpr std::uint8_t kUnordered = 3;
     const x86::Xmm mask(x86_allocated::kVectorScratch), x(looked_at);
+    if ((m.form & x86_form::kOwnRounding) != 0) {
+      compare_into_mask(x, x, kUnordered);
+      assembler_.k(kMask).vblendmpd(x86::xmm(def), x86::xmm(value), x86::xmm(otherwise));
+      return;
+    }
     assembler_.vcmpsd(mask, x, x, kUnordered);
     assembler_.vblendvpd(x86::xmm(def), x86::xmm(value), x86::xmm(otherwise), mask);
   }
@@ -152,8 +182,10 @@ class RegionWriter : public X86Writer {
   }
 
   void compare(const MInst& m, const Placed& p, std::size_t first) {
-    if (f_[m.use[first]].reg_class == RegClass::vector)
+    if (f_[m.use[first]].reg_class == RegClass::vector) {
+      round(m, Inst::kIdVucomisd);
       return emit(Inst::kIdVucomisd, {x86::xmm(p.use[first]), x86::xmm(p.use[first + 1])});
+    }
     const x86::Gp a = gp(p.use[first], m.use_width);
     if ((m.form & x86_form::kImmediate) != 0 && m.imm == 0)
       assembler_.test(a, a);
@@ -205,7 +237,7 @@ class RegionEmitter {
         isa_(isa),
         function_(arena),
         pool_(arena),
-        selector_(region, function_, pool_),
+        selector_(region, function_, pool_, rounds_itself(isa)),
         arena_(arena) {}
 
   Result<MachineCode> run() {
@@ -254,7 +286,7 @@ class RegionEmitter {
     a.emit(Inst::kIdEndbr64);
     // Blocks jump back to the first one, so it gets a label of its own and not the entry's.
     std::uint32_t below = 8;
-    if (uses_floats()) environment_->look();
+    if (looks_at_environment()) look_at_environment();
     for (const std::uint8_t reg : kCalleeSaved) {
       if (!is_saved(reg)) continue;
       a.push(x86::gpq(reg));
@@ -357,12 +389,13 @@ class RegionEmitter {
       unwind_.def_cfa(writer_->offset(), x86_gpr::kDwarfStack, below);
     }
     a.ret();
-    if (uses_floats()) environment_->change();
+    if (looks_at_environment()) environment_->change();
   }
 
-  [[nodiscard]] bool uses_floats() const {
-    return std::any_of(region_.insts.begin(), region_.insts.end(),
-                       [](const region::Inst& inst) { return region::is_float(inst.op); });
+  void look_at_environment() { rounds_itself(isa_) ? environment_->look_at_subnormals(pool_) : environment_->look(); }
+
+  [[nodiscard]] bool looks_at_environment() const {
+    return rounds_itself(isa_) ? depends_on_subnormals(region_) : depends_on_environment(region_);
   }
 
   Result<MachineCode> finish() {
@@ -439,6 +472,10 @@ Result<MachineCode> emitted(const region::Region& region, std::span<const region
 
 Result<MachineCode> emit(const region::Region& region) {
   return emitted(region::forward_copies(region), {}, Isa::avx2);
+}
+
+bool gains_from(const regionopt::Bulk& bulk, Isa isa) {
+  return !bulk.loops.empty() || (rounds_itself(isa) && depends_on_environment(bulk.region));
 }
 
 Result<MachineCode> emit(const regionopt::Bulk& bulk, Isa isa) {

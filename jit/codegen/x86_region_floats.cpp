@@ -16,11 +16,18 @@ constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63, kOneNan = 0x7FF8'0000
 
 }  // namespace
 
+void RegionSelector::finish_float(MInst& inst, std::uint32_t folded) {
+  if (rounds_itself_)
+    inst.form |= x86_form::kOwnRounding;
+  else
+    fold(inst, folded);
+}
+
 void RegionSelector::float_op(region::Value v, std::uint32_t op) {
   const region::Inst& from = at(v);
   const VReg a = reg(from.a), b = from.b.valid() ? reg(from.b) : a;
   MInst& inst = push(op, {a, b}, 8);
-  if (from.b.valid()) fold(inst, 2);
+  finish_float(inst, from.b.valid() ? 2 : 0);
   define(v, inst);
 }
 
@@ -32,8 +39,9 @@ void RegionSelector::rounded(region::Value v) {
   const auto* const row = std::find_if(std::begin(kDirections), std::end(kDirections),
                                        [&](const auto& one) { return one.first == at(v).op; });
   const VReg a = reg(at(v).a);
-  MInst& inst = push(Inst::kIdVroundsd, {a, a}, 8);
+  MInst& inst = push(rounds_itself_ ? Inst::kIdVrndscalesd : Inst::kIdVroundsd, {a, a}, 8);
   inst.form = x86_form::kImmediate;
+  finish_float(inst, 0);
   inst.imm = row->second;
   define(v, inst);
 }
@@ -53,6 +61,7 @@ void RegionSelector::float_pseudo(region::Value v, X86RegionPseudo op) {
   const VReg a = reg(at(v).a), b = at(v).b.valid() ? reg(at(v).b) : VReg{};
   MInst& inst = b.valid() ? pseudo(op, {a, b}, 8) : pseudo(op, {a}, 8);
   inst.early_def = b.valid();
+  finish_float(inst, 0);
   define(v, inst);
 }
 
@@ -64,12 +73,21 @@ void RegionSelector::fused(region::Value v) {
   inst.form = x86_form::kFused;
   inst.ties = 7;
   inst.def = sum;
-  define(v, pseudo(X86RegionPseudo::one_nan, {sum, nan}, 8));
+  finish_float(inst, 0);
+  MInst& one = pseudo(X86RegionPseudo::one_nan, {sum, nan}, 8);
+  finish_float(one, 0);
+  define(v, one);
 }
 
 /// Flags would take two conditions.
 void RegionSelector::equality(region::Value v) {
   const region::Inst& from = at(v);
+  if (rounds_itself_) {
+    const VReg x = reg(from.a), y = reg(from.b);
+    MInst& inst = pseudo(X86RegionPseudo::equal, {x, y}, 4);
+    inst.imm = from.op == region::Op::FNe ? 1 : 0;
+    return void(define(v, inst));
+  }
   const VReg a = reg(from.a), b = reg(from.b), lanes = local(region::Type::f64), word = local(region::Type::i32);
   MInst& compared = push(Inst::kIdVcmpsd, {a, b}, 8);
   compared.form = x86_form::kImmediate;
@@ -88,7 +106,9 @@ void RegionSelector::equality(region::Value v) {
 
 void RegionSelector::convert(region::Value v, std::uint32_t op) {
   const VReg a = reg(at(v).a);
-  define(v, push(op, {a}, 8));
+  MInst& inst = push(op, {a}, 8);
+  if (op == Inst::kIdVcvttsd2si) finish_float(inst, 0);
+  define(v, inst);
 }
 
 }  // namespace trident::codegen

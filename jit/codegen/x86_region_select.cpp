@@ -41,8 +41,13 @@ std::uint8_t code(CondCode condition) {
 
 }  // namespace
 
-RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool)
-    : region_(region), uses_(region), f_(function), pool_(pool), values_(region.insts.size()) {
+RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself)
+    : region_(region),
+      uses_(region),
+      f_(function),
+      pool_(pool),
+      rounds_itself_(rounds_itself),
+      values_(region.insts.size()) {
   for (const region::Variable& v : region.variables) {
     const MemRef home = v.scratch ? MemRef{} : MemRef{.place = Place::frame, .disp = static_cast<std::int32_t>(v.slot)};
     variables_.push_back(
@@ -414,6 +419,7 @@ void RegionSelector::add_comparison(MInst& inst, const Comparison& comparison) {
     return;
   }
   inst.use[inst.uses++] = reg(comparison.b);
+  if (rounds_itself_ && f_[inst.use[inst.uses - 1u]].reg_class == RegClass::vector) inst.form |= x86_form::kOwnRounding;
 }
 
 bool RegionSelector::is_zero(Value v) const {
@@ -534,7 +540,7 @@ void RegionSelector::end(const region::Terminator& end, std::uint32_t next) {
     inst.op = static_cast<std::uint16_t>(Inst::kIdTest);
     inst.form = x86_form::kPlain;
     inst.use[inst.uses++] = inst.use[0];
-  } else if (inst.uses == 2) {
+  } else if (inst.uses == 2 && (inst.form & x86_form::kOwnRounding) == 0) {
     fold(inst, 2);
   }
   inst.def_width = inst.use_width;

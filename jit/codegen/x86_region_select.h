@@ -31,6 +31,7 @@ enum class X86RegionPseudo : std::uint16_t {
   smulh,        ///< likewise, signed
   rotr,         ///< def = use 0 rotated right by use 1
   from_int,     ///< def = use 0 as a float
+  equal,        ///< def = whether use 0 == use 1, or differs where `imm` says so; rounds by itself
   fmin,         ///< def = use 1 if use 0 is NaN or use 1 is less, else use 0
   fmax,         ///< likewise, greater
   one_nan,      ///< def = use 0, or use 1 if that is NaN
@@ -39,7 +40,8 @@ enum class X86RegionPseudo : std::uint16_t {
 
 class RegionSelector {
  public:
-  RegionSelector(const region::Region& region, Function& function, ConstantPool& pool);
+  /// `rounds_itself`: ops on floats become those of AVX-512 that round to nearest and raise nothing.
+  RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself);
 
   /// Returns the machine IR of block `number`, which `next` follows in the code. The ends of blocks that leave are the
   /// emitter's.
@@ -112,6 +114,8 @@ class RegionSelector {
   void reverse_bits(region::Value v);
   void select(region::Value v);
   void float_op(region::Value v, std::uint32_t op);
+  /// Marks an instruction on floats whose use number `folded` could be in memory.
+  void finish_float(MInst& inst, std::uint32_t folded);
   void rounded(region::Value v);
   void sign_bits(region::Value v);
   void float_pseudo(region::Value v, X86RegionPseudo op);
@@ -137,6 +141,7 @@ class RegionSelector {
   RegionUses uses_;
   Function& f_;
   ConstantPool& pool_;
+  const bool rounds_itself_;
   std::vector<VReg> variables_, values_;
   std::array<std::vector<VReg>, 4> locals_;   ///< by type
   std::array<std::size_t, 4> used_locals_{};  ///< by the block at hand

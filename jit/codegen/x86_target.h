@@ -30,9 +30,10 @@ inline constexpr std::uint8_t kTied = 1;     ///< use 0, or 1 if they commute, i
 inline constexpr std::uint8_t kMasked = 2;   ///< the last use before an address is the opmask
 inline constexpr std::uint8_t kZeroing = 4;  ///< with kMasked: lanes outside are zeroed, not kept
 inline constexpr std::uint8_t kImmediate = 8;
-inline constexpr std::uint8_t kFused = 16;   ///< multiply-add: op is the 132 form, the emitter picks the form
-inline constexpr std::uint8_t kMemory = 32;  ///< reads `mem` or (without def and target) stores to it
-inline constexpr std::uint8_t kPseudo = 64;  ///< op is an X86Pseudo
+inline constexpr std::uint8_t kFused = 16;         ///< multiply-add: op is the 132 form, the emitter picks the form
+inline constexpr std::uint8_t kMemory = 32;        ///< reads `mem` or (without def and target) stores to it
+inline constexpr std::uint8_t kPseudo = 64;        ///< op is an X86Pseudo
+inline constexpr std::uint8_t kOwnRounding = 128;  ///< AVX-512, on registers: to nearest, no traps, whatever MXCSR says
 }  // namespace x86_form
 
 enum class X86Pseudo : std::uint16_t {

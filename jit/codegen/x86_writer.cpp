@@ -106,6 +106,12 @@ void X86Writer::emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> l
   emit(id, operands.data(), list.size(), 0);
 }
 
+void X86Writer::round_by_itself(std::uint32_t id) {
+  using asmjit::InstOptions;
+  const bool rounds = x86::InstDB::infoById(id).commonInfo().hasAvx512ER();
+  assembler_.addInstOptions(rounds ? InstOptions::kX86_ER | InstOptions::kX86_RN_SAE : InstOptions::kX86_SAE);
+}
+
 void X86Writer::bind(Target target) {
   if (assembler_.bind(label(target)) != asmjit::kErrorOk) failed_ = true;
 }
@@ -163,6 +169,7 @@ void X86Writer::encode(const MInst& m, const Placed& p, const x86::Mem& mem) {
   CHECK(!pool_use_ || !has_immediate || (m.def.valid() && f_[m.def].reg_class != RegClass::general));
   // A fourth register operand (vblendvps) is encoded as an immediate byte too.
   const bool register_byte = id == Inst::kIdVblendvps || id == Inst::kIdVblendvpd;
+  if ((m.form & x86_form::kOwnRounding) != 0) round_by_itself(id);
   emit(id, operands.list.data(), operands.count, has_immediate || register_byte ? 1 : 0);
   if (m.target.valid()) emit(Inst::jccFromCond(static_cast<x86::CondCode>(m.condition)), {label(m.target)});
 }

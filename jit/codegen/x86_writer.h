@@ -78,6 +78,9 @@ class X86Writer {
   /// `operands` has room for six; `immediate_bytes` of the encoding follow a displacement.
   void emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes);
   void emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> operands);
+  /// Makes the next instruction, which is `id`, round to nearest and raise nothing. MXCSR still says what becomes of
+  /// subnormals.
+  void round_by_itself(std::uint32_t id);
   asmjit::Label label(Target target);
   /// Emits bytes of this code again; they hold no branches.
   void copy_code(std::uint32_t from, std::uint32_t to);

@@ -95,7 +95,7 @@ codegen::Isa bulk_isa() {
 Result<CompiledFunction> compile_fastest(const function::Function& function, const function::Library& library,
                                          FunctionOptions options) {
   TRY(function::Lowered lowered, function::lower(function, library));
-  if (!regionopt::find_bulk(region::forward_copies(lowered.region)).loops.empty()) {
+  if (codegen::gains_from(regionopt::find_bulk(region::forward_copies(lowered.region)), bulk_isa())) {
     FunctionOptions in_bulk = options;
     in_bulk.bulk = bulk_isa();
     auto made = compile_function(function, lowered, in_bulk);
