@@ -98,8 +98,9 @@ typedef enum trident_loop_permission {
 } trident_loop_permission;
 
 /* Plain memory of the guest: [base, base + size) is the host's [host, host + size). Nothing is copied. Memory that
- * somebody watches (devices, hooks, page protection as a write barrier) must not be mapped here. Native code never
- * stores to memory with TRIDENT_LOOP_EXECUTE, nor to host memory that a region with it shares: the guest does. */
+ * somebody watches (devices, hooks, translations that stores drop, page protection as a write barrier) must not be
+ * mapped here. Native code never stores to memory with TRIDENT_LOOP_EXECUTE, nor to host memory that a region with it
+ * shares: the guest does. */
 typedef struct trident_loop_memory {
   uint32_t struct_size; /* sizeof(trident_loop_memory) */
   uint32_t permissions; /* bits of enum trident_loop_permission */

@@ -59,6 +59,10 @@ void Cpu::unmap(std::uint64_t base, std::uint64_t bytes) {
   uc_mem_unmap(engine_, base, bytes);
 }
 
+void Cpu::forget_code(std::uint64_t base, std::uint64_t bytes) {
+  uc_ctl_remove_cache(engine_, base, base + bytes);
+}
+
 void Cpu::stop() {
   uc_emu_stop(engine_);
 }

@@ -35,6 +35,8 @@ class Cpu {
 
   bool map(const Area& area);
   void unmap(std::uint64_t base, std::uint64_t bytes);
+  /// Drops translations of code. Unicorn sees stores of the guest only, and keeps what it has of memory that goes.
+  void forget_code(std::uint64_t base, std::uint64_t bytes);
   [[nodiscard]] uc_engine* engine() const { return engine_; }
 
   /// Runs from `pc` on. `call` answers system calls, and may call stop().

@@ -58,7 +58,8 @@ struct Guest {
   Guest(std::unique_ptr<Cpu> made, const std::string& program)
       : cpu(std::move(made)),
         memory({[this](const Area& area) { return map(area); },
-                [this](std::uint64_t base, std::uint64_t bytes) { unmap(base, bytes); }}),
+                [this](std::uint64_t base, std::uint64_t bytes) { unmap(base, bytes); },
+                [this](std::uint64_t base, std::uint64_t bytes) { cpu->forget_code(base, bytes); }}),
         kernel(memory, absolute(program)) {}
 
   /// Sampling and refused loops delete hooks.

@@ -28,6 +28,7 @@ using Vectors = std::vector<iovec>;
 bool append(Vectors& vectors, const Kernel& kernel, std::uint64_t address, std::uint64_t bytes, std::uint32_t allowed) {
   const auto pieces = kernel.memory.pieces(address, std::min(bytes, kTransferMax), allowed);
   if (!pieces) return false;
+  if ((allowed & kWrite) != 0) kernel.memory.about_to_change(address, std::min(bytes, kTransferMax));
   for (const Piece& piece : *pieces) vectors.push_back({piece.host, piece.bytes});
   return true;
 }

@@ -76,6 +76,7 @@ void GuestMemory::take_out(Areas::iterator at, std::uint64_t base, std::uint64_t
                            std::optional<std::uint32_t> permissions) {
   const Area whole = at->second;
   const std::uint64_t begin = std::max(base, whole.base), stop = std::min(end, end_of(whole));
+  about_to_change(whole.base, whole.bytes);
   watch_.unmap(whole.base, whole.bytes);
   mapped_bytes_ -= whole.bytes;
   areas_.erase(at);
@@ -175,6 +176,16 @@ bool GuestMemory::set_heap_end(std::uint64_t end) {
   return true;
 }
 
+void GuestMemory::about_to_change(std::uint64_t address, std::uint64_t bytes) const {
+  const std::uint64_t end = address + bytes;
+  auto at = areas_.upper_bound(address);
+  if (at != areas_.begin() && end_of(std::prev(at)->second) > address) --at;
+  for (; at != areas_.end() && at->first < end; ++at) {
+    const std::uint64_t begin = std::max(address, at->first);
+    if ((at->second.permissions & kExecute) != 0) watch_.code_changes(begin, std::min(end, end_of(at->second)) - begin);
+  }
+}
+
 std::optional<std::vector<Piece>> GuestMemory::pieces(std::uint64_t address, std::uint64_t bytes,
                                                       std::uint32_t permissions) const {
   std::vector<Piece> found;
@@ -201,6 +212,7 @@ bool GuestMemory::read(std::uint64_t address, void* to, std::size_t bytes) const
 
 bool GuestMemory::write(std::uint64_t address, const void* from, std::size_t bytes) {
   if (!is_mapped(address, bytes, kWrite)) return false;
+  about_to_change(address, bytes);
   fill(address, from, bytes);
   return true;
 }

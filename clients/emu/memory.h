@@ -31,10 +31,12 @@ struct Piece {
 
 class GuestMemory {
  public:
-  /// Told of every area that comes and goes; `map` returns false when the CPU cannot take it.
+  /// Told of every area that comes and goes; `map` returns false when the CPU cannot take it. `code_changes` is told
+  /// before executable pages go, lose a permission, or are written by others than the CPU: it drops its translations.
   struct Watch {
     std::function<bool(const Area&)> map;
     std::function<void(std::uint64_t base, std::uint64_t bytes)> unmap;
+    std::function<void(std::uint64_t base, std::uint64_t bytes)> code_changes = [](std::uint64_t, std::uint64_t) {};
   };
 
   explicit GuestMemory(Watch watch) : watch_(std::move(watch)) {}
@@ -60,6 +62,8 @@ class GuestMemory {
   [[nodiscard]] std::uint64_t heap_base() const { return heap_base_; }
   [[nodiscard]] std::uint64_t heap_end() const { return heap_end_; }
 
+  /// Tells that somebody is about to write to the host's memory behind a range.
+  void about_to_change(std::uint64_t address, std::uint64_t bytes) const;
   /// Returns the host's memory behind a range, in order; nothing when a byte of it lacks one of the permissions.
   [[nodiscard]] std::optional<std::vector<Piece>> pieces(std::uint64_t address, std::uint64_t bytes,
                                                          std::uint32_t permissions) const;

@@ -129,6 +129,7 @@ std::int64_t call_madvise(Kernel& kernel, const Arguments& a) {
   if (a[2] != MADV_DONTNEED) return 0;
   const auto pieces = kernel.memory.pieces(a[0], page_up(a[1]), 0);
   if (!pieces) return -ENOMEM;
+  kernel.memory.about_to_change(a[0], page_up(a[1]));
   for (const Piece& piece : *pieces) ::madvise(piece.host, piece.bytes, MADV_DONTNEED);
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/support/random.h"
@@ -20,9 +21,11 @@ struct Page {
 };
 using Pages = std::map<std::uint64_t, Page>;
 
-/// Keeps areas as a CPU does: it maps no page twice, and unmaps only whole areas.
+/// Keeps areas as a CPU does: it maps no page twice, and unmaps only whole areas. Translates executable pages, and runs
+/// what it has of them until it is told to drop it.
 struct Watched {
   std::map<std::uint64_t, Area> areas;
+  std::map<std::uint64_t, std::uint64_t> translated;  ///< first words of pages
   GuestMemory::Watch watch() {
     return {[this](const Area& area) {
               const auto next = areas.lower_bound(area.base);
@@ -34,7 +37,21 @@ struct Watched {
             [this](std::uint64_t base, std::uint64_t bytes) {
               EXPECT_TRUE(areas.contains(base) && areas[base].bytes == bytes);
               areas.erase(base);
+            },
+            [this](std::uint64_t base, std::uint64_t bytes) {
+              translated.erase(translated.lower_bound(page_down(base)), translated.lower_bound(base + bytes));
             }};
+  }
+  void translate() {
+    for (const auto& [base, page] : pages())
+      if ((page.permissions & kExecute) != 0) translated[base] = page.word;
+  }
+  [[nodiscard]] bool translations_hold() const {
+    const Pages now = pages();
+    return std::all_of(translated.begin(), translated.end(), [&](const auto& page) {
+      const auto found = now.find(page.first);
+      return found != now.end() && (found->second.permissions & kExecute) != 0 && found->second.word == page.second;
+    });
   }
   [[nodiscard]] Pages pages() const {
     Pages pages;
@@ -85,6 +102,8 @@ TEST(GuestMemory, EqualsAModelOfPages) {
       heap_end = end;
     }
     ASSERT_EQ(cpu.pages(), model) << i;
+    ASSERT_TRUE(cpu.translations_hold()) << i;
+    cpu.translate();
   }
 }
 

@@ -1,6 +1,7 @@
 /* Private parts of a handle. One file each: attach.c (the edge), memory.c (where guest memory lies in this process),
- * sampling.c (finds hot jumps back), heads.c (loops and their hooks), entry.c (runs native code), shadow.c (compares it
- * with the guest), worth.c (tells whether it pays), hook_price.c (prices for that). */
+ * code_pages.c (what loops may touch of it), sampling.c (finds hot jumps back), heads.c (loops and their hooks), entry.c
+ * (runs native code), shadow.c (compares it with the guest), worth.c (tells whether it pays), hook_price.c (prices for
+ * that). */
 #ifndef TRIDENT_UNICORN_HANDLE_H
 #define TRIDENT_UNICORN_HANDLE_H
 
@@ -145,6 +146,10 @@ int trident_unicorn_regions_hold(trident_unicorn* h);
 /* Likewise, whether the memory of a loop's windows and code is still where the handle thinks. */
 int trident_unicorn_windows_hold(trident_unicorn* h, struct head* head);
 const struct piece* trident_unicorn_piece_of(const trident_unicorn* h, uint64_t address);
+
+/* code_pages.c */
+/* Tells the loops of a piece that is new, or has other permissions. */
+void trident_unicorn_declare_piece(trident_unicorn* h, const struct piece* piece);
 /* Tells that Unicorn has translated code at [address, address + size). */
 void trident_unicorn_code_seen(trident_unicorn* h, uint64_t address, uint64_t size);
 void trident_unicorn_drop_translations(trident_unicorn* h, int executable_only);

@@ -20,7 +20,7 @@
  *
  * So a program must say
  *   - before attaching, in the options: memory that it made with uc_mem_map_ptr() or uc_mmio_map(), or that it watches
- *     with UC_HOOK_MEM_* hooks;
+ *     with UC_HOOK_MEM_* hooks, or where it has code translated by uc_ctl_request_cache() that stores may change;
  *   - with trident_unicorn_exclude(): code that it hooks, or that holds an `until` address inside of a loop;
  *   - with trident_unicorn_pause(): that it steps, or counts instructions.
  * A uc_emu_stop() of another thread may get lost while this library moves the guest's pc (some 50 ns an entry): that

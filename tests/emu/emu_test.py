@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -119,6 +120,20 @@ class OwnProgram(unittest.TestCase):
         status, said = self.crash(0x9000_0000, 0xF900_0000)  # adrp x0, .; str x0, [x0]
         self.assertEqual(status, 128 + 11)
         self.assertIn("may not be written", said)
+
+    def test_code_that_a_system_call_writes(self):
+        """Reads instructions from standard input into the page that it ran before, and empties the page."""
+        program = self.patched(0xb0, (
+            0xD2800000, 0xD2820001, 0xD28000E2, 0xD2800443, 0x92800004, 0xD2800005, 0xD2801BC8, 0xD4000001,  # p = mmap(RWX)
+            0xAA0003F3, 0xD2800054,                                                        # mov x19, x0; mov x20, #2
+            0xD2800000, 0xAA1303E1, 0xD2800102, 0xD28007E8, 0xD4000001, 0xD63F0260,        # read(0, p, 8); blr p
+            0xF1000694, 0x54FFFF21, 0xAA0003F5,                                            # twice; mov x21, x0
+            0xAA1303E0, 0xD2820001, 0xD2800082, 0xD2801D28, 0xD4000001,                    # madvise(p, DONTNEED)
+            0xAA1503E0, 0xB4000075, 0xD2800BC8, 0xD4000001, 0xD63F0260))                   # x0 = x21; exit, or blr p
+        for last, status in ((7, 7), (0, 128 + 4)):
+            code = b"".join(struct.pack("<II", 0xD2800000 | value << 5, 0xD65F03C0) for value in (9, last))
+            for options in ((), ("--no-swap",), ("--verify",)):
+                self.assertEqual(emulated(program, data=code, options=options).returncode, status, (last, options))
 
     def test_refuses_other_files(self):
         text = self.file_of(b"text" * 99, "text")
