@@ -63,26 +63,36 @@ struct closer {
   void operator()(trident_ctx* context) const noexcept { trident_close(context); }
 };
 
-/// A contiguous run of elements for the kernel to write.
-template <class T>
-struct output_range {
+enum class access { write, read_write };
+
+/// A contiguous run of elements for the callee to write, or to read and write.
+template <class T, access how>
+struct written_range {
   T* data;
   std::size_t size;
 };
 
 template <class T>
-struct is_output : std::false_type {};
-template <class T>
-struct is_output<output_range<T>> : std::true_type {};
+using output_range = written_range<T, access::write>;
+
+template <class Argument, access how>
+struct is_written : std::false_type {};
+template <class T, access how>
+struct is_written<written_range<T, how>, how> : std::true_type {};
+
+template <access how, class Range>
+auto written(Range&& range) {
+  using T = std::remove_pointer_t<decltype(std::data(range))>;
+  static_assert(!std::is_const_v<T>, "what is written must be writable");
+  return written_range<T, how>{std::data(range), std::size(range)};
+}
 
 }  // namespace detail
 
 /// Marks a container or an array (anything with std::data and std::size) as an output of a call.
 template <class Range>
 auto out(Range&& range) {
-  using T = std::remove_pointer_t<decltype(std::data(range))>;
-  static_assert(!std::is_const_v<T>, "an output must be writable");
-  return detail::output_range<T>{std::data(range), std::size(range)};
+  return detail::written<detail::access::write>(range);
 }
 /// A single element as an output: the result of a reduction.
 template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
@@ -139,7 +149,8 @@ class kernel {
   /// error (TRIDENT_E_INVALID) where they do not.
   template <class... Args>
   void operator()(const Args&... args) const {
-    constexpr std::size_t outputs = (std::size_t{0} + ... + (detail::is_output<Args>::value ? 1 : 0));
+    constexpr std::size_t outputs =
+        (std::size_t{0} + ... + (detail::is_written<Args, detail::access::write>::value ? 1 : 0));
     constexpr std::size_t scalars = (std::size_t{0} + ... + (std::is_arithmetic_v<Args> ? 1 : 0));
     constexpr std::size_t arrays = sizeof...(Args) - outputs - scalars;
     call<arrays, outputs, scalars> c{*this};

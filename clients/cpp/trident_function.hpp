@@ -49,17 +49,6 @@ class failure : public error {
 
 namespace detail {
 
-/// An array that a function reads and writes.
-template <class T>
-struct inout_range {
-  T* data;
-  std::size_t size;
-};
-template <class T>
-struct is_inout : std::false_type {};
-template <class T>
-struct is_inout<inout_range<T>> : std::true_type {};
-
 template <class T>
 constexpr trident_type element_of() {
   using U = std::remove_cv_t<T>;
@@ -76,9 +65,7 @@ constexpr trident_type element_of() {
 /// Marks a container or an array as one that a function reads and writes.
 template <class Range>
 auto inout(Range&& range) {
-  using T = std::remove_pointer_t<decltype(std::data(range))>;
-  static_assert(!std::is_const_v<T>, "what a function writes must be writable");
-  return detail::inout_range<T>{std::data(range), std::size(range)};
+  return detail::written<detail::access::read_write>(range);
 }
 
 /// A function with loops, branches and arrays. May be called from any number of threads at once.
@@ -147,9 +134,9 @@ class function {
     using Plain = std::remove_cv_t<Arg>;
     if constexpr (std::is_arithmetic_v<Plain>) {
       return value(index, arg);
-    } else if constexpr (detail::is_output<Plain>::value) {
+    } else if constexpr (detail::is_written<Plain, detail::access::write>::value) {
       return array(index, arg.data, arg.size, TRIDENT_OUT);
-    } else if constexpr (detail::is_inout<Plain>::value) {
+    } else if constexpr (detail::is_written<Plain, detail::access::read_write>::value) {
       return array(index, arg.data, arg.size, TRIDENT_INOUT);
     } else {
       return array(index, std::data(arg), std::size(arg), TRIDENT_IN);

@@ -181,40 +181,17 @@ class A64Driver : public Driver<a64::Assembler> {
 };
 
 // Keeps the call's n, inputs and outputs in x19, x20 and x21.
-class A64PassDriver : public TwoKernels<a64::Assembler> {
+class A64PassDriver : public PassDriver<A64PassDriver, a64::Assembler> {
  public:
   A64PassDriver(const PassShape& shape, UnwindWriter& unwind)
-      : TwoKernels(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, unwind), shape_(shape), frame_(shape) {}
-
-  void emit() {
-    enter();
-    for (std::uint32_t i = 0; i < shape_.params; ++i) {
-      a_.ldr(a64::x9, a64::ptr(a64::x4, static_cast<std::int32_t>(8 * i)));
-      a_.str(a64::x9, place(frame_.params + 8 * i));
-    }
-    for (std::uint32_t i = 0; i < shape_.results; ++i) {
-      a_.add(a64::x9, a64::sp, frame_.results + 8 * i);
-      a_.str(a64::x9, place(frame_.places + 8 * i));
-    }
-    a_.mov(a64::x19, a64::x1);
-    a_.mov(a64::x20, a64::x2);
-    a_.mov(a64::x21, a64::x3);
-    a_.add(a64::x3, a64::sp, frame_.places);
-    a_.add(a64::x4, a64::sp, frame_.params);
-    a_.bl(first_);
-    a_.mov(a64::x1, a64::x19);
-    a_.mov(a64::x2, a64::x20);
-    a_.mov(a64::x3, a64::x21);
-    a_.add(a64::x4, a64::sp, frame_.params);
-    a_.bl(second_);
-    leave();
-  }
+      : PassDriver(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, shape, unwind) {}
 
  private:
   static constexpr std::uint8_t kSaved[] = {19, 20, 21, 30};
   static constexpr std::uint32_t kSavedBytes = 8 * std::size(kSaved);
   static_assert(kSavedBytes % 16 == 0);
   static constexpr std::uint8_t kStack = kUnwindA64.stack_register;
+  friend class PassDriver<A64PassDriver, a64::Assembler>;
 
   void enter() {
     a_.embedUInt32(kBtiC);
@@ -234,12 +211,31 @@ class A64PassDriver : public TwoKernels<a64::Assembler> {
     unwind_.def_cfa(offset(), kStack, kSavedBytes + frame_.bytes);
   }
 
+  void copy_parameter(std::uint32_t from, std::uint32_t to) {
+    a_.ldr(a64::x9, a64::ptr(a64::x4, static_cast<std::int32_t>(from)));
+    a_.str(a64::x9, place(to));
+  }
+  /// Writes the address of one place in the frame to another.
+  void put_place(std::uint32_t of, std::uint32_t to) {
+    a_.add(a64::x9, a64::sp, of);
+    a_.str(a64::x9, place(to));
+  }
+  void keep_call() {
+    a_.mov(a64::x19, a64::x1);
+    a_.mov(a64::x20, a64::x2);
+    a_.mov(a64::x21, a64::x3);
+  }
+  void restore_call() {
+    a_.mov(a64::x1, a64::x19);
+    a_.mov(a64::x2, a64::x20);
+    a_.mov(a64::x3, a64::x21);
+  }
+  void pass_places() { a_.add(a64::x3, a64::sp, frame_.places); }
+  void pass_parameters() { a_.add(a64::x4, a64::sp, frame_.params); }
+  void call(const asmjit::Label& pass) { a_.bl(pass); }
   void leave() { close_frame(a_, unwind_, kSaved, kSavedBytes, frame_.bytes); }
 
   static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
-
-  PassShape shape_;
-  PassFrame frame_;
 };
 
 }  // namespace

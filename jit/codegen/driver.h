@@ -131,6 +131,35 @@ struct PassFrame {
   std::uint32_t bytes = 0;
 };
 
+/// Calls the first pass, which writes its results into the frame, then the second, which reads them behind its own
+/// parameters. `Host` derives from this, and has the instructions: enter(), copy_parameter(), put_place(), keep_call(),
+/// pass_places(), pass_parameters(), call(), restore_call() and leave().
+template <class Host, class Assembler>
+class PassDriver : public TwoKernels<Assembler> {
+ public:
+  PassDriver(asmjit::Arch arch, asmjit::AlignMode padding, const PassShape& shape, UnwindWriter& unwind)
+      : TwoKernels<Assembler>(arch, padding, unwind), shape_(shape), frame_(shape) {}
+
+  void emit() {
+    auto& host = static_cast<Host&>(*this);
+    host.enter();
+    for (std::uint32_t i = 0; i < shape_.params; ++i) host.copy_parameter(8 * i, frame_.params + 8 * i);
+    for (std::uint32_t i = 0; i < shape_.results; ++i) host.put_place(frame_.results + 8 * i, frame_.places + 8 * i);
+    host.keep_call();
+    host.pass_places();
+    host.pass_parameters();
+    host.call(this->first_);
+    host.restore_call();
+    host.pass_parameters();
+    host.call(this->second_);
+    host.leave();
+  }
+
+ protected:
+  PassShape shape_;
+  PassFrame frame_;
+};
+
 Joined drive_passes_x86(const MachineCode& first, const MachineCode& second, const PassShape& shape,
                         UnwindWriter& unwind);
 Joined drive_passes_a64(const MachineCode& first, const MachineCode& second, const PassShape& shape,

@@ -181,38 +181,15 @@ class X86Driver : public Driver<x86::Assembler> {
 };
 
 // Keeps the call's n, inputs and outputs in rbx, r12 and r13.
-class X86PassDriver : public TwoKernels<x86::Assembler> {
+class X86PassDriver : public PassDriver<X86PassDriver, x86::Assembler> {
  public:
   X86PassDriver(const PassShape& shape, UnwindWriter& unwind)
-      : TwoKernels(asmjit::Arch::kX64, asmjit::AlignMode::kCode, unwind), shape_(shape), frame_(shape) {}
-
-  void emit() {
-    enter();
-    for (std::uint32_t i = 0; i < shape_.params; ++i) {
-      a_.mov(x86::rax, x86::qword_ptr(x86::r8, static_cast<std::int32_t>(8 * i)));
-      a_.mov(place(frame_.params + 8 * i), x86::rax);
-    }
-    for (std::uint32_t i = 0; i < shape_.results; ++i) {
-      a_.lea(x86::rax, place(frame_.results + 8 * i));
-      a_.mov(place(frame_.places + 8 * i), x86::rax);
-    }
-    a_.mov(x86::rbx, x86::rsi);
-    a_.mov(x86::r12, x86::rdx);
-    a_.mov(x86::r13, x86::rcx);
-    a_.lea(x86::rcx, place(frame_.places));
-    a_.lea(x86::r8, place(frame_.params));
-    a_.call(first_);
-    a_.mov(x86::rsi, x86::rbx);
-    a_.mov(x86::rdx, x86::r12);
-    a_.mov(x86::rcx, x86::r13);
-    a_.lea(x86::r8, place(frame_.params));
-    a_.call(second_);
-    leave();
-  }
+      : PassDriver(asmjit::Arch::kX64, asmjit::AlignMode::kCode, shape, unwind) {}
 
  private:
   static constexpr std::uint8_t kSaved[] = {3, 12, 13};  // with the return address they keep the stack aligned
   static_assert((8 + 8 * std::size(kSaved)) % 16 == 0);
+  friend class PassDriver<X86PassDriver, x86::Assembler>;
 
   void enter() {
     a_.emit(x86::Inst::kIdEndbr64);
@@ -226,12 +203,31 @@ class X86PassDriver : public TwoKernels<x86::Assembler> {
     open_frame(a_, unwind_, kSaved, frame_.bytes);
   }
 
+  void copy_parameter(std::uint32_t from, std::uint32_t to) {
+    a_.mov(x86::rax, x86::qword_ptr(x86::r8, static_cast<std::int32_t>(from)));
+    a_.mov(place(to), x86::rax);
+  }
+  /// Writes the address of one place in the frame to another.
+  void put_place(std::uint32_t of, std::uint32_t to) {
+    a_.lea(x86::rax, place(of));
+    a_.mov(place(to), x86::rax);
+  }
+  void keep_call() {
+    a_.mov(x86::rbx, x86::rsi);
+    a_.mov(x86::r12, x86::rdx);
+    a_.mov(x86::r13, x86::rcx);
+  }
+  void restore_call() {
+    a_.mov(x86::rsi, x86::rbx);
+    a_.mov(x86::rdx, x86::r12);
+    a_.mov(x86::rcx, x86::r13);
+  }
+  void pass_places() { a_.lea(x86::rcx, place(frame_.places)); }
+  void pass_parameters() { a_.lea(x86::r8, place(frame_.params)); }
+  void call(const asmjit::Label& pass) { a_.call(pass); }
   void leave() { close_frame(a_, unwind_, kSaved, frame_.bytes); }
 
   x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
-
-  PassShape shape_;
-  PassFrame frame_;
 };
 
 }  // namespace

@@ -30,7 +30,8 @@ class Parser : public ExpressionParser {
   Result<void> branch(Statement& s);
   Result<void> counted(Statement& s);
   Result<void> named(Statement& s);
-  Result<void> body(Statement& s);
+  /// Reads a block into `statements`, and the comments at its end into those of `s`.
+  Result<void> body(Statement& s, std::vector<Statement>& statements);
   [[nodiscard]] std::vector<std::string> taken_comments();
 
   Function& function_;
@@ -296,7 +297,7 @@ Result<void> Parser::kind_of(Statement& s) {
     s.kind = SK::loop;
     TRY(Expression condition, expression());
     s.values.push_back(std::move(condition));
-    return body(s);
+    return body(s, s.body);
   }
   if (accept_word("break")) {
     s.kind = SK::leave;
@@ -332,9 +333,9 @@ Result<void> Parser::binding(Statement& s) {
   return expect(";");
 }
 
-Result<void> Parser::body(Statement& s) {
+Result<void> Parser::body(Statement& s, std::vector<Statement>& statements) {
   std::vector<std::string> closing;
-  TRY(s.body, block(closing));
+  TRY(statements, block(closing));
   s.comments.insert(s.comments.end(), closing.begin(), closing.end());
   return {};
 }
@@ -343,7 +344,7 @@ Result<void> Parser::branch(Statement& s) {
   s.kind = SK::branch;
   TRY(Expression condition, expression());
   s.values.push_back(std::move(condition));
-  TRY_VOID(body(s));
+  TRY_VOID(body(s, s.body));
   if (!accept_word("else")) return {};
   if (is_word("if")) {
     if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
@@ -353,10 +354,7 @@ Result<void> Parser::branch(Statement& s) {
     s.otherwise.push_back(std::move(other));
     return {};
   }
-  std::vector<std::string> closing;
-  TRY(s.otherwise, block(closing));
-  s.comments.insert(s.comments.end(), closing.begin(), closing.end());
-  return {};
+  return body(s, s.otherwise);
 }
 
 // for NAME in FIRST..END
@@ -369,7 +367,7 @@ Result<void> Parser::counted(Statement& s) {
   TRY(Expression end, expression());
   s.values.push_back(std::move(first));
   s.values.push_back(std::move(end));
-  return body(s);
+  return body(s, s.body);
 }
 
 // NAME = VALUE, NAME[INDEX] = VALUE or NAME(ARGUMENTS)

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -20,13 +19,13 @@
 
 #include "clients/c/trident_function.h"
 #include "runtime/os/cpu.h"
+#include "tests/client/client_context.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/fault/scripted_daemon.h"
 
 namespace trident::tests {
 namespace {
 
-constexpr std::uint32_t kPatienceMs = 60'000;
 constexpr const char* kGcd =
     "fn gcd(a: i64, b: i64) -> i64 {\n"
     "  while b != 0 {\n"
@@ -73,40 +72,26 @@ trident_argument array_of(std::vector<T>& elements) {
 
 class Client {
  public:
-  explicit Client(trident_mode mode, const std::string& socket = "/nonexistent/tridentd.sock") {
-    ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
-    trident_options options{};
-    options.struct_size = sizeof(options);
-    options.mode = static_cast<std::uint32_t>(mode);
-    options.socket_path = socket.c_str();
-    options.connect_timeout_ms = kPatienceMs;
-    EXPECT_EQ(TRIDENT_OK, trident_open(&options, &ctx_)) << trident_last_error();
-  }
-  ~Client() { trident_close(ctx_); }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  explicit Client(trident_mode mode) : context_(mode) {}
+  Client(trident_mode mode, const std::string& socket) : context_(mode, socket) {}
 
   [[nodiscard]] trident_kernel* submit(const char* text) const {
     trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
     options.syntax = TRIDENT_SYNTAX_FUNCTION;
     trident_kernel* kernel = nullptr;
-    status_ = trident_submit(ctx_, text, &options, &kernel);
+    status_ = trident_submit(context_.get(), text, &options, &kernel);
     return kernel;
   }
   [[nodiscard]] trident_status status() const { return status_; }
   [[nodiscard]] trident_library* library(const char* folder = nullptr) const {
     trident_library* library = nullptr;
-    status_ = trident_library_open(ctx_, folder, &library);
+    status_ = trident_library_open(context_.get(), folder, &library);
     return library;
   }
-  [[nodiscard]] nlohmann::json statistics() const {
-    char text[32768];
-    EXPECT_EQ(TRIDENT_OK, trident_daemon_stats(ctx_, text, sizeof(text), kPatienceMs)) << trident_last_error();
-    return nlohmann::json::parse(text)["functions"];
-  }
+  [[nodiscard]] nlohmann::json statistics() const { return context_.statistics("functions"); }
 
  private:
-  trident_ctx* ctx_ = nullptr;
+  ClientContext context_;
   mutable trident_status status_ = TRIDENT_OK;
 };
 

@@ -8,14 +8,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "clients/c/trident.h"
 #include "clients/c/trident_loop.h"
+#include "tests/client/client_context.h"
 #include "tests/client/guest_loops.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/fault/scripted_daemon.h"
@@ -26,27 +25,15 @@ namespace {
 using testing::ScriptedConnection;
 using testing::ScriptedDaemon;
 
-constexpr std::uint32_t kPatienceMs = 60'000;
 constexpr std::uint64_t kDataBytes = 1 << 16;
 constexpr std::uint32_t kReadWrite = TRIDENT_LOOP_READ | TRIDENT_LOOP_WRITE;
 
 /// A context and the loops of one CPU.
 class Client {
  public:
-  explicit Client(trident_mode mode, const std::string& socket = "/nonexistent/tridentd.sock") {
-    ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
-    trident_options options{};
-    options.struct_size = sizeof(options);
-    options.mode = static_cast<std::uint32_t>(mode);
-    options.socket_path = socket.c_str();
-    options.connect_timeout_ms = kPatienceMs;
-    EXPECT_EQ(TRIDENT_OK, trident_open(&options, &ctx_)) << trident_last_error();
-    EXPECT_EQ(TRIDENT_OK, trident_loops_open(ctx_, nullptr, &loops_));
-  }
-  ~Client() {
-    trident_loops_close(loops_);
-    trident_close(ctx_);
-  }
+  explicit Client(trident_mode mode) : context_(mode) { open_loops(); }
+  Client(trident_mode mode, const std::string& socket) : context_(mode, socket) { open_loops(); }
+  ~Client() { trident_loops_close(loops_); }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -71,15 +58,13 @@ class Client {
     EXPECT_EQ(TRIDENT_OK, trident_loop_submit(loops_, &request, &loop)) << trident_last_error();
     return loop;
   }
-  [[nodiscard]] nlohmann::json statistics() const {
-    char text[32768];
-    EXPECT_EQ(TRIDENT_OK, trident_daemon_stats(ctx_, text, sizeof(text), kPatienceMs)) << trident_last_error();
-    return nlohmann::json::parse(text)["loops"];
-  }
+  [[nodiscard]] nlohmann::json statistics() const { return context_.statistics("loops"); }
   [[nodiscard]] trident_loops* loops() const { return loops_; }
 
  private:
-  trident_ctx* ctx_ = nullptr;
+  void open_loops() { EXPECT_EQ(TRIDENT_OK, trident_loops_open(context_.get(), nullptr, &loops_)); }
+
+  ClientContext context_;
   trident_loops* loops_ = nullptr;
 };
 

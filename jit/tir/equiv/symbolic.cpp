@@ -7,12 +7,12 @@
 
 #include "jit/tir/equiv/functions.h"
 #include "jit/tir/equiv/ram.h"
+#include "jit/tir/equiv/stack_steps.h"
 #include "runtime/base/check.h"
 
 namespace trident::tir::equiv {
 
 using field::kDigestWords;
-using field::kTip5Rate;
 using field::kTip5Width;
 using tasm::Op;
 
@@ -21,9 +21,10 @@ namespace {
 /// Limits blocks and stores: making an end's normal form takes time that grows with their square.
 constexpr std::size_t kInstructionsMax = 4096, kStoresMax = 256;
 
-class Execution : private Functions {
+class Execution : private Functions, private StackSteps<Execution, Value> {
  public:
-  Execution(Values& values, End& end, std::size_t cells) : Functions(values, end), v_(values), ram_(values), end_(end) {
+  Execution(Values& values, End& end, std::size_t cells)
+      : Functions(values, end), StackSteps(end.stack), v_(values), ram_(values), end_(end) {
     for (std::size_t i = cells; i > 0; --i) push(v_.atom(AtomKind::cell, static_cast<std::uint32_t>(i - 1)));
   }
 
@@ -31,169 +32,68 @@ class Execution : private Functions {
   void run(Block block);
 
  private:
-  using Words = std::array<Value, kTip5Width>;
-  using Extension = std::array<Value, 3>;
+  friend class StackSteps<Execution, Value>;
 
-  Value& st(std::size_t i) { return stack_[stack_.size() - 1 - i]; }
-  void push(Value v) { stack_.push_back(v); }
-  Value pop() {
-    const Value v = stack_.back();
-    stack_.pop_back();
-    return v;
+  // --- what StackSteps needs ---
+
+  Value sum(Value a, Value b) { return v_.add(a, b); }
+  Value difference(Value a, Value b) { return v_.subtract(a, b); }
+  Value product(Value a, Value b) { return v_.multiply(a, b); }
+  Value zero() { return integer(0); }
+  Value one() { return integer(1); }
+  Value constant(Element e) { return v_.constant(e); }
+  Value load(Value pointer) { return ram_.load(pointer); }
+  void store(Value pointer, Value word) {
+    ram_.store(pointer, word);
+    if (++stores_ > kStoresMax) end_.out_of_reach = "the block has more stores than the proof's limit";
   }
-
-  // --- quotients ---
-
-  void div_mod();
-
-  // --- hashes ---
-
+  std::vector<Value>& output() { return end_.output; }
   Words permuted(const Words& in, std::size_t wanted);
-  /// Pushes the digest of ten words at the front.
-  void push_hashed(Words words) {
-    std::fill(words.begin() + kTip5Rate, words.end(), integer(1));
-    const Words out = permuted(words, kDigestWords);
-    for (std::size_t i = kDigestWords; i > 0; --i) push(out[i - 1]);
+  Words& sponge();
+
+  // --- instructions ---
+
+  void divine(std::uint64_t n) { read(AtomKind::secret_word, n, secret_); }
+  void read_io(std::uint64_t n) { read(AtomKind::public_word, n, public_); }
+  void read(AtomKind kind, std::uint64_t n, std::uint32_t& taken) {
+    for (; n > 0; --n) push(v_.atom(kind, taken++));
   }
-  void hash() {
-    Words words{};
-    for (std::size_t i = 0; i < kTip5Rate; ++i) words[i] = pop();
-    push_hashed(words);
-  }
-  void merkle_step(const std::array<Value, kDigestWords>& sibling);
-  void merkle_step_secret() {
-    std::array<Value, kDigestWords> sibling{};
-    for (std::uint32_t i = 0; i < kDigestWords; ++i) sibling[i] = v_.atom(AtomKind::digest_word, digests_, i);
-    ++digests_;
-    merkle_step(sibling);
-  }
-  void merkle_step_mem() {
-    std::array<Value, kDigestWords> sibling{};
-    for (Value& word : sibling) word = loaded(st(7));
-    merkle_step(sibling);
+  void assert_one() { require_zero(v_.subtract(pop(), integer(1))); }
+  void assert_vector() {
+    for (std::size_t i = 0; i < kDigestWords; ++i) require_zero(v_.subtract(st(i), st(i + kDigestWords)));
+    drop(kDigestWords);
   }
   void sponge_init() {
     sponge_touched_ = true;
     sponge_.fill(integer(0));
   }
-  void use_sponge() {
-    if (sponge_touched_) return;
-    sponge_touched_ = true;
-    for (std::uint32_t i = 0; i < kTip5Width; ++i) sponge_[i] = v_.atom(AtomKind::sponge_word, i);
-  }
-  void sponge_absorb() {
-    use_sponge();
-    for (std::size_t i = 0; i < kTip5Rate; ++i) sponge_[i] = pop();
-    sponge_ = permuted(sponge_, kTip5Width);
-  }
-  void sponge_absorb_mem();
-  void sponge_squeeze() {
-    use_sponge();
-    for (std::size_t i = kTip5Rate; i > 0; --i) push(sponge_[i - 1]);
-    sponge_ = permuted(sponge_, kTip5Width);
-  }
-
-  // --- RAM ---
-
-  /// Loads the word at a pointer and increments the pointer.
-  Value loaded(Value& pointer) {
-    const Value word = ram_.load(pointer);
-    pointer = plus(pointer, 1);
-    return word;
-  }
-  void read_mem(std::uint64_t n) {
-    Value pointer = pop();
-    for (; n > 0; --n) {
-      push(ram_.load(pointer));
-      pointer = v_.subtract(pointer, integer(1));
-    }
-    push(pointer);
-  }
-  void write_mem(std::uint64_t n) {
-    Value pointer = pop();
-    for (; n > 0; --n) {
-      ram_.store(pointer, pop());
-      pointer = plus(pointer, 1);
-      if (++stores_ > kStoresMax) end_.out_of_reach = "the block has more stores than the proof's limit";
-    }
-    push(pointer);
-  }
-
-  // --- the extension ---
-
-  Extension extension(std::size_t i) { return {st(i), st(i + 1), st(i + 2)}; }
-  void set_extension(std::size_t i, const Extension& x) { st(i) = x[0], st(i + 1) = x[1], st(i + 2) = x[2]; }
-  Extension sum(const Extension& a, const Extension& b) {
-    return {v_.add(a[0], b[0]), v_.add(a[1], b[1]), v_.add(a[2], b[2])};
-  }
-  Extension scaled(Value a, const Extension& b) {
-    return {v_.multiply(a, b[0]), v_.multiply(a, b[1]), v_.multiply(a, b[2])};
-  }
-  /// Multiplies, with x^3 = x - 1 and x^4 = x^2 - x.
-  Extension product(const Extension& a, const Extension& b) {
-    std::array<Value, 5> c;
-    c.fill(integer(0));
-    for (std::size_t i = 0; i < 3; ++i)
-      for (std::size_t j = 0; j < 3; ++j) c[i + j] = v_.add(c[i + j], v_.multiply(a[i], b[j]));
-    return {v_.subtract(c[0], c[3]), v_.subtract(v_.add(c[1], c[3]), c[4]), v_.add(c[2], c[4])};
-  }
-  /// Fails where the norm is 0, which only the element 0 has; see runtime/field/extension.h.
-  void x_invert();
-  Extension loaded_extension(Value& pointer) {
-    Extension x{};
-    for (Value& c : x) c = loaded(pointer);
-    return x;
-  }
-  void xx_dot_step() {
-    const Extension right = loaded_extension(st(0)), left = loaded_extension(st(1));
-    set_extension(2, sum(extension(2), product(right, left)));
-  }
-  void xb_dot_step() {
-    const Value right = loaded(st(0));
-    set_extension(2, sum(extension(2), scaled(right, loaded_extension(st(1)))));
-  }
-  void horner_step(const Extension& coefficient, std::uint64_t words) {
-    st(5) = v_.subtract(st(5), integer(words));
-    set_extension(7, sum(product(extension(7), extension(0)), coefficient));
-  }
-  void b_horner_step() { horner_step({ram_.load(st(5)), integer(0), integer(0)}, 1); }
-  void x_horner_step() {
-    Value pointer = v_.subtract(st(5), integer(2));
-    horner_step(loaded_extension(pointer), 3);
-  }
-  void replace_pair(const Extension& result) {
-    stack_.resize(stack_.size() - 3);
-    set_extension(0, result);
-  }
-
-  // --- the rest ---
-
-  void assert_one() { require_zero(v_.subtract(pop(), integer(1))); }
-  void assert_vector() {
-    for (std::size_t i = 0; i < kDigestWords; ++i) require_zero(v_.subtract(st(i), st(i + kDigestWords)));
-    stack_.resize(stack_.size() - kDigestWords);
+  void merkle_step(const Digest& sibling);
+  void merkle_step_secret() {
+    Digest sibling{};
+    for (std::uint32_t i = 0; i < kDigestWords; ++i) sibling[i] = v_.atom(AtomKind::digest_word, digests_, i);
+    ++digests_;
+    merkle_step(sibling);
   }
   void invert() {
     require_not_zero(st(0));
     if (!end_.fails) st(0) = v_.invert(st(0));
   }
-  void read(AtomKind kind, std::uint64_t n, std::uint32_t& taken) {
-    for (; n > 0; --n) push(v_.atom(kind, taken++));
-  }
+  /// Fails where the norm is 0, which only the element 0 has; see runtime/field/extension.h.
+  void x_invert();
   void split() {
     const Value a = st(0), low = low_word(a);
     st(0) = high_word(a, low);
     push(low);
   }
-
-  void execute(Op op, Element argument);
+  void div_mod();
+  void log2_floor() { st(0) = logarithm(st(0)); }
+  void pop_count() { st(0) = bit_count(st(0)); }
   /// Applies a binary operation to st0 and st1.
   Value of_two(Op op, Value a, Value b);
 
   Values& v_;
   Ram ram_;
   End& end_;
-  std::vector<Value> stack_;  ///< bottom first
   Words sponge_{};
   bool sponge_touched_ = false;
   std::uint32_t public_ = 0, secret_ = 0, digests_ = 0;
@@ -205,7 +105,6 @@ void Execution::run(Block block) {
     execute(instruction.op, instruction.argument);
     if (end_.fails || !end_.out_of_reach.empty()) return;
   }
-  end_.stack = std::move(stack_);
   end_.stores = ram_.stores();
   if (sponge_touched_) end_.sponge = sponge_;
   std::sort(end_.conditions.begin(), end_.conditions.end());
@@ -250,7 +149,7 @@ Execution::Words Execution::permuted(const Words& in, std::size_t wanted) {
   return out;
 }
 
-void Execution::merkle_step(const std::array<Value, kDigestWords>& sibling) {
+void Execution::merkle_step(const Digest& sibling) {
   const Value index = st(kDigestWords);
   require_u32(index);
   bool is_atom = false;
@@ -268,15 +167,11 @@ void Execution::merkle_step(const std::array<Value, kDigestWords>& sibling) {
   st(kDigestWords) = parent;
 }
 
-void Execution::sponge_absorb_mem() {
-  use_sponge();
-  Value pointer = st(0);
-  for (std::size_t i = 0; i < kTip5Rate; ++i) {
-    sponge_[i] = loaded(pointer);
-    if (i < 4) st(1 + i) = sponge_[i];
-  }
-  st(0) = pointer;
-  sponge_ = permuted(sponge_, kTip5Width);
+Execution::Words& Execution::sponge() {
+  if (!sponge_touched_)
+    for (std::uint32_t i = 0; i < kTip5Width; ++i) sponge_[i] = v_.atom(AtomKind::sponge_word, i);
+  sponge_touched_ = true;
+  return sponge_;
 }
 
 void Execution::x_invert() {
@@ -290,70 +185,6 @@ void Execution::x_invert() {
   require_not_zero(norm);
   if (end_.fails) return;
   set_extension(0, scaled(v_.invert(norm), {k0, k1, k2}));
-}
-
-void Execution::execute(Op op, Element argument) {
-  const std::uint64_t n = argument.value();
-  const auto place = [&](std::uint64_t i) { return stack_.end() - 1 - static_cast<std::ptrdiff_t>(i); };
-  switch (op) {
-    case Op::kPop: stack_.resize(stack_.size() - n); return;
-    case Op::kPush: return push(v_.constant(argument));
-    case Op::kDivine: return read(AtomKind::secret_word, n, secret_);
-    case Op::kPick: std::rotate(place(n), place(n) + 1, stack_.end()); return;
-    case Op::kPlace: std::rotate(place(n), stack_.end() - 1, stack_.end()); return;
-    case Op::kDup: return push(st(n));
-    case Op::kSwap: return std::swap(st(0), st(n));
-    case Op::kNop: return;
-    case Op::kAssert: return assert_one();
-    case Op::kReadMem: return read_mem(n);
-    case Op::kWriteMem: return write_mem(n);
-    case Op::kHash: return hash();
-    case Op::kAssertVector: return assert_vector();
-    case Op::kSpongeInit: return sponge_init();
-    case Op::kSpongeAbsorb: return sponge_absorb();
-    case Op::kSpongeAbsorbMem: return sponge_absorb_mem();
-    case Op::kSpongeSqueeze: return sponge_squeeze();
-    case Op::kAddI: st(0) = v_.add(st(0), v_.constant(argument)); return;
-    case Op::kInvert: return invert();
-    case Op::kSplit: return split();
-    case Op::kLog2Floor: st(0) = logarithm(st(0)); return;
-    case Op::kDivMod: return div_mod();
-    case Op::kPopCount: st(0) = bit_count(st(0)); return;
-    case Op::kXxAdd: return replace_pair(sum(extension(0), extension(3)));
-    case Op::kXxMul: return replace_pair(product(extension(0), extension(3)));
-    case Op::kXInvert: return x_invert();
-    case Op::kReadIo: return read(AtomKind::public_word, n, public_);
-    case Op::kWriteIo:
-      for (std::uint64_t i = 0; i < n; ++i) end_.output.push_back(pop());
-      return;
-    case Op::kMerkleStep: return merkle_step_secret();
-    case Op::kMerkleStepMem: return merkle_step_mem();
-    case Op::kXxDotStep: return xx_dot_step();
-    case Op::kXbDotStep: return xb_dot_step();
-    case Op::kBHornerStep: return b_horner_step();
-    case Op::kXHornerStep: return x_horner_step();
-    case Op::kXbMul: {
-      const Value factor = pop();
-      return set_extension(0, scaled(factor, extension(0)));
-    }
-    case Op::kAdd:
-    case Op::kMul:
-    case Op::kEq:
-    case Op::kLt:
-    case Op::kAnd:
-    case Op::kXor:
-    case Op::kPow: {
-      const Value first = pop();
-      st(0) = of_two(op, first, st(0));
-      return;
-    }
-    case Op::kHalt:
-    case Op::kSkiz:
-    case Op::kCall:
-    case Op::kReturn:
-    case Op::kRecurse:
-    case Op::kRecurseOrReturn: CHECK(false);
-  }
 }
 
 Value Execution::of_two(Op op, Value a, Value b) {
