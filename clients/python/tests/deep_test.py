@@ -48,7 +48,7 @@ class Deep(unittest.TestCase):
                 np.testing.assert_array_equal(wanted, trident.evaluate(text))
         w = x + 0j
         for text, says in (("+".join(["x"] * 9000) + "+'a'", "3,000 operations"),
-                           ("~" * 9000 + "x y", "3,000 operations"),
+                           ("-~" * 4500 + "x y", "3,000 operations"),
                            ("+".join(["w"] * 9000), "numexpr.*divide it")):
             with self.subTest(text[:9]), self.assertRaisesRegex(ValueError, says):
                 trident.evaluate(text)
@@ -65,6 +65,70 @@ class Deep(unittest.TestCase):
         for make in (lambda n: "-" * n + "a", lambda n: "-" * n + "1", lambda n: "1+" * n + "1", lambda n: "(" * n + "a" + ")" * n):
             short, long = (min(seconds(" " * i + make(n)) for i in range(2)) for n in (8000, 32000))
             self.assertLess(long, 10 * short + 0.1, make(3))
+
+    def test_100000s_of_terms(self):
+        """Linear time, and little of it: the rows that take 1 s on a slow machine took 11 and 19 s."""
+        x, i = np.arange(3.0), np.arange(3)
+
+        def seconds(text, wanted):
+            start = time.process_time()
+            got = trident.evaluate(text, {"x": x, "i": i}, {})
+            took = time.process_time() - start
+            np.testing.assert_array_equal(wanted, got)
+            return took
+
+        for make, wanted in ((lambda n: "-" * n + "x", lambda n: x), (lambda n: "x" + "+x" * n, lambda n: x * (n + 1)),
+                             (lambda n: "i" + " - i" * n, lambda n: i * (1 - n)), (lambda n: "~" * n + "i", lambda n: i)):
+            short, long = (seconds(make(n), wanted(n)) for n in (50_000, 200_000))
+            self.assertLess(long, 10 * short + 1, make(3))
+            self.assertLess(long, 5, make(3))
+
+    def test_what_one_sign_may_not_do_many_may_not(self):
+        x, b = np.arange(3.0), np.array([True, False, True])
+        for sign, name in (("~", "x"), ("-", "b")):
+            with self.subTest(sign):
+                refusals = []
+                for n in (1, 50_000, 50_001):
+                    with self.assertRaises(Exception) as caught:
+                        trident.evaluate(sign * n + name, {"x": x, "b": b}, {})
+                    refusals.append((type(caught.exception), str(caught.exception)))
+                self.assertEqual(refusals[:1] * 3, refusals)
+
+    def test_rows_of_signs(self):
+        """Python, which takes some hundred of them, is the oracle."""
+        random = np.random.default_rng(6)
+        x, i = np.array([1.5, -0.0, 0.0, -7e300]), np.array([3, -4, 0, 2**31 - 1], np.int32)
+        for _ in range(60):
+            signs = "".join(str(random.choice(["-", "+", "~"])) * int(random.integers(1, 90)) for _ in range(3))
+            name = "i" if "~" in signs else "x"
+            text = str(random.choice(["", f"{name} -", "3 *", f"{name} - 2 +"])) + signs.replace("-", str(random.choice(["-", "- "])))
+            wanted = eval(text + name, {"x": x, "i": i})
+            got = trident.evaluate(text + name, {"x": x, "i": i}, {})
+            np.testing.assert_array_equal(wanted, got, text)
+            np.testing.assert_array_equal(np.signbit(wanted), np.signbit(got), text)
+
+    def test_chains_of_one_operator(self):
+        """NumPy, an operator at a time, is the oracle. Terms of other types come late, so that the value changes its type."""
+        random = np.random.default_rng(7)
+        names = {"x": np.array([1.5, -2, 0.25]), "i": np.array([3, -4, 5], np.int32), "s": np.array(0.5, np.float32),
+                 "j": np.array([9, 2**40, -7]), "b": np.array([True, False, True])}
+        for signs, early, late in (("+-", "i j 2", "x s i*j -x*2 sin(x) (i+x)/2"), ("*/", "s 0.5 -x", "x (s+1) i"),
+                                   ("%", "x*1e9 j", "(x*x+1e3) 7.5"), ("&", "i (i|3)", "j ~i"), ("|", "b (i>3)", "(x<1) ~b"),
+                                   ("^", "i -i", "j (j*3)"), ("-", "1 2.5", "x i")):
+            terms = [str(random.choice(early.split() if k < 5000 else late.split())) for k in range(8000)]
+            chosen = [str(random.choice(list(signs))) for _ in terms[1:]]
+            text = terms[0] + "".join(f" {sign} {term}" for sign, term in zip(chosen, terms[1:]))
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                wanted = eval(terms[0], {"sin": np.sin}, names)
+                for sign, term in zip(chosen, terms[1:]):
+                    wanted = eval(f"wanted {sign} ({term})", {"sin": np.sin}, {**names, "wanted": wanted})
+            got = trident.evaluate(text, names, {})
+            with self.subTest(text[:20]):
+                if "sin" in late:  # the last bit of sin may be another
+                    np.testing.assert_allclose(wanted, got, rtol=1e-9)
+                else:
+                    np.testing.assert_array_equal(wanted, got)
 
     def test_the_parser_of_deep_texts(self):
         """It makes Python's tree of whatever it takes, which is all of a random text but for strings and the like."""

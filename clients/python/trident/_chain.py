@@ -17,19 +17,21 @@ _VALUES = 60        # that one piece takes, and that it leaves
 
 
 class Chain:
-    """Takes the calls of the one kernel: `types` and `scalars` by x0, x1, .., arrays and numbers in the order of `types`."""
+    """Takes the calls of the one kernel: `types` and `scalars` by x0, x1, .., arrays and numbers in the order of `types`.
+    `pieces`: in order, the graphs of what each makes, and its names, None for the result."""
 
-    def __init__(self, root, promise, names, types, scalars, size):
+    def __init__(self, pieces, promise, names, types, scalars, size):
         self.arrays = [name for name in types if name not in scalars]
         self.scalars = [name for name in types if name in scalars]
         self.sizes = [g.DTYPE[types[name]].itemsize for name in self.arrays]
-        first_made = 1 + max(int(name[1:]) for name in types)
-        self.pieces = []  # (kernel, the names of what it makes)
-        for outputs, made in _graphs(root, first_made):
-            wanted = {f"x{n.value}": n.kind for n in g.in_order(outputs) if n.op == "input"}
-            kinds = {x: types.get(x, g.I32 if k == g.BOOL else k) for x, k in sorted(wanted.items())}
-            kernel = promise.kernel(g.emit(g.as_kernel(outputs)), names, kinds, [x for x in kinds if x in scalars], size)
-            self.pieces.append((kernel, made))
+        self.pieces, made_of = [], {}  # (kernel, the names of what it makes); by the graphs, which must live as long
+        for outputs, made in pieces:
+            if id(outputs[0]) not in made_of:
+                wanted = {f"x{n.value}": n.kind for n in g.in_order(outputs) if n.op == "input"}
+                kinds = {x: types.get(x, g.I32 if k == g.BOOL else k) for x, k in sorted(wanted.items())}
+                kernel = promise.kernel(g.emit(g.as_kernel(outputs)), names, kinds, [x for x in kinds if x in scalars], size)
+                made_of[id(outputs[0])] = kernel, outputs
+            self.pieces.append((made_of[id(outputs[0])][0], made))
         self.result_size = self.pieces[-1][0].output_dtypes[0].itemsize
 
     def pack(self, values):
@@ -83,8 +85,8 @@ def _pieces(root):
     yield piece
 
 
-def _graphs(root, first_made):
-    """For each piece the graphs of what it leaves, and their names: numbers from `first_made`, None for the root."""
+def graphs(root, first_made):
+    """Cuts a graph: for each piece the graphs of what it leaves, and their names, numbers from `first_made`."""
     pieces = list(_pieces(root))
     place = {id(n): p for p, piece in enumerate(pieces) for n in piece}
     needed = {id(a) for p, piece in enumerate(pieces) for n in piece for a in n.args if place.get(id(a), p) != p}

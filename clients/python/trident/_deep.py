@@ -5,7 +5,7 @@ import keyword
 import re
 import unicodedata
 
-_TOKEN = re.compile(r"""[ \t\f\r\n]*(?:
+TOKEN = re.compile(r"""[ \t\f\r\n]*(?:
     (?P<number>0[xXbBoO][0-9a-fA-F_]+|(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?[jJ]?)
   | (?P<name>[^\W\d]\w*)
   | (?P<sign>\*\*|//|<<|>>|<=|>=|==|!=|[-+*/%@&|^~<>(),.=])
@@ -14,7 +14,7 @@ _LOAD = ast.Load()
 _WORDS = {"True": True, "False": False, "None": None}
 _PREFIX = {"+": ast.UAdd(), "-": ast.USub(), "~": ast.Invert()}
 _COMPARE = {"<": ast.Lt(), "<=": ast.LtE(), ">": ast.Gt(), ">=": ast.GtE(), "==": ast.Eq(), "!=": ast.NotEq()}
-_BINARY = {  # sign: (precedence, operator)
+BINARY = {  # sign: (precedence, operator)
     "|": (2, ast.BitOr()), "^": (3, ast.BitXor()), "&": (4, ast.BitAnd()), "<<": (5, ast.LShift()), ">>": (5, ast.RShift()),
     "+": (6, ast.Add()), "-": (6, ast.Sub()), "*": (7, ast.Mult()), "/": (7, ast.Div()), "//": (7, ast.FloorDiv()),
     "%": (7, ast.Mod()), "@": (7, ast.MatMult()), "**": (9, ast.Pow())}
@@ -47,7 +47,7 @@ class _Parser:
 
     def next(self):
         """The next token; a new line outside of parentheses ends the text for Python."""
-        match = _TOKEN.match(self.text, self.place)
+        match = TOKEN.match(self.text, self.place)
         if match is None or self.depth == 0 and re.search("[\r\n]", self.text[self.place:match.start(match.lastgroup)]):
             self.refuse()
         kind, self.place = match.lastgroup, match.end()
@@ -91,8 +91,8 @@ class _Parser:
 
     def then(self, kind, token, operand):
         """Reads on behind an operand. Returns what is a whole operand now, or None where another one must follow."""
-        if kind == "sign" and token in _BINARY:
-            return self.binary(*_BINARY[token], operand)
+        if kind == "sign" and token in BINARY:
+            return self.binary(*BINARY[token], operand)
         if kind == "sign" and token in _COMPARE:
             return self.compare(_COMPARE[token], operand)
         if token == "(":

@@ -22,10 +22,11 @@ from . import _graph as g
 from . import _native as native
 from . import _text
 from ._cache import Cache
-from ._chain import Chain
+from ._chain import Chain, graphs
 from ._kernel import address
 from ._native import TridentError
 from ._promise import EXACT, Promise
+from ._stages import Stages
 
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
@@ -34,6 +35,8 @@ _REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
 _NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
+_REFUSALS = (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError)
+_NODES_MAX = 1 << 14  # no kernel holds more, even where parts are the same
 
 
 _trees = Cache(_CACHE_MAX)
@@ -169,8 +172,13 @@ def _make_program(ex, tree, names, arguments, options, promise):
     try:
         if options:
             raise NotImplementedError(f"{options[0][0]}={options[0][1]!r} is not supported")
+        if isinstance(tree, Stages):
+            try:
+                return _Program(tree, names, arguments, promise)
+            except _REFUSALS:  # the whole text says why, or how
+                tree = tree.whole()
         return _Program(tree, names, arguments, promise)
-    except (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError) as error:
+    except _REFUSALS as error:
         if not _text.is_harmless(tree) or getattr(error, "status", native.E_LIMIT) != native.E_LIMIT:
             raise
         _check_known(names, arguments)
@@ -180,7 +188,7 @@ def _make_program(ex, tree, names, arguments, options, promise):
         except ImportError:
             raise limit or type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
-        return _Numexpr(numexpr, ex, names, options, limit)
+        return _Numexpr(numexpr, _text.shortened(ex), names, options, limit)
 
 
 def _check_known(names, arguments):
@@ -232,11 +240,14 @@ class _Program:
     """One expression for one combination of operand kinds."""
 
     def __init__(self, tree, names, arguments, promise):
-        root = _text.build(tree, {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)})
+        kinds = {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)}
+        stages = tree.graphs(_text.value, kinds) if isinstance(tree, Stages) else None
+        root = stages[-1] if stages else _text.build(tree, kinds)
         self.reduction = root if isinstance(root, _text.Reduction) else None
         node = self.reduction.operand if self.reduction else root
+        nodes = list(g.in_order(stages or [node]))
         # where(True, x, y) does without y; what is left are this program's arguments.
-        inputs = sorted((n for n in g.in_order([node]) if n.op == "input"), key=lambda n: n.value)
+        inputs = sorted({n.value: n for n in nodes if n.op == "input" and n.value < len(names)}.values(), key=lambda n: n.value)
         self.used = [n.value for n in inputs]
         arguments = [arguments[i] for i in self.used]
         self.dtypes = [g.DTYPE[g.I32 if n.kind == g.BOOL else n.kind] for n in inputs]  # as the kernel takes them
@@ -256,14 +267,18 @@ class _Program:
         types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
         scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
-        try:
-            self.kernel = promise.kernel(g.emit(g.as_kernel([node])), names, types, scalars, size)
-        except TridentError as error:
-            if error.status != native.E_LIMIT:
-                raise
+        if stages:
+            self.kernel = Chain(tree.pieces(stages, len(names)), promise, names, types, scalars, size)
+        elif len(nodes) <= _NODES_MAX:
+            try:
+                self.kernel = promise.kernel(g.emit(g.as_kernel([node])), names, types, scalars, size)
+            except TridentError as error:
+                if error.status != native.E_LIMIT:
+                    raise
+        if self.kernel is None:
             self.fused = False
             node = self.reduction.operand if self.reduction else root
-            self.kernel = Chain(node, promise, names, types, scalars, size)
+            self.kernel = Chain(graphs(node, len(names)), promise, names, types, scalars, size)
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):

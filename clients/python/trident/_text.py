@@ -4,12 +4,14 @@ the text is ever executed here). Literals stay Python numbers, with Python's ari
 import ast
 import math
 import operator
+import re
 import unicodedata
 
 import numpy as np
 
 from . import _deep
 from . import _graph as g
+from . import _stages
 
 COMMON = g.numexpr_common
 
@@ -43,6 +45,8 @@ _NUMEXPRS = _RESERVED | {"isnan", "isinf", "isfinite", "maximum", "minimum", "ro
                          "nextafter", "hypot", "log2"}  # functions of numexpr, up to 2.14
 _CONSTANT_BITS_MAX = 1 << 16
 _TEXT_MAX = 1 << 20  # characters
+# A row of the same sign in front of an operand, of which the first may be an operator.
+_SIGNS = re.compile(r"(?:-[ \t]*){64,}|(?:~[ \t]*){64,}|(?:\+[ \t]*){64,}")
 _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Compare, ast.cmpop,
              ast.BoolOp, ast.boolop, ast.Call, ast.keyword, ast.Attribute)
 
@@ -62,7 +66,27 @@ def parse(text):
         raise ValueError(f"an expression has at most {_TEXT_MAX} characters, this one has {len(text)}: divide it into parts")
     if not text.isascii():
         _check_disguise(text)
-    tree = _parsed(text.strip())
+    text = shortened(text.strip())
+    try:
+        return _named(ast.parse(text, "<expr>", "eval").body)
+    except (RecursionError, MemoryError):  # it recurses for each term of a chain and each parenthesis
+        pass
+    except SyntaxError as error:
+        if "too many nested parentheses" not in str(error):
+            raise
+    return _staged(text) or _named(_deep_tree(text))
+
+
+def shortened(text):
+    """The text without most of a long row of the same sign, each of which takes back the one before it. An even number of
+    signs and at least two stay away, so what one or two of them mean or may not be applied to is seen as before."""
+    if "'" in text or '"' in text:
+        return text
+    return _SIGNS.sub(lambda row: row[0][0] * (4 + row[0].count(row[0][0]) % 2), text)
+
+
+def _named(tree):
+    """A tree and the sorted names of its variables, once it is checked."""
     nodes = _nodes(tree)
     called = {id(n.func) for n in nodes if type(n) is ast.Call}
     names = {n.id for n in nodes if type(n) is ast.Name and id(n) not in called}
@@ -72,15 +96,20 @@ def parse(text):
     return tree, sorted(names)
 
 
-def _parsed(text):
-    """Python's parser recurses for each term of a chain and each parenthesis; texts too deep for it are read without."""
+def _staged(text):
+    """The text in stages and the names of its variables; None where stages cannot say it, or something is wrong with it."""
+    texts = _stages.cut(text)
+    if texts is None:
+        return None
     try:
-        return ast.parse(text, "<expr>", "eval").body
-    except (RecursionError, MemoryError):
-        pass
-    except SyntaxError as error:
-        if "too many nested parentheses" not in str(error):
-            raise
+        read = {t: _named(ast.parse(t, "<expr>", "eval").body) for t in set(texts)}
+    except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return None
+    names = sorted({name for _, names in read.values() for name in names} - {_stages.SO_FAR})
+    return _stages.Stages([read[t][0] for t in texts], lambda: _named(_deep_tree(text))[0]), names
+
+
+def _deep_tree(text):
     try:
         return _deep.parse(text)
     except _deep.Unread as unread:
@@ -153,17 +182,19 @@ def is_harmless(tree):
         if isinstance(n, ast.Call):
             return isinstance(n.func, ast.Name) and n.func.id in _NUMEXPRS
         return isinstance(n, _HARMLESS) and not (isinstance(n, ast.Name) and "__" in n.id)
-    return all(map(harmless, ast.walk(tree)))
+    return all(map(harmless, ast.walk(tree.whole() if isinstance(tree, _stages.Stages) else tree)))
 
 
 def build(tree, kinds):
     """The graph of `tree`, or a Reduction of one. `kinds`: name -> kind; inputs are numbered in its order."""
     inputs = {name: g.Node("input", kind, value=i) for i, (name, kind) in enumerate(kinds.items())}
-    walker = _Walker(inputs)
-    reduction = walker.reduction(tree)
-    if reduction is not None:
-        return reduction
-    return _node(walker.visit(tree))
+    reduction = _Walker(inputs).reduction(tree)
+    return value(tree, inputs) if reduction is None else reduction
+
+
+def value(tree, inputs):
+    """The graph of `tree` over inputs by name."""
+    return _node(_Walker(inputs).visit(tree))
 
 
 def _node(value):
