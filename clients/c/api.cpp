@@ -1,6 +1,7 @@
 // The ABI edge: arguments are checked, structs of older callers are widened, errors become a status and a text, and no
 // exception passes (the only one there is, bad_alloc, becomes TRIDENT_E_MEMORY).
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "clients/c/abi_edge.h"
 #include "clients/c/context.h"
+#include "clients/c/divided_call.h"
 #include "clients/c/function.h"
 #include "clients/c/function_api.h"
 #include "clients/c/kernel.h"
@@ -19,6 +21,7 @@
 #include "jit/expr/expr.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
+#include "runtime/os/cpu_quota.h"
 
 namespace {
 
@@ -68,6 +71,19 @@ Result<void> check_environment() {
   const bool digits = std::all_of(user.begin(), user.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!digits || user.size() > 10) return unknown_word("TRIDENT_TRUSTED_UID", user, "the number of a user");
   return {};
+}
+
+/// Threads of a call that does not say; 0 is the environment's number, or else all that there are.
+Result<unsigned> threads_of(std::uint32_t option, unsigned all) {
+  if (option > trident::client::kTeamMax) return invalid("trident_options.threads is more than 64");
+  if (option != 0) return std::min(option, all);
+  const char* text = ::secure_getenv("TRIDENT_NUM_THREADS");
+  if (text == nullptr || *text == '\0') return all;
+  unsigned number = 0;
+  const auto [end, problem] = std::from_chars(text, text + std::strlen(text), number);
+  if (problem != std::errc() || *end != '\0' || number == 0 || number > trident::client::kTeamMax)
+    return unknown_word("TRIDENT_NUM_THREADS", text, "a number from 1 to 64");
+  return std::min(number, all);
 }
 
 Result<trident_mode> mode_of(std::uint32_t option) {
@@ -248,6 +264,8 @@ trident_status trident_open(const trident_options* options, trident_ctx** ctx) {
     if (widened_options.no_speculation > 1) return invalid("trident_options.no_speculation is neither 0 nor 1");
     const char* const speculate = ::secure_getenv("TRIDENT_SPECULATE");
     settings.speculate = widened_options.no_speculation == 0 && (speculate == nullptr || *speculate != '0');
+    settings.threads_max = trident::os::affordable_cpus();
+    TRY(settings.threads, threads_of(widened_options.threads, settings.threads_max));
     if (widened_options.connect_timeout_ms != 0) settings.connect_timeout_ms = widened_options.connect_timeout_ms;
     auto* opened = new trident_ctx(std::move(settings));
     const Result<void> started = opened->start();
@@ -331,6 +349,12 @@ void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const
 void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                  const uint64_t* params) {
   trident_call(kernel, n, in, out, params);
+}
+
+void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
+                           const uint64_t* params, uint32_t threads) {
+  if (Handle::of(kernel)->is_function) return trident_call(kernel, n, in, out, params);
+  trident::client::call_divided(*Kernel::of(kernel), threads, n, in, out, params);
 }
 
 trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t timeout_ms) {

@@ -114,6 +114,7 @@ void Context::close() {
   }
   io_.reset();
   engine_.reset();
+  team.stop();
   {
     const std::lock_guard lock(mutex);  // a child closes what it finds here, and no other file of that number
     if (wake_fd_ >= 0) ::close(wake_fd_);

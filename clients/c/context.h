@@ -30,6 +30,7 @@
 #include "clients/c/image_map.h"
 #include "clients/c/job_table.h"
 #include "clients/c/submission.h"
+#include "clients/c/team.h"
 #include "clients/c/trident.h"
 #include "clients/c/wire.h"
 #include "runtime/base/result.h"
@@ -47,7 +48,9 @@ struct Settings {
   trident_mode mode = TRIDENT_MODE_AUTO;
   std::string socket_path;
   std::uint32_t connect_timeout_ms = 1000;
-  bool speculate = true;  ///< tell the daemon about the data of calls
+  bool speculate = true;     ///< tell the daemon about the data of calls
+  unsigned threads = 1;      ///< of a divided call that does not say
+  unsigned threads_max = 1;  ///< of any: processors that there were when the context was opened
 };
 
 /// One question for the daemon's counters; lives on the asker's stack.
@@ -135,6 +138,8 @@ class Context {
   void finish_all(std::string_view why);
   /// Why no better code runs; null when it does, or nothing stands in its way.
   const char* note_of(Submission& submission);
+
+  Team team;  ///< helps with divided calls
 
   std::mutex mutex;
   std::condition_variable changed;  ///< tiers, finished jobs, connection state, answered stats

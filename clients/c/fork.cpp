@@ -4,8 +4,8 @@
 // back to waiting. Kernels keep their mapped images and work at once; the next submission or wait starts new threads
 // and connects anew.
 //
-// Things that are made once in a process must not be half made in the child either. The engine's part is made under the engine
-// lock, taken last of all; this library's part before the first context is there (make_once).
+// Things that are made once in a process must not be half made in the child either. The engine's part is made under the
+// engine lock, taken last of all; this library's part before the first context is there (make_once).
 #include <pthread.h>
 #include <unistd.h>
 
@@ -88,6 +88,7 @@ void Context::forget(void* object) noexcept {
 
 void Context::after_fork_in_child() {
   new (&changed) std::condition_variable;  // waiters of the parent are not here; destroying it would wait for them
+  if (!stopping) new (&team) Team;
   forget(io_.release());
   forget(engine_.release());
   if (socket_fd >= 0) ::close(socket_fd);

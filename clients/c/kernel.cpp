@@ -40,9 +40,9 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
                      const std::uint64_t* params) {
   const Kernel& kernel = *Kernel::of(static_cast<const trident_kernel*>(self));
   try {
-    const auto plan = kernel.lower();
-    if (plan) {
-      plan.value()->run(n, in, out, params);
+    const auto lowered = kernel.lower();
+    if (lowered) {
+      lowered.value()->plan.run(n, in, out, params);
       return;
     }
   } catch (...) {  // bad_alloc; nothing may cross into the caller's C frames
@@ -50,12 +50,14 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
   fill_unanswered(kernel, n, out);
 }
 
+using EntryFunction = std::remove_pointer_t<trident_entry_fn>;
+
 // The entry of a kernel whose calls are watched.
 void watched_entry(const void* self, std::uint64_t n, const void* const* in, void* const* out,
                    const std::uint64_t* params) {
   const Kernel& kernel = *Kernel::of(static_cast<const trident_kernel*>(self));
   kernel.watch->note(n, in, params);
-  kernel.submission.slot.code<std::remove_pointer_t<trident_entry_fn>>()(self, n, in, out, params);
+  kernel.submission.slot.code<EntryFunction>()(self, n, in, out, params);
 }
 
 /// Returns whether the caller has left a range open that code may assume.
@@ -90,20 +92,27 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
 }
 
 Kernel::~Kernel() {
-  delete plan.load(std::memory_order_acquire);
+  delete lowered.load(std::memory_order_acquire);
 }
 
-Result<const kir::Plan*> Kernel::lower() const {
-  if (const kir::Plan* made = plan.load(std::memory_order_acquire)) return made;
+trident_entry_fn Kernel::enter(std::uint64_t n, const void* const* in, const std::uint64_t* params) const {
+  const trident_entry_fn published = __atomic_load_n(&entry, __ATOMIC_ACQUIRE);
+  if (published != &watched_entry) return published;
+  watch->note(n, in, params);
+  return submission.slot.code<EntryFunction>();
+}
+
+Result<const Lowered*> Kernel::lower() const {
+  if (const Lowered* made = lowered.load(std::memory_order_acquire)) return made;
   const StandardFloats floats;  // a call's thread may get here first
   try {
     expr::LowerOptions options;
     options.policy = policy;
     options.simplify = false;
-    TRY(const kir::Kernel lowered, expr::lower(expr, options));
-    auto fresh = std::make_unique<const kir::Plan>(kir::Plan::prepare(lowered));
-    const kir::Plan* expected = nullptr;
-    if (!plan.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) return expected;
+    TRY(const kir::Kernel kernel, expr::lower(expr, options));
+    auto fresh = std::make_unique<const Lowered>(Lowered{kir::Plan::prepare(kernel), division_of(kernel)});
+    const Lowered* expected = nullptr;
+    if (!lowered.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) return expected;
     return fresh.release();
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kOutOfMemory, {}};
@@ -128,10 +137,10 @@ void Kernel::complete(ImageClaim& claim) const {
 
 /// A plan with a lock may be locked by a thread that is not here.
 void* Kernel::give_up_locked() noexcept {
-  const kir::Plan* made = plan.load(std::memory_order_acquire);
-  if (made == nullptr || !made->takes_turns()) return nullptr;
-  plan.store(nullptr, std::memory_order_release);
-  return const_cast<kir::Plan*>(made);
+  const Lowered* made = lowered.load(std::memory_order_acquire);
+  if (made == nullptr || !made->plan.takes_turns()) return nullptr;
+  lowered.store(nullptr, std::memory_order_release);
+  return const_cast<Lowered*>(made);
 }
 
 }  // namespace trident::client

@@ -2,7 +2,7 @@
 // form of it, and its submission, whose slot swaps the entry. The slot's fallback is the interpreter's trampoline,
 // which finds the kernel through `self`.
 //
-// Fields below the line are guarded by the context's mutex. `plan` is made by whoever needs it first, without a
+// Fields below the line are guarded by the context's mutex. `lowered` is made by whoever needs it first, without a
 // lock, so that a call never waits for another thread and fork() cannot catch it half-way; a lost race costs one
 // lowering thrown away.
 #pragma once
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "clients/c/data_watch.h"
+#include "clients/c/divided_call.h"
 #include "clients/c/handle.h"
 #include "clients/c/submission.h"
 #include "clients/c/trident.h"
@@ -25,6 +26,12 @@ namespace trident::client {
 
 class Context;
 
+/// An expression as this process has lowered it.
+struct Lowered {
+  kir::Plan plan;  ///< what the interpreter runs
+  Division division;
+};
+
 struct Kernel final : Handle {
   Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length);
   ~Kernel() override;
@@ -32,8 +39,10 @@ struct Kernel final : Handle {
   static Kernel* of(trident_kernel* handle) { return static_cast<Kernel*>(handle); }
   static const Kernel* of(const trident_kernel* handle) { return static_cast<const Kernel*>(handle); }
 
-  /// Returns the plan that the interpreter runs, made on first need. Errors (LimitExceeded, OutOfMemory) are not kept.
-  Result<const kir::Plan*> lower() const;
+  /// Lowers on first need. Errors (LimitExceeded, OutOfMemory) are not kept.
+  Result<const Lowered*> lower() const;
+  /// Returns the code that a call of these arguments runs, and notes the call where calls are watched.
+  trident_entry_fn enter(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
   /// Tells the daemon the ranges of a call's arguments; once.
   void observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
 
@@ -55,7 +64,7 @@ struct Kernel final : Handle {
   std::vector<expr::Variable> scalars;  ///< a call's parameters, in order
   std::uint32_t array_count = 0, scalar_count = 0;
   std::uint64_t scalar_outputs = 0;  ///< bit i: output i is one element
-  mutable std::atomic<const kir::Plan*> plan{nullptr};
+  mutable std::atomic<const Lowered*> lowered{nullptr};
   alignas(64) std::uint64_t miss_count = 0;  ///< written by calls, atomically, and so apart from all else
 
   // ---- guarded by the context's mutex ----

@@ -94,6 +94,7 @@ typedef struct trident_options {
                                   /run/trident/tridentd.sock */
   uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
   uint32_t no_speculation;     /* 1: data of calls are not looked at; so says the environment's TRIDENT_SPECULATE=0 */
+  uint32_t threads; /* of trident_call_parallel(), at most 64; 0: TRIDENT_NUM_THREADS, else all processors. Since 0.1.6 */
 } trident_options;
 
 typedef struct trident_variable {
@@ -264,6 +265,17 @@ TRIDENT_API void trident_observe(const trident_kernel* kernel, uint64_t n, const
 /* trident_call as a function, for languages that cannot inline it. */
 TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                              const uint64_t* params);
+
+/* trident_call on several threads; since 0.1.6. They are the caller and helpers of the context, at most `threads` (0: as
+ * trident_options says) and no more than the caller's affinity mask and, when the context was opened, the process's
+ * control groups gave processors for. Helpers start with the first call that wants them; a program that never makes
+ * one has none. Short calls, calls that would take only some microseconds more than one helper's wake-up, and calls
+ * while the helpers are at another one run on the caller alone, as do kernels whose values depend on an element's number
+ * or on a reduction (x - mean(x)).
+ * Any number of threads gives the same bits. They are those of trident_call; only where the policy is not EXACT may
+ * reductions differ from it in their last bits. Not async-signal-safe. */
+TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in,
+                                       void* const* out, const uint64_t* params, uint32_t threads);
 
 /* Blocks until the kernel has reached `tier` (as in trident_kernel_info) or nothing more will come (TRIDENT_OK), or the
  * time is over. Tier 0 prepares the interpreter and waits for nobody; without it a process that is out of memory at the

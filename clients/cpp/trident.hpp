@@ -163,6 +163,13 @@ class kernel {
     trident_call(handle(), n, in, out, params);
   }
 
+  /// Runs the kernel as trident_call_parallel() does, on at most `threads` threads; 0: as many as the environment says
+  /// or as there are.
+  void run_parallel(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params,
+                    std::uint32_t threads = 0) const noexcept {
+    trident_call_parallel(handle(), n, in, out, params, threads);
+  }
+
   /// Waits until `tier` is reached or nothing more will come (true), or the time is over (false).
   bool wait(std::uint32_t tier, std::uint32_t timeout_ms) const {
     const trident_status status = trident_wait(handle(), tier, timeout_ms);

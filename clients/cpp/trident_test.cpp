@@ -10,6 +10,17 @@
 
 #include "trident_function.hpp"
 
+TEST(Cpp, RunsOnThreads) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k = ctx.compile("2*x + 1");
+  std::vector<double> x(100'000), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  const void* in[] = {x.data()};
+  void* out[] = {y.data()};
+  k.run_parallel(x.size(), in, out, nullptr, 2);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(2 * x[i] + 1, y[i]) << i;
+}
+
 #if __cplusplus >= 202002L
 #include <span>
 #endif
@@ -37,6 +48,17 @@ TEST(Cpp, CallsWithOutputsArraysAndScalars) {
   k(trident::out(y), trident::out(s), i, x, 0.5);  // i was declared, x comes after it
   for (std::size_t n = 0; n < 4; ++n) EXPECT_EQ(0.5 * x[n] + i[n], y[n]);
   EXPECT_EQ(10.0, s);
+}
+
+TEST(Cpp, RunsOnThreads) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k = ctx.compile("2*x + 1");
+  std::vector<double> x(100'000), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  const void* in[] = {x.data()};
+  void* out[] = {y.data()};
+  k.run_parallel(x.size(), in, out, nullptr, 2);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(2 * x[i] + 1, y[i]) << i;
 }
 
 #if __cplusplus >= 202002L

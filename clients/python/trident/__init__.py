@@ -29,9 +29,13 @@ from ._jit import jit
 from ._kernel import Context, Kernel, default_context
 from ._native import TridentError
 from ._program import Program
+from ._threads import MAX_THREADS, detect_number_of_cores, detect_number_of_threads, get_num_threads, set_num_threads
 from ._tracer import TraceError
 from ._translate import TranslationError, function
 
 __version__ = "0.1.2"
+ncores = detect_number_of_cores()  # when the package was imported, as numexpr has it
+nthreads = get_num_threads()
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
-           "TridentError", "function", "Function", "FunctionError", "library", "Library", "TranslationError"]
+           "TridentError", "function", "Function", "FunctionError", "library", "Library", "TranslationError", "set_num_threads",
+           "get_num_threads", "detect_number_of_cores", "detect_number_of_threads", "MAX_THREADS", "ncores", "nthreads"]

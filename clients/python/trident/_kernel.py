@@ -10,6 +10,7 @@ import numpy as np
 from . import _cache
 from . import _native as native
 from . import _program
+from . import _threads
 from ._native import TridentError, lib
 from ._operand import converted
 from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
@@ -320,7 +321,7 @@ class Kernel:
         if n and not handle.shown:
             handle.shown = True
             lib.trident_observe(handle, n, places, params)
-        lib.trident_run(handle, n, places, self._out_type(*outputs), params)
+        lib.trident_call_parallel(handle, n, places, self._out_type(*outputs), params, _threads.count())
 
     def wait(self, tier=2, timeout_ms=10_000):
         """Waits until tier 1 (baseline) or 2 (optimised) is reached or nothing more will come; TimeoutError if neither.

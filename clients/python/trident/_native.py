@@ -20,7 +20,8 @@ class TridentError(Exception):
 
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("mode", ctypes.c_uint32), ("socket_path", ctypes.c_char_p),
-                ("connect_timeout_ms", ctypes.c_uint32), ("no_speculation", ctypes.c_uint32)]
+                ("connect_timeout_ms", ctypes.c_uint32), ("no_speculation", ctypes.c_uint32),
+                ("threads", ctypes.c_uint32)]
 
 
 class Variable(ctypes.Structure):
@@ -132,6 +133,8 @@ _PROTOTYPES = {
     "trident_output_is_scalar": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
     "trident_observe": (None, [_HANDLE, ctypes.c_uint64, POINTERS, ctypes.POINTER(ctypes.c_uint64)]),
     "trident_run": (None, [_HANDLE, ctypes.c_uint64, POINTERS, POINTERS, ctypes.POINTER(ctypes.c_uint64)]),
+    "trident_call_parallel": (None, [_HANDLE, ctypes.c_uint64, POINTERS, POINTERS, ctypes.POINTER(ctypes.c_uint64),
+                                     ctypes.c_uint32]),
     "trident_wait": (ctypes.c_int, [_HANDLE, ctypes.c_uint32, ctypes.c_uint32]),
     "trident_info": (ctypes.c_int, [_HANDLE, ctypes.POINTER(KernelInfo)]),
     "trident_get_stats": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Stats)]),

@@ -1,0 +1,189 @@
+#include "clients/c/divided_call.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "clients/c/context.h"
+#include "clients/c/kernel.h"
+#include "jit/kir/interpreter.h"
+#include "jit/kir/reduction.h"
+#include "runtime/base/float_environment.h"
+#include "runtime/base/limits.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::client {
+namespace {
+
+/// The shortest calls that are divided, without reductions and with them, and the shortest pieces.
+constexpr std::uint64_t kCallMin = 8 * kir::kChunk, kReducingCallMin = 32 * kir::kChunk;
+constexpr std::uint64_t kPieceMin = 2 * kir::kChunk, kReducingPieceMin = 8 * kir::kChunk;
+/// Pieces of a call at least, so that threads end at nearly the same time.
+constexpr std::uint64_t kPiecesWanted = 128;
+/// Bytes that a piece writes where there are enough of them: code then stores past the caches, as it does in the whole
+/// call (codegen::kStreamBytes).
+constexpr std::uint64_t kLongPieceBytes = 4u << 20;
+/// Work for which a second thread pays: waking one up takes its waker some microseconds (runtime/os/linger.h).
+constexpr std::uint64_t kWorthNs = 25'000;
+/// In calls of so many elements that is certain; they need not be tried by a first piece.
+constexpr std::uint64_t kSureElements = std::uint64_t{1} << 20;
+
+bool asks_for_place(const kir::Inst& inst) {
+  return inst.op == kir::Op::Count || inst.op == kir::Op::Index || inst.op == kir::Op::Strided;
+}
+
+/// Returns whether nothing is computed from a reduction.
+bool ends_with_reductions(const kir::Kernel& kernel) {
+  return std::all_of(kernel.insts.begin(), kernel.insts.end(), [](const kir::Inst& inst) {
+    return inst.section != kir::Section::epilogue || kir::is_reduction(inst);
+  });
+}
+
+class DividedCall {
+ public:
+  DividedCall(const Kernel& kernel, const Division& division, const Pieces& pieces, std::uint64_t n,
+              const void* const* in, void* const* out, const std::uint64_t* params)
+      : kernel_(kernel),
+        division_(division),
+        pieces_(pieces),
+        n_(n),
+        in_(in),
+        out_(out),
+        params_(params),
+        results_(division.scalar_count * pieces.count),
+        code_(kernel.enter(n, in, params)) {}
+
+  void run(unsigned threads) {
+    std::uint64_t first = 0;
+    if (n_ < kSureElements && threads > 1) {
+      const std::uint64_t start_ns = os::monotonic_ns();
+      run_piece(first++);
+      if ((os::monotonic_ns() - start_ns) * (pieces_.count - 1) < kWorthNs) threads = 1;
+    }
+    if (threads > 1) threads = std::min(threads, os::usable_cpus());
+    const auto work = [&](std::uint64_t piece) { run_piece(first + piece); };
+    if (!kernel_.context.team.run(threads, pieces_.count - first, work)) run_from(first);
+    join_results();
+  }
+
+ private:
+  /// Runs the rest here. Reductions keep their pieces.
+  void run_from(std::uint64_t piece) {
+    if (division_.scalar_count == 0)
+      run_part(piece * pieces_.elements, n_ - piece * pieces_.elements, nullptr);
+    else
+      for (; piece < pieces_.count; ++piece) run_piece(piece);
+  }
+
+  void run_piece(std::uint64_t piece) {
+    const std::uint64_t first = piece * pieces_.elements;
+    run_part(first, std::min(pieces_.elements, n_ - first), results_.data() + piece * division_.scalar_count);
+  }
+
+  void run_part(std::uint64_t first, std::uint64_t count, std::uint64_t* results) const {
+    std::array<const void*, limits::kInputsMax> in;
+    std::array<void*, limits::kOutputsMax> out;
+    for (std::size_t i = 0; i < division_.input_bytes.size(); ++i)
+      in[i] = static_cast<const std::byte*>(in_[i]) + first * division_.input_bytes[i];
+    for (std::size_t i = 0; i < division_.outputs.size(); ++i) {
+      const Division::Output& output = division_.outputs[i];
+      out[i] = output.is_scalar ? static_cast<void*>(results++)
+                                : static_cast<std::byte*>(out_[i]) + first * ir::bytes_of(output.type);
+    }
+    code_(static_cast<const trident_kernel*>(&kernel_), count, in.data(), out.data(), params_);
+  }
+
+  void join_results() const {
+    const StandardFloats floats;
+    std::size_t scalar = 0;
+    for (std::size_t i = 0; i < division_.outputs.size(); ++i) {
+      const Division::Output& output = division_.outputs[i];
+      if (!output.is_scalar) continue;
+      const std::uint64_t bits = output.reduction ? joined(*output.reduction, output.type, scalar) : results_[scalar];
+      std::memcpy(out_[i], &bits, ir::bytes_of(output.type));  // little endian
+      ++scalar;
+    }
+  }
+
+  /// The counter's digits are pieces instead of chunks: each is one tree, and the last one's own digits come after.
+  [[nodiscard]] std::uint64_t joined(kir::Op reduction, ir::Type type, std::size_t scalar) const {
+    const auto join = [op = kir::joining_op(reduction), type](std::uint64_t earlier, std::uint64_t later) {
+      return kir::eval_lane(op, type, type, later, earlier, 0);
+    };
+    kir::ChunkRun<std::uint64_t> run;
+    for (std::uint64_t piece = 0; piece < pieces_.count; ++piece)
+      run.add(results_[piece * division_.scalar_count + scalar], join);
+    return run.result(join);
+  }
+
+  const Kernel& kernel_;
+  const Division& division_;
+  const Pieces pieces_;
+  const std::uint64_t n_;
+  const void* const* in_;
+  void* const* out_;
+  const std::uint64_t* params_;
+  std::vector<std::uint64_t> results_;  ///< scalars of each piece, piece by piece
+  const trident_entry_fn code_;         ///< of all pieces, whatever is swapped in meanwhile
+};
+
+/// Returns false where the call does not divide, or memory is too short for that; nothing has been done then.
+bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
+             const std::uint64_t* params) try {
+  const auto lowered = kernel.lower();
+  if (!lowered.ok() || !lowered.value()->division.possible) return false;
+  const Division& division = lowered.value()->division;
+  const auto pieces = pieces_of(division, n, threads);
+  if (!pieces || (threads < 2 && division.scalar_count == 0)) return false;
+  DividedCall(kernel, division, *pieces, n, in, out, params).run(threads);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+}  // namespace
+
+Division division_of(const kir::Kernel& kernel) {
+  Division division;
+  division.possible = kernel.before.empty() && !kernel.exit.valid() && ends_with_reductions(kernel) &&
+                      std::none_of(kernel.insts.begin(), kernel.insts.end(), asks_for_place);
+  for (const kir::Input& input : kernel.inputs)
+    division.input_bytes.push_back(input.is_table() ? 0 : ir::bytes_of(input.type));
+  for (const kir::Output& output : kernel.outputs) {
+    const kir::Inst& inst = kernel.at(output.value);
+    Division::Output& divided = division.outputs.emplace_back();
+    divided.type = inst.type;
+    divided.is_scalar = output.kind == kir::OutputKind::scalar;
+    if (!divided.is_scalar)
+      division.array_bytes += ir::bytes_of(inst.type);
+    else if (kir::is_reduction(inst))
+      divided.reduction = inst.op;
+    division.scalar_count += divided.is_scalar ? 1 : 0;
+  }
+  return division;
+}
+
+std::optional<Pieces> pieces_of(const Division& division, std::uint64_t n, unsigned threads) {
+  const bool reduces = division.scalar_count != 0;
+  if (n < (reduces ? kReducingCallMin : kCallMin)) return std::nullopt;
+  std::uint64_t elements = std::max(reduces ? kReducingPieceMin : kPieceMin, std::bit_floor(n / kPiecesWanted));
+  if (!reduces && n * division.array_bytes >= 2 * threads * kLongPieceBytes) {
+    const std::uint64_t whole = (kLongPieceBytes / division.array_bytes + kir::kChunk - 1) / kir::kChunk * kir::kChunk;
+    elements = std::max(elements, whole);
+  }
+  return Pieces{elements, (n + elements - 1) / elements};
+}
+
+void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
+                  const std::uint64_t* params) {
+  if (n < kCallMin) return trident_call(&kernel, n, in, out, params);
+  const Settings& settings = kernel.context.settings();
+  threads = std::min({threads == 0 ? settings.threads : threads, settings.threads_max, kTeamMax});
+  if (!divided(kernel, threads, n, in, out, params)) trident_call(&kernel, n, in, out, params);
+}
+
+}  // namespace trident::client

@@ -1,0 +1,56 @@
+// A call in pieces, which several threads may do at the same time with the same bits.
+//
+//   elements   |  piece 0  |  piece 1  |  piece 2  | .. | last |     each a call of the kernel's code on its part of
+//   the arrays scalars        r0          r1          r2                       joined in the order of
+//   jit/kir/reduction.h
+//
+// Pieces are whole chunks of a reduction's order, a power of two of them where there are reductions: so the result of a
+// piece is the tree that the whole call has there. How such calls divide depends on their length alone, not on threads,
+// because code that bounded(k) and fast permit may round a piece's result (k * sum(x) for sum(k * x)). Code in chunks
+// of its own (jit/codegen/speculative.h) has the same chunks, too.
+//
+// A kernel does not divide where a value depends on an element's number, on n, or on a reduction's result: x - mean(x).
+//
+// The first piece shows how long the others will take. Where a second thread would not pay, the rest is one more call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "clients/c/trident.h"
+#include "jit/kir/kir.h"
+
+namespace trident::client {
+
+struct Kernel;
+
+/// How the arguments of a kernel's call divide.
+struct Division {
+  struct Output {
+    ir::Type type = ir::Type::f32;
+    bool is_scalar = false;
+    std::optional<kir::Op> reduction{};  ///< of a scalar; without one it is the same in every piece
+  };
+
+  bool possible = false;
+  std::vector<std::uint32_t> input_bytes;  ///< of one element; 0: a table, which every piece gets as a whole
+  std::vector<Output> outputs;
+  std::uint32_t scalar_count = 0;
+  std::uint32_t array_bytes = 0;  ///< written per element
+};
+Division division_of(const kir::Kernel& kernel);
+
+/// The lengths of a divided call's pieces; the last may be shorter.
+struct Pieces {
+  std::uint64_t elements = 0, count = 0;
+};
+/// Returns them, or none where a call of `n` elements is too short to be divided.
+std::optional<Pieces> pieces_of(const Division& division, std::uint64_t n, unsigned threads);
+
+/// Runs the kernel over n elements on at most `threads` threads; 0: as many as its context has. The arguments are those
+/// of trident_call().
+void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
+                  const std::uint64_t* params);
+
+}  // namespace trident::client

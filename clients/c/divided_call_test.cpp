@@ -1,0 +1,337 @@
+// Oracle: the whole call, which the interpreter's and the emitters' own tests compare with others; plain loops for what
+// divides and what does not.
+#include "clients/c/divided_call.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "clients/c/context.h"
+#include "clients/c/kernel.h"
+#include "clients/c/team.h"
+#include "jit/kir/reduction.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::client {
+namespace {
+
+TEST(Team, TakesEachPieceOnceHoweverManyHelp) {
+  Team team;
+  for (unsigned threads = 2; threads <= 8; ++threads) {
+    for (const std::size_t pieces : {2, 3, 7, 1000}) {
+      std::vector<std::atomic<int>> taken(pieces);
+      ASSERT_TRUE(team.run(threads, pieces, [&](std::uint64_t piece) { ++taken[piece]; }));
+      for (std::size_t i = 0; i < pieces; ++i) ASSERT_EQ(1, taken[i]) << i << " of " << pieces;
+    }
+  }
+  team.stop();
+  EXPECT_FALSE(team.run(2, 2, [](std::uint64_t) { FAIL(); }));
+}
+
+TEST(Team, RefusesASecondCallerAndOneThread) {
+  Team team;
+  EXPECT_FALSE(team.run(1, 9, [](std::uint64_t) { FAIL(); }));
+  EXPECT_FALSE(team.run(2, 1, [](std::uint64_t) { FAIL(); }));
+  std::atomic<bool> inside = false, refused = false;
+  std::thread second([&] {
+    inside.wait(false);
+    EXPECT_FALSE(team.run(2, 2, [](std::uint64_t) { FAIL(); }));
+    refused = true;
+    refused.notify_all();
+  });
+  EXPECT_TRUE(team.run(2, 2, [&](std::uint64_t) {
+    inside = true;
+    inside.notify_all();
+    refused.wait(false);
+  }));
+  second.join();
+  team.stop();
+}
+
+TEST(Team, HelpersWorkInParallelAndComeBackAfterSleeping) {
+  Team team;
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<int> inside = 0;
+    ASSERT_TRUE(team.run(3, 3, [&](std::uint64_t) {  // ends only when three threads are in it
+      ++inside;
+      while (inside < 3) std::this_thread::yield();
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than helpers look for another round
+  }
+  team.stop();
+}
+
+TEST(Pieces, AreWholeChunksAndHoldAllElements) {
+  Division arrays;
+  arrays.array_bytes = 4;
+  Division reducing;
+  reducing.scalar_count = 1;
+  for (const Division& division : {arrays, reducing}) {
+    for (std::uint64_t n = 1; n < std::uint64_t{1} << 40; n += n / 3 + 1) {
+      for (const unsigned threads : {1u, 2u, 7u, 64u}) {
+        const auto pieces = pieces_of(division, n, threads);
+        if (!pieces) continue;
+        EXPECT_EQ(0u, pieces->elements % kir::kChunk);
+        EXPECT_LT((pieces->count - 1) * pieces->elements, n);
+        EXPECT_GE(pieces->count * pieces->elements, n);
+        if (division.scalar_count == 0) continue;
+        EXPECT_TRUE(std::has_single_bit(pieces->elements)) << "no tree of the whole";
+        EXPECT_EQ(pieces->elements, pieces_of(division, n, 1)->elements) << "the result would depend on threads";
+      }
+    }
+  }
+}
+
+class DividedCallTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    trident_options options{};
+    options.struct_size = sizeof(options);
+    options.mode = TRIDENT_MODE_INTERP;
+    ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx_)) << trident_last_error();
+  }
+  void TearDown() override {
+    for (trident_kernel* kernel : kernels_) trident_close_kernel(kernel);
+    trident_close(ctx_);
+  }
+  trident_kernel* submit(const char* text, trident_type type) {
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.type = type;
+    options.policy = TRIDENT_EXACT;
+    trident_kernel* kernel = nullptr;
+    EXPECT_EQ(TRIDENT_OK, trident_submit(ctx_, text, &options, &kernel)) << trident_last_error();
+    if (kernel != nullptr) kernels_.push_back(kernel);
+    return kernel;
+  }
+  [[nodiscard]] static bool divides(const trident_kernel* kernel) {
+    return Kernel::of(kernel)->lower().value()->division.possible;
+  }
+  trident_ctx* ctx_ = nullptr;
+  std::vector<trident_kernel*> kernels_;
+};
+
+/// Outputs of a call of `text`, as bits: arrays of n elements and scalars, one after the other.
+template <class T>
+struct Outputs {
+  explicit Outputs(const trident_kernel* kernel, std::size_t n) {
+    trident_kernel_info info{};
+    info.struct_size = sizeof(info);
+    EXPECT_EQ(TRIDENT_OK, trident_info(kernel, &info));
+    for (std::uint32_t i = 0; i < info.output_count; ++i)
+      arrays.emplace_back(trident_output_is_scalar(kernel, i) == 1 ? 1 : n, T{-77});
+    for (std::vector<T>& array : arrays) pointers.push_back(array.data());
+  }
+  [[nodiscard]] bool has_bits_of(const Outputs& other) const {
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (std::memcmp(arrays[i].data(), other.arrays[i].data(), arrays[i].size() * sizeof(T)) != 0) return false;
+    return true;
+  }
+  std::vector<std::vector<T>> arrays;
+  std::vector<void*> pointers;
+};
+
+template <class T>
+std::vector<T> random_values(std::size_t n) {
+  std::mt19937_64 random(n);
+  std::vector<T> values(n);
+  for (T& value : values) value = static_cast<T>(std::ldexp(static_cast<double>(random()), -60)) - T{3};
+  return values;
+}
+
+const char* const kDividing[] = {
+    "x*y + 1",           "sin(x) / y", "sum(x)",   "sum(x*y)",
+    "prod(1 + x/65536)", "minof(x)",   "maxof(y)", "p = x - y; s = sum(x); m = maxof(x*y); (p, s, m)",
+    "(x < y) * x"};
+
+template <class T>
+void expect_equal_bits(trident_kernel* kernel, std::size_t n) {
+  const std::vector<T> x = random_values<T>(n), y = random_values<T>(n + 1);
+  const void* in[2] = {x.data(), y.data()};
+  if (trident_array_index(kernel, "x") < 0) in[0] = y.data();
+  Outputs<T> whole(kernel, n);
+  trident_call(kernel, n, in, whole.pointers.data(), nullptr);
+  for (std::uint32_t threads = 0; threads <= 8; ++threads) {
+    Outputs<T> divided(kernel, n);
+    trident_call_parallel(kernel, n, in, divided.pointers.data(), nullptr, threads);
+    EXPECT_TRUE(divided.has_bits_of(whole)) << n << " elements, " << threads << " threads";
+  }
+}
+
+// Lengths around the ends of chunks, of pieces, and of the trees of a reduction.
+const std::size_t kLengths[] = {1, 4097, 32'768, 32'769, 65'537, 131'072, 131'073, 400'003, 4096 * 37, 4096 * 73 + 1};
+
+TEST_F(DividedCallTest, AnyNumberOfThreadsGivesTheBitsOfTheWholeCall) {
+  for (const char* text : kDividing) {
+    trident_kernel* const f64 = submit(text, TRIDENT_F64);
+    trident_kernel* const f32 = submit(text, TRIDENT_F32);
+    ASSERT_TRUE(f64 != nullptr && f32 != nullptr);
+    EXPECT_TRUE(divides(f64)) << text;
+    SCOPED_TRACE(text);
+    for (const std::size_t n : kLengths) {
+      expect_equal_bits<double>(f64, n);
+      expect_equal_bits<float>(f32, n);
+    }
+  }
+}
+
+TEST_F(DividedCallTest, WhatDependsOnPlaceOrOnAReductionIsNotDivided) {
+  for (const char* text : {"x + f64(index)", "x - mean(x)", "sqrt(sum(x))", "mean(x)", "2*sum(x)"}) {
+    trident_kernel* const kernel = submit(text, TRIDENT_F64);
+    ASSERT_NE(nullptr, kernel);
+    EXPECT_FALSE(divides(kernel)) << text;
+    expect_equal_bits<double>(kernel, 400'003);
+  }
+}
+
+TEST_F(DividedCallTest, AnOutputMayBeAnInput) {
+  trident_kernel* const kernel = submit("x*x + 1", TRIDENT_F64);
+  std::vector<double> x = random_values<double>(100'001), expected = x;
+  for (double& value : expected) value = value * value + 1;
+  const void* in[] = {x.data()};
+  void* out[] = {x.data()};
+  trident_call_parallel(kernel, x.size(), in, out, nullptr, 2);
+  EXPECT_EQ(expected, x);
+}
+
+TEST_F(DividedCallTest, EveryPieceSeesTheWholeTable) {
+  trident_kernel* const kernel = submit("table t; i: i64; t[i]", TRIDENT_F64);
+  std::vector<std::int64_t> i(80'000);
+  for (std::size_t at = 0; at < i.size(); ++at) i[at] = static_cast<std::int64_t>(at * 7 % 1000);
+  std::vector<double> t(1000), y(i.size());
+  for (std::size_t at = 0; at < t.size(); ++at) t[at] = static_cast<double>(at) / 3;
+  const void* in[2] = {};
+  in[trident_array_index(kernel, "t")] = t.data();
+  in[trident_array_index(kernel, "i")] = i.data();
+  void* out[] = {y.data()};
+  const std::uint64_t params[] = {t.size()};
+  trident_call_parallel(kernel, i.size(), in, out, params, 2);
+  for (std::size_t at = 0; at < i.size(); ++at) ASSERT_EQ(t[at * 7 % 1000], y[at]) << at;
+}
+
+TEST_F(DividedCallTest, ManyCallersAtOnceAndTheEndOfTheContext) {
+  trident_kernel* const kernel = submit("sum(x*x)", TRIDENT_F64);
+  const std::vector<double> x = random_values<double>(140'000);
+  const void* in[] = {x.data()};
+  double expected = 0;
+  void* whole[] = {&expected};
+  trident_call(kernel, x.size(), in, whole, nullptr);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller)
+    callers.emplace_back([&] {
+      for (int call = 0; call < 20; ++call) {
+        double s = 0;
+        void* out[] = {&s};
+        trident_call_parallel(kernel, x.size(), in, out, nullptr, 2);
+        wrong += s == expected ? 0 : 1;
+      }
+    });
+  trident_close(ctx_);  // the kernel goes on, alone
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(0, wrong);
+  trident_close_kernel(kernel);
+  kernels_.clear();
+  ctx_ = nullptr;
+}
+
+std::size_t thread_count() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+TEST_F(DividedCallTest, ThreadsStartWithTheFirstLargeCallAndWithinTheAffinityMask) {
+  trident_kernel* const kernel = submit("sin(x)", TRIDENT_F64);
+  const std::vector<double> x = random_values<double>(300'000);
+  std::vector<double> y(x.size());
+  const void* in[] = {x.data()};
+  void* out[] = {y.data()};
+  const std::size_t before = thread_count();
+  trident_call(kernel, x.size(), in, out, nullptr);
+  trident_call_parallel(kernel, 100, in, out, nullptr, 8);
+  trident_call_parallel(kernel, x.size(), in, out, nullptr, 1);
+  EXPECT_EQ(before, thread_count());
+  std::thread([&] {
+    ASSERT_TRUE(os::pin_to_current_cpu().ok());
+    trident_call_parallel(kernel, x.size(), in, out, nullptr, 8);
+    EXPECT_EQ(before + 1, thread_count()) << "more threads than this one's processor";
+  }).join();
+  trident_call_parallel(kernel, x.size(), in, out, nullptr, 8);
+  EXPECT_EQ(before + std::min(8u, os::usable_cpus()) - 1, thread_count());
+}
+
+TEST_F(DividedCallTest, AChildOfForkHasThreadsOfItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not support new threads after a fork with several";
+#endif
+  trident_kernel* const kernel = submit("sum(sin(x))", TRIDENT_F64);
+  const std::vector<double> x = random_values<double>(300'000);
+  const void* in[] = {x.data()};
+  const auto sum = [&] {
+    double s = 0;
+    void* out[] = {&s};
+    trident_call_parallel(kernel, x.size(), in, out, nullptr, 8);
+    return s;
+  };
+  const double expected = sum();
+  const std::size_t threads = thread_count();
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) sum();  // forks catch the helpers at work
+  });
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      const bool alone = thread_count() == 1, right = sum() == expected && sum() == expected;
+      ::_exit(alone && right && thread_count() == threads ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
+  }
+  over = true;
+  other.join();
+}
+
+TEST(ThreadsOption, IsCheckedAndComesFromTheEnvironment) {
+  trident_options options{};
+  options.struct_size = sizeof(options);
+  options.mode = TRIDENT_MODE_INTERP;
+  const auto opened_threads = [&]() -> unsigned {
+    trident_ctx* ctx = nullptr;
+    if (trident_open(&options, &ctx) != TRIDENT_OK) return 0;
+    trident_kernel* kernel = nullptr;
+    EXPECT_EQ(TRIDENT_OK, trident_submit(ctx, "x", nullptr, &kernel));
+    const unsigned threads = Kernel::of(kernel)->context.settings().threads;
+    trident_close_kernel(kernel);
+    trident_close(ctx);
+    return threads;
+  };
+  EXPECT_EQ(os::usable_cpus(), opened_threads());
+  ::setenv("TRIDENT_NUM_THREADS", "1", 1);
+  EXPECT_EQ(1u, opened_threads());
+  options.threads = 2;
+  EXPECT_EQ(std::min(2u, os::usable_cpus()), opened_threads()) << "options go before the environment";
+  options.threads = 65;
+  EXPECT_EQ(0u, opened_threads());
+  options.threads = 0;
+  for (const char* word : {"0", "65", "two", "-1", "2 "}) {
+    ::setenv("TRIDENT_NUM_THREADS", word, 1);
+    EXPECT_EQ(0u, opened_threads()) << word;
+    EXPECT_NE(nullptr, std::strstr(trident_last_error(), "TRIDENT_NUM_THREADS")) << trident_last_error();
+  }
+  ::unsetenv("TRIDENT_NUM_THREADS");
+}
+
+}  // namespace
+}  // namespace trident::client

@@ -1,0 +1,127 @@
+#include "clients/c/team.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "clients/c/quiet_thread.h"
+#include "runtime/base/float_environment.h"
+#include "runtime/base/limits.h"
+#include "runtime/os/linger.h"
+
+namespace trident::client {
+namespace {
+
+/// A kernel's frame, and beside it the interpreter's scratch.
+constexpr std::size_t kStackBytes = 512u << 10;
+static_assert(kStackBytes >= 2 * limits::kKernelFrameBytesMax);
+
+constexpr std::uint32_t kInside = 0xFF, kOpen = 0x100, kRound = 0x200;
+static_assert(kTeamMax <= kInside);
+
+constexpr std::uint32_t round_of(std::uint32_t state) {
+  return state / kRound;
+}
+
+}  // namespace
+
+bool Team::run_pieces(unsigned threads, std::uint64_t pieces, Piece piece, const void* context) {
+  if (threads < 2 || pieces < 2 || used_.exchange(true, std::memory_order_acquire)) return false;
+  wanted_ = static_cast<unsigned>(std::min<std::uint64_t>({threads - 1, pieces - 1, helpers_.size()}));
+  const bool helped = start(wanted_);
+  if (helped) {
+    pieces_ = pieces;
+    piece_ = piece;
+    context_ = context;
+    next_.store(0, std::memory_order_relaxed);
+    state_.fetch_add(kRound + kOpen, std::memory_order_release);
+    state_.notify_all();
+    take_pieces();
+    close_round();
+  }
+  used_.store(false, std::memory_order_release);
+  used_.notify_one();
+  return helped;
+}
+
+/// Starts helpers up to that number. Returns whether there are any.
+bool Team::start(unsigned helpers) {
+  for (; helper_count_ < helpers; ++helper_count_) {
+    Member& member = helpers_[helper_count_];
+    member.team = this;
+    member.number = helper_count_;
+    const auto started = start_quiet_thread("trident-call", kStackBytes, &Team::main, &member);
+    if (!started.ok()) break;
+    member.thread = started.value();
+  }
+  return helper_count_ != 0;
+}
+
+void* Team::main(void* member) {
+  const StandardFloats floats;  // a thread inherits its creator's
+  const Member& self = *static_cast<Member*>(member);
+  self.team->help(self.number);
+  return nullptr;
+}
+
+void Team::help(unsigned number) {
+  std::uint32_t seen = 0;
+  for (;;) {
+    seen = round_of(next_state(seen));
+    if (!join(seen)) continue;
+    const bool stops = stopping_;
+    if (!stops && number < wanted_) take_pieces();
+    leave();
+    if (stops) return;
+  }
+}
+
+/// Waits for another round than the one that was seen last.
+std::uint32_t Team::next_state(std::uint32_t seen) const {
+  os::Linger linger;
+  if (seen != 0) linger.begin();
+  for (;;) {
+    const std::uint32_t state = state_.load(std::memory_order_acquire);
+    if (round_of(state) != seen) return state;
+    if (!linger.goes_on()) state_.wait(state, std::memory_order_acquire);
+  }
+}
+
+bool Team::join(std::uint32_t round) {
+  std::uint32_t state = state_.load(std::memory_order_relaxed);
+  while (round_of(state) == round && (state & kOpen) != 0)
+    if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire)) return true;
+  return false;
+}
+
+void Team::leave() {
+  const std::uint32_t before = state_.fetch_sub(1, std::memory_order_release);
+  if ((before & (kInside | kOpen)) == 1) state_.notify_all();
+}
+
+void Team::take_pieces() {
+  for (;;) {
+    const std::uint64_t piece = next_.fetch_add(1, std::memory_order_relaxed);
+    if (piece >= pieces_) return;
+    piece_(context_, piece);
+  }
+}
+
+void Team::close_round() {
+  os::Linger linger;
+  linger.begin();
+  std::uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
+  while ((state & kInside) != 0) {
+    if (!linger.goes_on()) state_.wait(state, std::memory_order_acquire);
+    state = state_.load(std::memory_order_acquire);
+  }
+}
+
+void Team::stop() {
+  while (used_.exchange(true, std::memory_order_acquire)) used_.wait(true, std::memory_order_relaxed);
+  stopping_ = true;
+  state_.fetch_add(kRound + kOpen, std::memory_order_release);
+  state_.notify_all();
+  for (; helper_count_ != 0; --helper_count_) ::pthread_join(helpers_[helper_count_ - 1].thread, nullptr);
+}
+
+}  // namespace trident::client

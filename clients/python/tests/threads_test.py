@@ -1,0 +1,110 @@
+"""Threads of evaluate, jit and Kernel, and numexpr's functions for them. Oracles: one thread, NumPy, /proc/self/task."""
+import os
+import subprocess
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import numpy as np
+
+import trident
+
+N = 300_001
+
+
+def thread_count():
+    return len(os.listdir("/proc/self/task"))
+
+
+def said(code, **environment):
+    """Returns the words that a new process prints."""
+    return subprocess.run([sys.executable, "-c", "import os, trident\n" + code], text=True, check=True, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(trident.__file__)),
+                               **environment}).stdout.split()
+
+
+class Threads(unittest.TestCase):
+    def setUp(self):
+        self.before = trident.get_num_threads()
+        rng = np.random.default_rng(7)
+        self.x, self.y = rng.normal(size=(2, N))
+
+    def tearDown(self):
+        trident.set_num_threads(self.before)
+
+    def test_any_number_gives_the_same_bits(self):
+        x, y = self.x, self.y
+        single = x.astype(np.float32)
+        for text in ("sin(x)*y", "sum(x*y)", "prod(1 + x/1e5)", "min(x)", "max(y)", "where(x < y, x, y)", "single*2 + 1",
+                     "sum(single)", "x < y"):
+            trident.set_num_threads(1)
+            alone = trident.evaluate(text)
+            for threads in (2, 3, 8):
+                trident.set_num_threads(threads)
+                self.assertEqual(alone.tobytes(), trident.evaluate(text).tobytes(), (text, threads))
+        np.testing.assert_array_equal(trident.evaluate("x*y + 1"), x * y + 1)
+
+    def test_the_number_is_kept_and_the_one_before_returned(self):
+        trident.set_num_threads(3)
+        self.assertEqual(3, trident.set_num_threads(5))
+        self.assertEqual(5, trident.get_num_threads())
+        for wrong in (0, -1, 65):
+            self.assertRaises(ValueError, trident.set_num_threads, wrong)
+        for wrong in (1.5, "2", None, True):
+            self.assertRaises(TypeError, trident.set_num_threads, wrong)
+        self.assertEqual(5, trident.get_num_threads())
+
+    def test_cores_are_those_of_the_affinity_mask(self):
+        self.assertEqual(len(os.sched_getaffinity(0)), trident.detect_number_of_cores())
+        code = "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(trident.detect_number_of_cores())"
+        self.assertEqual(["1"], said(code))
+
+    def test_the_environment(self):
+        code = "print(trident.nthreads, trident.get_num_threads(), trident.detect_number_of_threads())"
+        self.assertEqual(["1"] * 3, said(code, TRIDENT_NUM_THREADS="1"))
+        if trident.detect_number_of_cores() > 1:
+            for name in ("NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "NUMEXPR_MAX_THREADS"):
+                self.assertEqual(["1"] * 3, said(code, **{name: "1"}), name)
+        code = "try: trident.evaluate('x', {'x': 1.0})\nexcept trident.TridentError as e: print('NUM_THREADS' in str(e))"
+        self.assertEqual(["True"], said(code, TRIDENT_NUM_THREADS="many"))
+
+    def test_threads_start_with_the_first_long_call_that_wants_them(self):
+        code = ("import numpy as np; os.environ['TRIDENT_MODE'] = 'interp'; count = lambda: len(os.listdir('/proc/self/task'))\n"
+                "x, before = np.ones(300_000), count(); short = x[:1000]\n"
+                "trident.evaluate('sin(short)'); trident.set_num_threads(1); trident.evaluate('sin(x)'); print(count() - before)\n"
+                "trident.set_num_threads(2); trident.evaluate('sin(x)'); print(count() - before)")
+        more = min(2, trident.detect_number_of_cores()) - 1
+        self.assertEqual(["0", str(more)], said(code))
+
+    def test_many_callers_at_once(self):
+        x = self.x
+        trident.set_num_threads(2)
+        expected, wrong = x * 2 + x, []
+
+        def call():
+            for _ in range(20):
+                if not np.array_equal(trident.evaluate("x*2 + x", {"x": x}), expected):
+                    wrong.append(1)
+
+        callers = [threading.Thread(target=call) for _ in range(6)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        self.assertEqual([], wrong)
+
+    def test_children_of_fork(self):
+        x = self.x
+        trident.set_num_threads(2)
+        expected = trident.evaluate("sum(sin(x))")
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                right = thread_count() == 1 and trident.evaluate("sum(sin(x))") == expected
+                os._exit(0 if right else 1)
+            self.assertEqual(0, os.waitpid(child, 0)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,53 @@
+"""Threads of a call, under numexpr's names. Calls of evaluate, jit and Kernel on long arrays that lie in memory as the kernel
+takes them run on several threads, with the same bits whatever their number."""
+import os
+
+from ._promise import integer
+
+MAX_THREADS = 64
+_count = 0  # of a call; 0: as the library has it
+
+
+def detect_number_of_cores():
+    """The number of processors that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def set_num_threads(nthreads):
+    """Sets the number of threads of each call and returns the number before. More than there are processors, or than the
+    process's control groups give time for, are not used."""
+    global _count
+    before = get_num_threads()
+    wanted = integer(nthreads, "nthreads", MAX_THREADS)
+    if wanted < 1:
+        raise ValueError(f"nthreads must be a number from 1 to {MAX_THREADS}, here {nthreads}")
+    _count = wanted
+    return before
+
+
+def get_num_threads():
+    """The number of threads of a call."""
+    return _count or _of_environment("TRIDENT_NUM_THREADS") or detect_number_of_cores()
+
+
+def detect_number_of_threads():
+    """As numexpr has it: the number that the environment asks for, else that of processors."""
+    for name in ("TRIDENT_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"):
+        if number := _of_environment(name):
+            return min(number, _of_environment("NUMEXPR_MAX_THREADS") or MAX_THREADS)
+    return min(detect_number_of_cores(), _of_environment("NUMEXPR_MAX_THREADS") or MAX_THREADS)
+
+
+def count():
+    """The number that the library is called with."""
+    return _count
+
+
+def _of_environment(name):
+    """A number of threads; 0 for what is none. The library itself refuses a bad TRIDENT_NUM_THREADS."""
+    word = os.environ.get(name, "")
+    return int(word) if word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_THREADS else 0
+
+
+if not os.environ.get("TRIDENT_NUM_THREADS") and detect_number_of_threads() < detect_number_of_cores():
+    _count = detect_number_of_threads()  # numexpr's variables, of which the library knows nothing
