@@ -97,10 +97,10 @@ Row measured(const Case& c) {
   const auto lowered = tir::lowering::lower(tir);
   static tir::neural::Network network(tir::neural::shipped_weights());
   tir::neural::ProposeCounts* counted = nullptr;
-  const tournament::Proposer proposers[] = {tournament::superoptimiser(),
-                                            {"network", [&counted](std::span<const tir::tasm::Instruction> block) {
-                                               return tir::neural::propose(network, block, {.counts = counted});
-                                             }}};
+  const tournament::Proposer proposers[] = {
+      tournament::superoptimiser(), {"network", [&counted](std::span<const tir::tasm::Instruction> block, const auto&) {
+                                       return tir::neural::propose(network, block, {.counts = counted});
+                                     }}};
   const std::span superoptimiser = std::span(proposers).first(1), by_network = std::span(proposers).last(1);
   const auto put = [&](std::size_t way, const tir::tasm::Program& program) {
     row.runs[way] = checked_run(program, plain, c, kWays[way]);

@@ -16,21 +16,28 @@ namespace {
 /// Least time for the lowering of TIR, however little time the search has.
 constexpr std::chrono::milliseconds kPeepholesMin{200};
 
-Result<tasm::Program> program_of(const Request& request, const std::function<bool()>& stop) {
+/// A request's program, and the other form in which a text of TIR is lowered.
+struct Given {
+  tasm::Program program;
+  std::vector<tasm::Program> other_starts{};
+};
+
+Result<Given> given_by(const Request& request, const std::function<bool()>& stop) {
   const ir::SourceText source(request.text, request.name);
   if (request.form == Form::tasm) {
     TRY(tasm::Program program, tasm::assemble(source, request.machine));
     TRY_VOID(check_size(request, program));
-    return program;
+    return Given{std::move(program)};
   }
   TRY(const language::Program tir, language::parse(source, request.machine));
   tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
   TRY_VOID(tasm::check_vm(lowered, source, request.machine));
   TRY_VOID(check_size(request, lowered));
+  if (!request.has(Stage::peepholes)) return Given{std::move(lowered)};
   const std::chrono::milliseconds time(request.milliseconds);
-  return request.has(Stage::peepholes)
-             ? tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin), stop).of(lowered)
-             : lowered;
+  tasm::Program shorter = tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin), stop).of(lowered);
+  if (tasm::same(shorter, lowered)) return Given{std::move(lowered)};
+  return Given{std::move(shorter), {std::move(lowered)}};
 }
 
 std::vector<vm::Inputs> samples_of(const Request& request) {
@@ -99,8 +106,10 @@ Result<void> check_size(const Request& request, const tasm::Program& program) {
 }
 
 bool Built::cheaper() const {
-  const auto score = [](const vm::Heights& h, std::uint32_t words) {
-    return tournament::Score{h.padded(), h.of(h.tallest()), words};
+  const auto score = [](const vm::Heights& heights, std::uint32_t words) {
+    tournament::Score out{.words = words};
+    out.add(heights);
+    return out;
   };
   return score(after, words_after) < score(before, words_before);
 }
@@ -130,8 +139,7 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   options.subroutines = request.has(Stage::subroutines);
   options.scores_max = request.programs;
   options.time = std::chrono::milliseconds(request.milliseconds);
-  // Superoptimiser and network ask too, as one block can take long; the share that is shown never goes back.
-  const auto end = std::chrono::steady_clock::now() + options.time;
+  // Lowering tells too; the share that is shown never goes back.
   double shown = 0;
   bool goes_on = true;  // a callback that has returned false is not asked again
   const auto tell = [&](double done) {
@@ -140,20 +148,21 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
     return goes_on;
   };
   options.progress = tell;
-  TRY(const tasm::Program program, program_of(request, [&] { return !tell(0); }));
-  TRY_VOID(try_out(request, program, options.budget));
-  const auto over = [&] { return std::chrono::steady_clock::now() >= end || !tell(0); };
+  TRY(const Given given, given_by(request, [&] { return !tell(0); }));
+  TRY_VOID(try_out(request, given.program, options.budget));
+  options.other_starts = given.other_starts;
   std::vector<tournament::Proposer> proposers;
-  if (request.has(Stage::superoptimiser)) proposers.push_back(tournament::superoptimiser(over));
+  if (request.has(Stage::superoptimiser)) proposers.push_back(tournament::superoptimiser());
   std::optional<neural::Network> network;
   if (request.has(Stage::network)) {
     network.emplace(weights != nullptr ? *weights : neural::shipped_weights());
-    proposers.push_back(
-        {kStageNames[static_cast<std::size_t>(Stage::network)].data(),
-         [&](std::span<const tasm::Instruction> block) { return neural::propose(*network, block, {.stop = over}); }});
+    proposers.push_back({kStageNames[static_cast<std::size_t>(Stage::network)].data(),
+                         [&](std::span<const tasm::Instruction> block, const tournament::Stop& stop) {
+                           return neural::propose(*network, block, {.stop = stop});
+                         }});
   }
   const std::vector<vm::Inputs> samples = samples_of(request);
-  TRY(tournament::Outcome outcome, tournament::optimise(program, samples, proposers, options));
+  TRY(tournament::Outcome outcome, tournament::optimise(given.program, samples, proposers, options));
   std::string text = tasm::print(outcome.program);
   const auto read = tasm::assemble(ir::SourceText(text), request.machine);
   if (!read || read->instructions != outcome.program.instructions)

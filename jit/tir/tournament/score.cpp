@@ -1,6 +1,8 @@
 #include "jit/tir/tournament/score.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 #include "runtime/base/split_mix.h"
 
@@ -24,15 +26,18 @@ Key key_of(const vm::Code& code) {
 }
 
 Cost cost_of(const vm::Code& code, std::vector<vm::Heights> heights) {
-  Cost out{{0, 0, code.words()}, std::move(heights), key_of(code)};
-  for (const vm::Heights& h : out.heights) {
-    out.score.padded += h.padded();
-    out.score.tallest += h.of(h.tallest());
-  }
+  Cost out{{.words = code.words()}, std::move(heights), key_of(code)};
+  for (const vm::Heights& h : out.heights) out.score.add(h);
   return out;
 }
 
 }  // namespace
+
+void Score::add(const vm::Heights& heights) {
+  padded += heights.padded();
+  tallest += heights.of(heights.tallest());
+  rows = std::accumulate(std::begin(heights.rows), std::end(heights.rows), rows);
+}
 
 bool never_taller(const Cost& before, const Cost& after) {
   bool gains = false, taller = false;

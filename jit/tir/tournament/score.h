@@ -14,15 +14,21 @@
 
 namespace trident::tir::tournament {
 
-/// Score, less is better: the padded height first, since it is the prover's time; then the tallest table, then words.
+/// Score, less is better: the padded height first, since it is the prover's time; then the tallest table, then words,
+/// then the rows of all tables.
 struct Score {
   std::uint64_t padded = 0, tallest = 0;  ///< sums over the samples
   std::uint32_t words = 0;
+  std::uint64_t rows = 0;  ///< sum over the tables and samples
+
+  /// Adds one run's heights.
+  void add(const vm::Heights& heights);
 
   friend bool operator==(const Score&, const Score&) = default;
   friend bool operator<(const Score& a, const Score& b) {
     if (a.padded != b.padded) return a.padded < b.padded;
-    return a.tallest != b.tallest ? a.tallest < b.tallest : a.words < b.words;
+    if (a.tallest != b.tallest) return a.tallest < b.tallest;
+    return a.words != b.words ? a.words < b.words : a.rows < b.rows;
   }
 };
 

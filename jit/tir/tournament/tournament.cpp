@@ -20,7 +20,10 @@ using tasm::Instruction;
 
 constexpr std::size_t kOutlinesMax = 12;
 /// Shares of the time, as divisors: for the second check, for the ways without proposers, and for stages after blocks.
-constexpr int kCheckShare = 10, kPlainShare = 4, kOutlineShare = 5;
+constexpr int kCheckShare = 10, kPlainShare = 4;
+/// Shares of the time that is left, as divisors: for one way with proposers; for choosing among a way's proposals; for
+/// the stages after blocks; for the proposals for one block.
+constexpr int kWayShare = 2, kChoiceShare = 4, kOutlineShare = 5, kBlockShare = 4;
 constexpr std::chrono::milliseconds kCheckMin{50};
 constexpr std::string_view kBlocks = "blocks", kPeepholes = "peepholes", kUnreachable = "unreachable",
                            kShared = "shared";
@@ -28,6 +31,12 @@ constexpr std::string_view kBlocks = "blocks", kPeepholes = "peepholes", kUnreac
 struct Alternative {
   Instructions instructions;
   std::size_t proposer;
+};
+/// The proposals for a block, wherever it stands.
+struct Known {
+  Instructions block;
+  std::vector<bool> asked;  ///< per proposer
+  std::vector<Alternative> alternatives{};
 };
 /// A block with its proven alternatives.
 struct Entry {
@@ -39,6 +48,7 @@ struct Entry {
 
 /// Stages and proposers of one way.
 struct Way {
+  std::size_t start;  ///< 0: the given program; else one of the other starts
   bool peepholes, subroutines;
   std::vector<bool> proposers;
 
@@ -94,6 +104,16 @@ void choose(Entry& entry, std::span<const Instruction> piece, superopt::Weights 
   }
 }
 
+/// Returns the shortest proven form of a block beside it.
+Studied studied(const Known& known) {
+  const auto& all = known.alternatives;
+  const auto shortest = std::min_element(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
+    return tasm::words(a.instructions) < tasm::words(b.instructions);
+  });
+  const bool better = shortest != all.end() && tasm::words(shortest->instructions) < tasm::words(known.block);
+  return {known.block, better ? shortest->instructions : known.block};
+}
+
 class Tournament {
  public:
   Tournament(std::span<const vm::Inputs> samples, std::span<const Proposer> proposers, const Options& options);
@@ -111,9 +131,18 @@ class Tournament {
     stopped_ = !options_.progress(std::min(1.0, std::max(by_count, by_time)));
   }
 
-  /// Lists every combination of the stages and proposers: those without proposers, then from all to few.
+  /// Ends the current stage when a share of the time until `end` is over.
+  void stop_at_share_of(std::chrono::steady_clock::time_point end, int share, int of) {
+    const auto now = std::chrono::steady_clock::now();
+    until_ = now + std::max(end - now, {}) * share / of;
+  }
+
+  /// Lists every combination of the stages and proposers in the order in which they are gone.
   [[nodiscard]] std::vector<Way> ways() const;
   void go(const Way& way);
+
+  /// Takes those of the other starts that pass the second check.
+  void admit_other_starts();
 
   /// Measures the best once more as the prover will run it: from its own digest.
   Outcome outcome();
@@ -140,8 +169,11 @@ class Tournament {
 
   void blocks(Entrant& at, const Way& way);
 
-  /// Returns the proven proposals of all proposers for a block. Equal blocks are proposed for once.
-  const std::vector<Alternative>& alternatives_of(std::span<const Instruction> piece);
+  /// Lists the blocks that have alternatives. Asks for those that run most first, while time is left.
+  std::vector<Entry> entries_of(const tasm::Program& program, const Way& way);
+  /// Returns the proven proposals for a block. Each proposer of the way is asked once, even if the block comes again.
+  const std::vector<Alternative>& alternatives_of(std::span<const Instruction> piece, const Way& way);
+  void ask(std::size_t proposer, Known& known);
 
   /// Chooses for all blocks by one measure, since single words rarely change a height.
   void all_at_once(Entrant& at, const tasm::Program& base, std::vector<Entry>& entries);
@@ -163,9 +195,10 @@ class Tournament {
   std::chrono::steady_clock::time_point begin_, end_, until_;  ///< until_: end of the current stage
   ProvenPeepholes peepholes_;
   Outcome out_;
-  Entrant given_, best_;
+  std::vector<Entrant> starts_;  ///< the given program first
+  Entrant best_;
   std::map<Key, std::string> tried_;  ///< differences found, empty if none
-  std::map<std::vector<std::uint64_t>, std::vector<Alternative>> known_;
+  std::map<std::vector<std::uint64_t>, Known> known_;
   bool stopped_ = false;
 };
 
@@ -185,11 +218,15 @@ Result<Outcome> Tournament::run(const tasm::Program& given) {
   TRY(Cost cost, scorer_.begin(given));
   out_.before = cost.score;
   out_.heights_before = cost.heights;
-  given_ = {given, std::move(cost), {}, {}, std::vector<std::size_t>(proposers_.size())};
-  best_ = given_;
+  best_ = {given, std::move(cost), {}, {}, std::vector<std::size_t>(proposers_.size())};
+  starts_ = {best_};
   prepare_trials(given);
+  admit_other_starts();
   for (const Way& way : ways()) {
-    until_ = way.proposes() || proposers_.empty() ? end_ : begin_ + options_.time / kPlainShare;
+    if (way.proposes())
+      stop_at_share_of(end_, 1, kWayShare);
+    else
+      until_ = proposers_.empty() ? end_ : begin_ + options_.time / kPlainShare;
     if (!over()) go(way);
   }
   return outcome();
@@ -199,51 +236,66 @@ std::vector<Way> Tournament::ways() const {
   const std::uint32_t all = (1u << proposers_.size()) - 1;
   std::vector<Way> out;
   const auto add = [&](std::uint32_t proposers) {
-    for (const bool subroutines : {true, false})
-      for (const bool peepholes : {true, false}) {
-        if ((subroutines && !options_.subroutines) || (peepholes && !options_.peepholes)) continue;
-        Way way{peepholes, subroutines, {}};
-        for (std::size_t p = 0; p < proposers_.size(); ++p) way.proposers.push_back((proposers >> p & 1) != 0);
-        out.push_back(std::move(way));
-      }
+    std::vector<bool> chosen;
+    for (std::size_t p = 0; p < proposers_.size(); ++p) chosen.push_back((proposers >> p & 1) != 0);
+    for (const bool subroutines : {true, false}) {
+      if (subroutines && !options_.subroutines) continue;
+      if (options_.peepholes) out.push_back({0, true, subroutines, chosen});
+      for (std::size_t start = starts_.size(); start-- > 0;) out.push_back({start, false, subroutines, chosen});
+    }
   };
   add(0);
-  for (std::uint32_t proposers = all; proposers > 0; --proposers) add(proposers);
+  for (const std::uint32_t first : {0u, 1u})
+    for (std::uint32_t proposers = all; proposers > 0; --proposers)
+      if ((proposers & 1) == first) add(proposers);
   return out;
 }
 
 void Tournament::go(const Way& way) {
-  Entrant at = given_;
+  Entrant at = starts_[way.start];
   if (way.subroutines && change(at, shape::reachable(at.program), Wanted::not_dearer, kUnreachable))
     at.subroutine_changes.emplace_back(kUnreachable);
   if (way.peepholes) change(at, peepholes_.of(at.program), Wanted::as_cheap, kPeepholes);
   if (way.subroutines) subroutines(at, way);
   if (way.proposes()) {
-    if (way.subroutines) until_ -= options_.time / kOutlineShare;
+    const auto end = until_;
+    if (way.subroutines) stop_at_share_of(end, kOutlineShare - 1, kOutlineShare);
     if (!over()) blocks(at, way);
-    until_ = end_;
+    until_ = end;
   }
   if (way.subroutines) outlines(at);
-  const bool first = best_.cost.key == given_.cost.key;
-  if (never_taller(given_.cost, at.cost) &&
+  const Cost& given = starts_.front().cost;
+  const bool first = best_.cost.key == given.key;
+  if (never_taller(given, at.cost) &&
       is_wanted(first ? Wanted::as_cheap : Wanted::cheaper, best_.cost.score, at.cost.score))
     best_ = std::move(at);
 }
 
 Outcome Tournament::outcome() {
-  if (const auto cost = scorer_.cost_alone(best_.program); cost && never_taller(given_.cost, *cost))
+  if (const auto cost = scorer_.cost_alone(best_.program); cost && never_taller(starts_.front().cost, *cost))
     best_.cost = *cost;
   else
-    best_ = given_;
+    best_ = starts_.front();
   for (std::size_t p = 0; p < proposers_.size(); ++p) out_.tallies[p].won = best_.won[p];
   out_.program = std::move(best_.program);
   out_.after = best_.cost.score;
   out_.heights_after = std::move(best_.cost.heights);
   out_.subroutine_changes = std::move(best_.subroutine_changes);
   out_.changes = std::move(best_.changes);
+  for (const auto& [key, known] : known_) out_.studied.push_back(studied(known));
   out_.scored = scorer_.scored();
   out_.looks_at_digest = trials_ && trials_->looks_at_digest();
   return std::move(out_);
+}
+
+void Tournament::admit_other_starts() {
+  for (const tasm::Program& program : options_.other_starts) {
+    auto cost = scorer_.cost(program);
+    if (!cost || !passes(program, cost->key, kPeepholes)) continue;
+    starts_.push_back(best_);
+    starts_.back().program = program;
+    starts_.back().cost = *std::move(cost);
+  }
 }
 
 void Tournament::prepare_trials(const tasm::Program& given) {
@@ -291,16 +343,7 @@ bool Tournament::change(Entrant& at, const tasm::Program& program, Wanted wanted
 
 void Tournament::blocks(Entrant& at, const Way& way) {
   const Entrant base = at;
-  const std::vector<std::uint64_t> executions = scorer_.executions(base.program);
-  std::vector<Entry> entries;
-  for (const Block& block : tasm::straight_blocks(base.program)) {
-    if (over()) break;
-    std::vector<Alternative> alternatives;
-    for (const Alternative& alternative : alternatives_of(piece_of(base.program, block)))
-      if (way.proposers[alternative.proposer]) alternatives.push_back(alternative);
-    if (!alternatives.empty()) entries.push_back({block, std::move(alternatives), executions[block.begin], 0});
-    tell();
-  }
+  std::vector<Entry> entries = entries_of(base.program, way);
   all_at_once(at, base.program, entries);
   one_by_one(at, base.program, entries);
   if (at.cost.key == base.cost.key) return;
@@ -318,31 +361,49 @@ void Tournament::blocks(Entrant& at, const Way& way) {
   }
 }
 
-const std::vector<Alternative>& Tournament::alternatives_of(std::span<const Instruction> piece) {
+std::vector<Entry> Tournament::entries_of(const tasm::Program& program, const Way& way) {
+  const std::vector<std::uint64_t> executions = scorer_.executions(program);
+  std::vector<Entry> entries;
+  for (const Block& block : tasm::straight_blocks(program)) entries.push_back({block, {}, executions[block.begin], 0});
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.executions > b.executions; });
+  const auto end = until_;
+  stop_at_share_of(end, kChoiceShare - 1, kChoiceShare);
+  for (Entry& entry : entries)
+    for (const Alternative& alternative : alternatives_of(piece_of(program, entry.block), way))
+      if (way.proposers[alternative.proposer]) entry.alternatives.push_back(alternative);
+  until_ = end;
+  std::erase_if(entries, [](const Entry& entry) { return entry.alternatives.empty(); });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.block.begin < b.block.begin; });
+  return entries;
+}
+
+const std::vector<Alternative>& Tournament::alternatives_of(std::span<const Instruction> piece, const Way& way) {
   std::vector<std::uint64_t> key;
   for (const Instruction& i : piece) key.push_back(static_cast<std::uint64_t>(i.op)), key.push_back(i.argument.value());
-  const auto [at, fresh] = known_.try_emplace(std::move(key));
-  if (!fresh) return at->second;
-  for (std::size_t p = 0; p < proposers_.size(); ++p) {
-    for (Instructions& proposal : proposers_[p].propose(piece)) {
-      Tally& tally = out_.tallies[p];
-      ++tally.proposed;
-      if (std::equal(proposal.begin(), proposal.end(), piece.begin(), piece.end())) continue;
-      const equiv::Answer answer = equiv::decide(piece, proposal).answer;
-      ++(answer == equiv::Answer::equal     ? tally.equal
-         : answer == equiv::Answer::differs ? tally.differ
-                                            : tally.unknown);
-      if (answer == equiv::Answer::equal) at->second.push_back({std::move(proposal), p});
-    }
+  Known& known = known_[std::move(key)];
+  if (known.asked.empty()) known = {Instructions(piece.begin(), piece.end()), std::vector<bool>(proposers_.size())};
+  for (std::size_t p = 0; p < proposers_.size(); ++p)
+    if (way.proposers[p] && !known.asked[p] && !over()) ask(p, known);
+  return known.alternatives;
+}
+
+void Tournament::ask(std::size_t proposer, Known& known) {
+  known.asked[proposer] = true;
+  const auto end = until_;
+  stop_at_share_of(end, 1, kBlockShare);
+  const auto stop = [this] { return tell(), stopped_ || std::chrono::steady_clock::now() >= until_; };
+  std::vector<Instructions> proposals = proposers_[proposer].propose(known.block, stop);
+  until_ = end;
+  Tally& tally = out_.tallies[proposer];
+  for (Instructions& proposal : proposals) {
+    ++tally.proposed;
+    if (proposal == known.block) continue;
+    const equiv::Answer answer = equiv::decide(known.block, proposal).answer;
+    ++(answer == equiv::Answer::equal ? tally.equal : answer == equiv::Answer::differs ? tally.differ : tally.unknown);
+    if (answer == equiv::Answer::equal) known.alternatives.push_back({std::move(proposal), proposer});
   }
-  const auto& all = at->second;
-  const auto shortest = std::min_element(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
-    return tasm::words(a.instructions) < tasm::words(b.instructions);
-  });
-  const Instructions block(piece.begin(), piece.end());
-  const bool better = shortest != all.end() && tasm::words(shortest->instructions) < tasm::words(block);
-  out_.studied.push_back({block, better ? shortest->instructions : block});
-  return at->second;
 }
 
 void Tournament::all_at_once(Entrant& at, const tasm::Program& base, std::vector<Entry>& entries) {
@@ -389,11 +450,12 @@ void Tournament::outlines(Entrant& at) {
 
 }  // namespace
 
-Proposer superoptimiser(std::function<bool()> stop) {
-  superopt::Options options;
-  options.stop = std::move(stop);
-  return {"superoptimiser",
-          [options](std::span<const Instruction> block) { return superopt::propose(block, options); }};
+Proposer superoptimiser() {
+  return {"superoptimiser", [](std::span<const Instruction> block, const Stop& stop) {
+            superopt::Options options;
+            options.stop = stop;
+            return superopt::propose(block, options);
+          }};
 }
 
 Result<Outcome> optimise(const tasm::Program& program, std::span<const vm::Inputs> samples,

@@ -4,8 +4,10 @@
 //         --> blocks: proposals, proven, all at once and one by one --> repeated instructions moved out
 //
 // Each stage keeps a cheaper program. A cheaper start can end dearer, so the program goes several ways, with stages
-// and proposers left out: first the ways without proposers, which are quick, then the whole one, then others while time
-// is left. The cheapest end of all wins, if no sample's proof is taller than that of the given program.
+// and proposers left out: first the ways without proposers, which are quick, then those without the first proposer,
+// which is the slowest, then the whole one, then others. Each takes at most half of the time that is left. Some ways
+// begin at another form of the program, if the caller has one. The cheapest end of all wins, if no sample's proof is
+// taller than that of the given program.
 //
 // Every result has passed a second check, which is independent of the stages: many generated inputs
 // (jit/tir/equiv/trials.h) on which it ends as the given program, and a text that assembles to it. A program that fails
@@ -30,20 +32,25 @@
 namespace trident::tir::tournament {
 
 using Instructions = std::vector<tasm::Instruction>;
+/// Asked every few milliseconds; true ends the work with what was found so far.
+using Stop = std::function<bool()>;
 /// Proposes other forms of a block; they need not be right.
 struct Proposer {
   std::string name;
-  std::function<std::vector<Instructions>(std::span<const tasm::Instruction> block)> propose;
+  std::function<std::vector<Instructions>(std::span<const tasm::Instruction> block, const Stop& stop)> propose;
 };
-/// Returns the superoptimiser with all its measures. `stop` is called every few milliseconds and ends it.
-Proposer superoptimiser(std::function<bool()> stop = {});
+/// Returns the superoptimiser with all its measures.
+Proposer superoptimiser();
 
 struct Options {
   vm::Budget budget;
   bool peepholes = true, subroutines = true;
   std::span<const shape::ChangeRow> changes = shape::changes();  ///< changes of subroutines
-  std::size_t scores_max = 600;                                  ///< most programs that are run
-  unsigned trials = 300;  ///< generated inputs, for at most a tenth of the time or 50 ms; 0: none
+  /// Programs that do the same as the given one, as a text of TIR lowered without peepholes. The ways that have no
+  /// peepholes begin at them too.
+  std::span<const tasm::Program> other_starts{};
+  std::size_t scores_max = 600;  ///< most programs that are run
+  unsigned trials = 300;         ///< generated inputs, for at most a tenth of the time or 50 ms; 0: none
   std::chrono::milliseconds time{10'000};
   /// Called now and then with the share that is done; false ends the search with the best so far.
   std::function<bool(double done)> progress;

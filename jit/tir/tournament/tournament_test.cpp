@@ -40,7 +40,7 @@ TEST(Tournament, WrongProposalsNeverWin) {
   const std::vector<Element> input = {Element(2)};
   const vm::Inputs sample{input, {}, {}, {}, {}};
   // Right for this sample, wrong for others.
-  const Proposer wrong[] = {{"wrong", [](std::span<const tasm::Instruction>) {
+  const Proposer wrong[] = {{"wrong", [](std::span<const tasm::Instruction>, const Stop&) {
                                return std::vector<Instructions>{
                                    assembled("read_io 1 pop 1 push 4 write_io 1").instructions,
                                    assembled("read_io 1 addi 2 write_io 1").instructions,
@@ -132,8 +132,9 @@ TEST(Tournament, WinnersDoTheSameOnOtherInputs) {
   superopt::Options narrow;
   narrow.width = 16;
   narrow.measures.resize(1);
-  const Proposer proposers[] = {
-      {"narrow", [&](std::span<const tasm::Instruction> block) { return superopt::propose(block, narrow); }}};
+  const Proposer proposers[] = {{"narrow", [&](std::span<const tasm::Instruction> block, const Stop&) {
+                                   return superopt::propose(block, narrow);
+                                 }}};
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     lowering::RandomProgram random(seed);
     const auto tir = language::parse(ir::SourceText(random.text()));

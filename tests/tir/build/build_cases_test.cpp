@@ -84,11 +84,8 @@ std::vector<std::size_t> never_run(const tasm::Program& program) {
 
 tournament::Score score_of(const Request& request, const std::string& text) {
   const tasm::Program program = assembled(text);
-  tournament::Score out{0, 0, program.words()};
-  for (const Run& run : request.runs) {
-    const vm::Heights heights = heights_on(program, run);
-    out.padded += heights.padded(), out.tallest += heights.of(heights.tallest());
-  }
+  tournament::Score out{.words = program.words()};
+  for (const Run& run : request.runs) out.add(heights_on(program, run));
   return out;
 }
 
