@@ -145,7 +145,37 @@ class EachRuleBites(unittest.TestCase):
                  "Cos, Sin, Tan"),
                 ("int f(Op op) {\n  if (op == Op::Sin) return 1;\n  if (op == Op::Cos) return 2;\n  if (op == Op::Tan) return 3;\n"
                  "  if (op == Op::Exp) return 4;\n  if (op == Op::Log) return 5;\n  return 6;\n}\n", "Cos, Exp, Log, Sin, Tan"),
-                ("bool f(Op op) { return op >= Op::Sin && op <= Op::Erfc; }\n", "")):
+                ("bool f(Op op) { return op >= Op::Sin && op <= Op::Erfc; }\n", "Sin"),
+                # under other names, and the other way round
+                ("bool f(Op op) { return Op::Sin == op || Op::Cos == op || Op::Tan == op; }\n", "Cos, Sin, Tan"),
+                ("bool f(Op op) { return Op::Sin != op && Op::Cos != op && op != Op::Tan; }\n", "Cos, Sin, Tan"),
+                ("bool f(Op op) { using enum Op; return op == Sin || op == Cos || op == Tan; }\n", "Cos, Sin, Tan"),
+                ("int f(Op op) { using enum expr::Op; switch (op) { case Sin: case Cos: case Tan: return 1; } }\n", "Cos, Sin, Tan"),
+                ("using O = expr::Op; bool f(O op) { return op == O::Sin || op == O::Cos || op == O::Tan; }\n", "Cos, Sin, Tan"),
+                ("typedef Op O; using P = O; constexpr O kOps[] = {P::Sin, P::Cos, P::Tan};\n", "Cos, Sin, Tan"),
+                ("namespace e = trident::expr; constexpr e::Op kOps[] = {e::Op::Sin, e::Op::Cos, e::Op::Tan};\n", "Cos, Sin, Tan"),
+                # arguments, masks, arrays
+                ("void f() { insert(end(), Op::Sin, Op::Cos, Op::Tan); }\n", "Cos, Sin, Tan"),
+                ("bool f(Op op) { return is_any<Op::Sin, Op::Cos, Op::Tan>(op); }\n", "Cos, Sin, Tan"),
+                ("auto f() { return std::set{std::pair(Op::Sin, 1), std::pair(Op::Cos, 2), std::pair(Op::Tan, 3)}; }\n", "Cos, Sin, Tan"),
+                ("constexpr auto kMask = 1ull << int(Op::Sin) | 1ull << int(Op::Cos) | 1ull << int(Op::Tan);\n", "Cos, Sin, Tan"),
+                ("constexpr auto kMask = (std::uint64_t{1} << static_cast<int>(Op::Sin)) | bit(Op::Cos) | bit(Op::Tan);\n", "Cos, Sin, Tan"),
+                ("constexpr double kCost[kOpCount] = {0, 1, 2, 3, 4};\n", ""),
+                ("constexpr std::array<int, kOpCount> kCost = {0, 1, 2, 3, 4};\n", ""),
+                ("constexpr int kCost[] = {0, 1, 2}; int f(Node n) { return kCost[static_cast<std::size_t>(n.op)]; }\n", ""),
+                # over several statements
+                ("void f() { a.push_back(Op::Sin); a.push_back(Op::Cos);\n  a.push_back(Op::Tan); }\n", "Cos, Sin, Tan"),
+                ("void f() { a.insert({Op::Sin, Op::Cos}); a.insert({Op::Tan}); }\n", "Cos, Sin, Tan"),
+                ("void f() { t[int(Op::Sin)] = 1; t[int(Op::Cos)] = 2; t[int(Op::Tan)] = 3; }\n", "Cos, Sin, Tan"),
+                ("void f() { m |= bit(Op::Sin); m |= bit(Op::Cos); m |= bit(Op::Tan); }\n", "Cos, Sin, Tan"),
+                ("bool f(Op op) { if (op == Op::Sin) return true; if (op == Op::Cos || op == Op::Tan) return true; return false; }\n",
+                 "Cos, Sin, Tan"),
+                ("bool f(Op op) { bool a = op == Op::Sin || op == Op::Cos, b = op == Op::Tan; bool c = op == Op::Exp || op == Op::Log;\n"
+                 "  return a || b || c; }\n", "Cos, Exp, Log, Sin, Tan"),
+                # texts
+                ('bool f(std::string_view s) { return s == "sin" || "cos" == s || s == "tan"; }\n', "Cos, Sin, Tan"),
+                ('const std::set<std::string> kNames = {"sin", "cos", "tan"};\n', "Cos, Sin, Tan"),
+                ('void f() { m["sin"] = 1; m["cos"] = 2; m["tan"] = 3; }\n', "Cos, Sin, Tan")):
             line = 3 if code.startswith("int f(Op op) {\n") else 2
             self.assertEqual([f"jit/expr/a.cpp:{line}: a list of ops by hand ({names})"], self.op_list_complaints(code), code)
 
@@ -153,7 +183,11 @@ class EachRuleBites(unittest.TestCase):
         for code in ("bool f(Op op) { return op == Op::Sin || op == Op::Cos; }  // op == Op::Tan || op == Op::Exp\n",
                      "NodeId f() { return b.op(Op::Add, b.op(Op::Mul, x, y), b.op(Op::Sub, x, y)); }\n",
                      "bool f(Node n) { return (n.op == Op::Mul && g()) || (n.op == Op::Fma && h()) || (n.op == Op::Powi && i()); }\n",
-                     "void f() { insert(end(), Op::Sin, Op::Cos, Op::Tan); }\n",
+                     "void f() { a.push_back(Op::Sin); a.push_back(Op::Cos); b.push_back(Op::Tan); }\n",
+                     "void f() { x = b.op(Op::Sin, y); z = b.op(Op::Cos, y); w = b.op(Op::Tan, y); }\n",
+                     'void f() { log("sin", "cosine", "tangent"); }  // "cos", "tan"\n',
+                     "constexpr int kCost[] = {0, 1, 2}; int f(int i) { return kCost[i]; }\n",
+                     "int f(Op op) { if (op == Op::Sin) return g(a); if (op == Op::Cos) return h(a); if (op == Op::Tan) return i(a); }\n",
                      "bool f(kir::Op op) { return op == kir::Op::Add || op == kir::Op::Sub || op == kir::Op::Mul; }\n"):
             self.assertEqual([], self.op_list_complaints(code), code)
         many = "bool f(Op op) { return op == Op::Sin || op == Op::Cos || op == Op::Tan; }\n"
