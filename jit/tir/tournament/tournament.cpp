@@ -23,7 +23,7 @@ constexpr std::size_t kOutlinesMax = 12;
 constexpr int kCheckShare = 10, kPlainShare = 4;
 /// Shares of the time that is left, as divisors: for one way with proposers; for choosing among a way's proposals; for
 /// the stages after blocks; for the proposals for one block.
-constexpr int kWayShare = 2, kChoiceShare = 4, kOutlineShare = 5, kBlockShare = 4;
+constexpr int kWayShare = 2, kChoiceShare = 4, kOutlineShare = 5, kBlockShare = 2;
 constexpr std::chrono::milliseconds kCheckMin{50};
 constexpr std::string_view kBlocks = "blocks", kPeepholes = "peepholes", kUnreachable = "unreachable",
                            kShared = "shared";
