@@ -224,6 +224,7 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
                                    {.fallback = fallback, .refined_max = options_.refined_max});
   for (const Errors& e : errors) {
     verdict.bound_share = std::max(verdict.bound_share, e.share);
+    verdict.risk = std::max(verdict.risk, e.risk);
     if (is_gathered(samples) || far_out(samples.way)) continue;
     verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ulp);
     const auto all = static_cast<double>(std::max<std::uint64_t>(e.tally.all(), 1));
@@ -323,6 +324,7 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                          .cancelled = options_.cancelled}));
       const double share = std::max(errors[s][k].share, tail.share);
       verdict.bound_share = std::max(verdict.bound_share, share);
+      verdict.risk = std::max(verdict.risk, tail.risk);
       if (tail.share > 1) return std::optional(beyond_bound(source_, k, tail));
       if (kGrowth * share > 1) return std::optional(too_close(source_.outputs[k].name, share));
     }

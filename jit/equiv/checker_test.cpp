@@ -49,6 +49,21 @@ Verdict verdict_of(const expr::Expr& source, const kir::Kernel& kernel, expr::Po
   return prepared->meaning;
 }
 
+// Where the bound says that a sine may be anything, the source's own value comes as near to the bound as can be, and
+// always holds. Another form's value there may be anything else.
+TEST(Checker, TheSourcesOwnResultsAreNoRisk) {
+  std::vector<Variable> open;
+  for (const char* name : {"x", "y", "z"}) open.push_back({name, Type::f32, expr::VariableKind::array, 1, 1e10});
+  const expr::Expr source = parsed("sin(x * y * z)", Type::f32, open);
+  const Verdict own = verdict_of(source, lowered(source));
+  ASSERT_TRUE(own.same()) << print(own);
+  EXPECT_GT(own.bound_share, 0.9);
+  EXPECT_LT(own.risk, 0.6);
+  const Verdict other = verdict_of(source, lowered(parsed("sin(x * (y * z))", Type::f32, open)));
+  ASSERT_TRUE(other.same()) << print(other);
+  EXPECT_GT(other.risk, 0.6);
+}
+
 struct Pair {
   const char* source;
   const char* candidate;

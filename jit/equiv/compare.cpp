@@ -120,6 +120,7 @@ class Comparison {
       count(errors.tally, i, judged.open);
       errors.shares[i] = judged.share;
       errors.share = std::max(errors.share, judged.share);
+      if (judged.share > errors.risk && !judge_.is_own(i, got)) errors.risk = judged.share;
       errors.ulp = std::max(errors.ulp, judged.ulp);
       if (!judged.holds()) return judged.class_wrong ? wrong_class(i) : too_far(i, got, judged);
     }

@@ -48,6 +48,7 @@ inline constexpr double kOpenShareMax = 0.05;
 struct Errors {
   Tally tally;
   double share = 0;            ///< of the bound, the greatest
+  double risk = 0;             ///< the same of results that are not the source's own (Judge::is_own)
   double ulp = 0;              ///< of the correct value, the greatest
   std::vector<double> shares;  ///< one by one, for tail.h
 };

@@ -34,6 +34,10 @@ long double Judge::allowed(std::size_t i) const {
   return values().bound[i] + slack(std::fabs(values().correct[i]));
 }
 
+bool Judge::is_own(std::size_t i, double got) const {
+  return near_strict(i, got, slack(std::fabs(values().strict[i])));
+}
+
 void Judge::refine(std::size_t i) {
   if (reference_.refined() < refined_end_) {
     const bool is_float = ir::is_float(values().type);
@@ -45,7 +49,7 @@ void Judge::refine(std::size_t i) {
 
 Judged Judge::judge(std::size_t i, double got) {
   const bool undecided = values().unsure[i] == kRoundingDecides && values().error[i] != 0;  // MPFR was not asked yet
-  if (undecided && !near_strict(i, got, slack(std::fabs(values().strict[i])))) refine(i);
+  if (undecided && !is_own(i, got)) refine(i);
   if (std::isfinite(got) && std::isfinite(values().correct[i])) return judge_finite(i, got);
   return judge_class(i, got);
 }

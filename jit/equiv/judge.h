@@ -43,6 +43,9 @@ class Judge {
   Judged judge(std::size_t i, double got);
   /// Returns the greatest error allowed at the point.
   [[nodiscard]] long double allowed(std::size_t i) const;
+  /// Returns whether a result is the source's own, but for the policy's slack. The bound holds such a result however
+  /// near it comes: it reaches from the correct value to all that an evaluation of the source may give.
+  [[nodiscard]] bool is_own(std::size_t i, double got) const;
   /// Asks MPFR for the point, unless it was asked too often.
   void refine(std::size_t i);
 

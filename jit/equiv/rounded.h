@@ -21,8 +21,9 @@ std::optional<double> rounded_to(const Tracked<Wide>& value) {
   if (std::isnan(value.v)) return static_cast<T>(value.v);
   const auto lo = static_cast<T>(value.v - value.e);
   const auto hi = static_cast<T>(value.v + value.e);
-  if (lo != hi || (lo == 0 && value.v != 0)) return std::nullopt;
-  return value.v == 0 ? static_cast<T>(value.v) : lo;
+  // A value that is not known to be nonzero may have either sign, and so may the zero that it is rounded to.
+  if (lo != hi || (lo == 0 && value.v != 0 && !(std::fabs(value.v) > value.e))) return std::nullopt;
+  return lo == 0 ? std::copysign(T(0), static_cast<T>(value.v)) : lo;
 }
 
 }  // namespace rounded_detail

@@ -165,8 +165,10 @@ class Climb {
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto& lanes = ours[has_scalars_ ? i : 0][q_.output];
       if (q_.policy.kind == expr::PolicyKind::fast && !std::isfinite(values.strict[i])) continue;
-      places[i].share = judge.judge(i, load_float(values.type, lanes.data() + (has_scalars_ ? 0 : i * bytes))).share;
-      if (places[i].share > tail_.share) tail_ = {places[i].share, places[i].bits};
+      const double got = load_float(values.type, lanes.data() + (has_scalars_ ? 0 : i * bytes));
+      const double share = places[i].share = judge.judge(i, got).share;
+      if (share > tail_.risk && !judge.is_own(i, got)) tail_.risk = share;
+      if (share > tail_.share) tail_.share = share, tail_.point = places[i].bits;
     }
     if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
     return {};

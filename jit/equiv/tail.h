@@ -42,6 +42,7 @@ struct TailQuestion {
 /// The greatest share met, and where.
 struct Tail {
   double share = 0;
+  double risk = 0;  ///< the greatest of results that are not the source's own (Judge::is_own)
   Point point;
 };
 

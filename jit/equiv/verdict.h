@@ -31,7 +31,8 @@ struct Verdict {
   std::uint64_t undecided = 0;  ///< points at which it does not decide (compare.h)
   double either_side = 0;       ///< share of the points at which the running error of the source reaches a step
   std::uint64_t seed = 0;
-  double bound_share = 0;    ///< greatest error of the candidate as a share of what the policy allows at that point
+  double bound_share = 0;  ///< greatest error of the candidate as a share of what the policy allows at that point
+  double risk = 0;  ///< the same at points where the candidate's result is not the source's own, which the bound holds
   double max_error_ulp = 0;  ///< greatest error in ulp of the correct value: large where the source cancels
   std::optional<Counterexample> counterexample;
 

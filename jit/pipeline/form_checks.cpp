@@ -17,8 +17,8 @@ Result<bool> FormChecks::at_other_points(Tried& tried) {
   if (!tried.holds()) return false;
   if (tried.looked_again || (tried.form.keeps_roundings && !tried.chosen_by_checks)) return tried.looked_again = true;
   constexpr double kAnyError = std::numeric_limits<double>::infinity();
-  const double share = tried.chosen_by_checks ? kAnyError : tried.prepared->meaning.bound_share;
-  TRY(equiv::Verdict verdict, second_looks_.ask(tried.form.kernel, share));
+  const double risk = tried.chosen_by_checks ? kAnyError : tried.prepared->meaning.risk;
+  TRY(equiv::Verdict verdict, second_looks_.ask(tried.form.kernel, risk));
   tried.looked_again = true;
   if (verdict.same()) return true;
   tried.prepared->meaning = std::move(verdict);

@@ -21,9 +21,9 @@ class FormChecks {
   }
   /// Asks about rarer points, once; the answer becomes the form's meaning.
   Result<bool> at_rare_points(Tried& tried, const Tried& unrewritten);
-  /// Asks about all other points, once, if those before came near to the bound, or if the form was chosen by the
-  /// answers about them: one of many answers near the limit may be luck. The answer becomes the form's meaning if it
-  /// is a refusal.
+  /// Asks about all other points, once, if results that are not the source's own came near to the bound, or if the form
+  /// was chosen by the answers about them: one of many answers near the limit may be luck. The answer becomes the
+  /// form's meaning if it is a refusal.
   Result<bool> at_other_points(Tried& tried);
 
  private:

@@ -76,6 +76,8 @@ struct Interim {
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Target::elements
 };
 
+struct Rival;
+
 struct Options {
   Target target{};
   Budget budget{};
@@ -86,6 +88,9 @@ struct Options {
   /// Called for a large expression, whose search takes seconds, and before Target::assumed is looked at; empty: nobody
   /// wants it.
   std::function<void(const Interim&)> interim{};
+  /// A kernel that does not beat it is not looked for (rival.h); null: the baseline is all there is to beat. Must
+  /// outlive the call.
+  const Rival* rival = nullptr;
 };
 
 /// Returns Search::costs if they are for `isa`; else null.

@@ -8,9 +8,9 @@ constexpr double kFarBelow = 0.6;
 
 }  // namespace
 
-Result<equiv::Verdict> SecondLooks::ask(const kir::Kernel& kernel, double bound_share) {
+Result<equiv::Verdict> SecondLooks::ask(const kir::Kernel& kernel, double risk) {
   equiv::Verdict verdict;
-  if (bound_share <= kFarBelow) return verdict;
+  if (risk <= kFarBelow) return verdict;
   for (std::size_t i = 0; i < kLooks && verdict.same(); ++i) {
     if (!checkers_[i]) {
       equiv::CheckOptions options = check_;

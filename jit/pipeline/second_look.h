@@ -14,9 +14,9 @@ class SecondLooks {
   SecondLooks(const expr::Expr& source, const expr::Policy& policy, const equiv::CheckOptions& check)
       : source_(source), policy_(policy), check_(check) {}
 
-  /// Checks a kernel that held, with errors up to `bound_share` of the bound, at all other points; returns at once if
-  /// these are far below it. Errors: those of the checker.
-  Result<equiv::Verdict> ask(const kir::Kernel& kernel, double bound_share);
+  /// Checks a kernel that held, with errors up to `risk` of the bound (Verdict::risk), at all other points; returns at
+  /// once if these are far below it. Errors: those of the checker.
+  Result<equiv::Verdict> ask(const kir::Kernel& kernel, double risk);
 
  private:
   static constexpr std::size_t kLooks = 3;

@@ -8,6 +8,7 @@
 #include "jit/codegen/speculative.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/key.h"
+#include "jit/pipeline/rival.h"
 #include "jit/pipeline/speculative_check.h"
 #include "jit/pipeline/speculative_points.h"
 #include "jit/pipeline/speculative_times.h"
@@ -58,8 +59,8 @@ Result<void> add_guard(kir::Kernel& kernel, const expr::Expr& expr, const expr::
   return kir::check(kernel);
 }
 
-/// An image under test.
-struct Candidate {
+/// An image of both kernels, under test.
+struct Joined {
   codegen::MachineCode code;
   image::ImageBytes image;
   image::Mapped mapped;
@@ -128,8 +129,8 @@ class Speculating {
     // It does what its parts mean. (It has only run in sandboxed children so far.)
     const bool exact = options_.target.policy.kind == expr::PolicyKind::exact;
     TRY(why, timed("guarded check", [&] {
-          return fault_of_speculative({expr_, narrow_, fast_.kernel, general_.kernel, candidate_->mapped, division_,
-                                       exact, options_.search.seed});
+          return fault_of_speculative(
+              {expr_, narrow_, fast_.kernel, general_.kernel, joined_->mapped, division_, exact, options_.search.seed});
         }));
     if (!why.empty()) return "the check as a whole found a fault: " + why;
     publish();
@@ -149,9 +150,10 @@ class Speculating {
   Result<void> take_general() {
     if (result_.outcome == Outcome::published) {
       general_ = result_.winner;
-      return {};
+    } else {
+      TRY(general_, compile_baseline(expr_, options_));
     }
-    TRY(general_, compile_baseline(expr_, options_));
+    TRY(general_map_, mapped(general_.image));
     return {};
   }
 
@@ -163,6 +165,8 @@ class Speculating {
     inner.budget = options_.budget;
     inner.budget.cpu_ns = left_ns_;
     inner.search = options_.search;
+    const Rival rival{*general_map_, kSpeculationGain};
+    inner.rival = &rival;
     TRY(Optimised fast, optimise(narrow_, inner));
     for (const PassTime& pass : fast.times) result_.times.push_back({"assumed " + pass.pass, pass.ns, pass.work_ns});
     if (fast.outcome != Outcome::published) return "nothing faster was found in the assumed ranges: " + fast.note;
@@ -185,7 +189,7 @@ class Speculating {
     image::ImageBytes image = image::build_speculative(code, image::counts_of(general_.kernel), isa, key);
     TRY_VOID(check_size(image));
     TRY(image::Mapped map, mapped(image));
-    candidate_.emplace(Candidate{std::move(code), std::move(image), std::move(map)});
+    joined_.emplace(Joined{std::move(code), std::move(image), std::move(map)});
     return {};
   }
 
@@ -214,16 +218,14 @@ class Speculating {
   }
 
   Result<std::string> why_no_gain() {
-    TRY(const image::Mapped general, mapped(general_.image));
     const judge::Signature signature = judge::signature_of(general_.kernel);
-    TRY(const double matching, time_matching({expr_, narrow_, signature, general, candidate_->mapped, options_}));
+    TRY(const double matching, time_matching({expr_, narrow_, signature, *general_map_, joined_->mapped, options_}));
     return matching > kSpeculationGain ? describe_small_gain(matching) : std::string();
   }
 
   Result<void> time_below(std::uint64_t end) {
-    TRY(const image::Mapped general, mapped(general_.image));
     const judge::Signature signature = judge::signature_of(general_.kernel);
-    const Rivals rivals{expr_, narrow_, signature, general, candidate_->mapped, options_};
+    const Rivals rivals{expr_, narrow_, signature, *general_map_, joined_->mapped, options_};
     const std::vector<std::uint64_t> lengths = timed_lengths(rivals);
     told_.times.resize(lengths.size());
     for (std::size_t i = 0; i < lengths.size() && lengths[i] < end; ++i) {
@@ -245,7 +247,7 @@ class Speculating {
     result_.winner_ns *= usual().matching;
     take_greater(result_.errors, fast_errors_);
     result_.detail = "guarded " + fast_detail_;
-    result_.winner = {std::move(guarded_), std::move(candidate_->code), fast_.variant, std::move(candidate_->image)};
+    result_.winner = {std::move(guarded_), std::move(joined_->code), fast_.variant, std::move(joined_->image)};
     result_.note.clear();
   }
 
@@ -255,11 +257,12 @@ class Speculating {
   Optimised& result_;
   Speculation& told_;
   Compiled general_, fast_;
+  std::optional<image::Mapped> general_map_;
   equiv::Verdict fast_errors_;
   std::string fast_detail_;
   kir::Kernel guarded_;
   codegen::Division division_;
-  std::optional<Candidate> candidate_;
+  std::optional<Joined> joined_;
 };
 
 /// Speculates on an expression without Diff.

@@ -19,18 +19,12 @@ namespace {
 constexpr std::uint64_t kLengths[] = {16, 256, 1024, 4096, 1'000'000};
 /// Rounds, and a limit of CPU time that stops only what is out of all proportion, of short calls and of long ones.
 constexpr judge::TimingRules kShortRules = {.rounds = 31, .cpu_ns = 200'000'000};
-constexpr judge::TimingRules kLongRules = {.rounds = 9, .cpu_ns = 2'000'000'000};
+constexpr judge::TimingRules kLongRules = {.rounds = 5, .cpu_ns = 2'000'000'000};
 /// The longest call that is short.
 constexpr std::uint64_t kShortLength = 4096;
 constexpr int kTriesMax = 3;
 /// The distance of elements outside where few are: the fast kernel goes on for a block between two of the general one.
 constexpr std::size_t kFewEvery = 2 * codegen::kBlockFirst;
-
-/// Points in the assumed ranges, and the same with elements outside.
-equiv::Samples points_inside(const Rivals& rivals) {
-  const equiv::SampleOptions options = {.points = 4096, .seed = rivals.options.search.seed, .cancelled = {}};
-  return equiv::make_samples(rivals.narrowed, options).front();
-}
 
 /// Returns a value beside the range that costs no more than others: no NaN, nothing denormal.
 equiv::Bits beside(const expr::Variable& v) {
@@ -92,12 +86,12 @@ std::vector<std::uint64_t> timed_lengths(const Rivals& rivals) {
 Result<double> time_matching(const Rivals& rivals) {
   double unused = 0;
   const std::uint64_t elements = call_size(rivals.source, rivals.signature, rivals.options.target.elements).elements;
-  return ratio(rivals, points_inside(rivals), elements, unused);
+  return ratio(rivals, points_to_time(rivals.narrowed, rivals.options.search.seed), elements, unused);
 }
 
 Result<SpeculationTime> time_speculative(const Rivals& rivals, std::uint64_t elements) {
   SpeculationTime time{.elements = elements};
-  const equiv::Samples inside = points_inside(rivals);
+  const equiv::Samples inside = points_to_time(rivals.narrowed, rivals.options.search.seed);
   double unused = 0;
   TRY(time.matching, ratio(rivals, inside, elements, time.general_ns));
   TRY(time.missing, ratio(rivals, with_outside(rivals, inside, 1), elements, unused));

@@ -8,6 +8,7 @@
 namespace trident::pipeline {
 namespace {
 
+constexpr std::uint64_t kPointsToTime = 4096;
 constexpr std::uint64_t kTournamentNs = 250'000'000;
 /// Calls that stream through memory take tens of milliseconds each: their tournament may take this long per byte that a
 /// call moves, or no candidate would get a second round.
@@ -36,6 +37,10 @@ CallSize call_size(const expr::Expr& source, const judge::Signature& signature, 
   for (const auto& variable : source.variables) bytes += ir::bytes_of(variable.type);
   for (const auto& output : signature.outputs) bytes += output.bytes;
   return {.elements = std::min(elements, kWorkloadBytesMax / bytes), .bytes_per_element = bytes};
+}
+
+equiv::Samples points_to_time(const expr::Expr& source, std::uint64_t seed) {
+  return equiv::draw_set(source, equiv::Way::uniform, kPointsToTime, seed);
 }
 
 std::uint64_t streaming_elements(const judge::Signature& signature) {

@@ -21,6 +21,9 @@ struct CallSize {
 /// Gives the size of a call of `elements`, or of fewer where their arrays would take too much memory.
 CallSize call_size(const expr::Expr& source, const judge::Signature& signature, std::uint64_t elements);
 
+/// Draws points of the source's ranges to time kernels on.
+equiv::Samples points_to_time(const expr::Expr& source, std::uint64_t seed);
+
 /// Returns the elements of the shortest call in which non-temporal code streams.
 std::uint64_t streaming_elements(const judge::Signature& signature);
 

@@ -167,12 +167,14 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
     const auto demand = first ? equiv::Demand::policy : equiv::Demand::any_set;
     TRY(auto answer, small_checker->check_meaning(form.kernel, demand, first ? nullptr : &*tried[0].prepared));
     if (!first && answer.meaning.same() && !form.keeps_roundings) {
-      TRY(auto again, second_looks.ask(form.kernel, answer.meaning.bound_share));
+      TRY(auto again, second_looks.ask(form.kernel, answer.meaning.risk));
       if (!again.same()) answer.meaning = std::move(again);
     }
-    tried.push_back({.form = std::move(form), .prepared = std::move(answer)});
+    tried.push_back({.form = std::move(form), .prepared = std::move(answer), .rare_checked = true});
   }
-  TRY(auto refined, pipeline::refine({source, tried, *small_checker, options, passes}));
+  pipeline::FormChecks checks(source, options.target.policy, small, *small_checker);
+  const auto holds = [&](std::size_t form) -> Result<bool> { return tried[form].holds(); };
+  TRY(auto refined, pipeline::refine({source, tried, *small_checker, checks, holds, options, passes}));
   if (refined) {
     constexpr double kAnyError = std::numeric_limits<double>::infinity();
     TRY(auto again, second_looks.ask(refined->form.kernel, kAnyError));

@@ -444,7 +444,7 @@ class Acceptance {
       first.cancelled = [this] { return os::thread_cpu_ns() > end_ns_; };
       second_looks_.emplace(source_, c_.policy, first);
     }
-    TRY(const equiv::Verdict again, second_looks_->ask(form.kernel, meaning.meaning.bound_share));
+    TRY(const equiv::Verdict again, second_looks_->ask(form.kernel, meaning.meaning.risk));
     if (!again.same()) return false;
     TRY(const equiv::Verdict parts, equiv::check_parts(source_, form.expr, form.how, options));
     return parts.same();

@@ -1,0 +1,27 @@
+// A kernel that another one must beat by much to be of use: that of a speculation must beat the general one on data in
+// the assumed ranges. Most of the time of a search goes into checks, so it is asked before them whether they can pay.
+#pragma once
+
+#include <span>
+
+#include "jit/image/image.h"
+#include "jit/judge/timing.h"
+#include "jit/pipeline/tried.h"
+
+namespace trident::pipeline {
+
+struct Rival {
+  const image::Mapped& image;  ///< of the same arrays
+  double most = 1;             ///< the greatest time that is of use, over the rival's
+};
+
+/// Times the likeliest variants of all forms beside the rival, unchecked, in a sandboxed child. Returns whether one may
+/// be of use, or cannot be timed. Errors: those of the code generator for a form's last variant, OsError.
+Result<bool> may_beat(const Rival& rival, std::span<const Tried> tried, const Options& options,
+                      const judge::Workload& workload);
+
+/// Times one kernel beside the rival. Returns whether it is of use.
+Result<bool> beats(const Rival& rival, const image::Mapped& kernel, const judge::Signature& signature,
+                   const judge::Workload& workload);
+
+}  // namespace trident::pipeline

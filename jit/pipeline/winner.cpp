@@ -1,0 +1,164 @@
+// The fastest candidate that passes every check. Checks that take ten times as long as the others are asked only of
+// what has won a tournament; where one refuses it, the next best is asked.
+#include <algorithm>
+
+#include "jit/equiv/parts.h"
+#include "jit/pipeline/optimisation.h"
+
+namespace trident::pipeline {
+namespace {
+
+/// Where the budget is spent before the tournament, this part of its time is left for it: what passed every check until
+/// then is worth a look.
+constexpr std::uint64_t kLateShare = 4;
+
+}  // namespace
+
+Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
+  const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
+  for (bool in_time = true;;) {
+    std::vector<std::size_t> entrants;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].holds() && (in_time || is_checked_whole(candidates_[i]))) entrants.push_back(i);
+    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload(), cpu_ns));
+    if (!verdict.incumbent_ran()) {
+      baseline_died(verdict, call.workload().elements);
+      return verdict;
+    }
+    for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
+    verdict.winner = entrants[verdict.winner];
+    if (!verdict.gain) return verdict;
+    TRY(verdict.gain, pays(candidates_[verdict.winner], call.workload()));
+    if (!verdict.gain) return verdict;
+    const auto checked = check_whole(verdict.winner);
+    if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
+    if (!checked.ok() && passes_.cancelled()) return checked.error();
+    if (checked.ok() && candidates_[verdict.winner].verdict.same()) return verdict;
+    in_time = in_time && checked.ok();
+    if (!in_time) continue;
+    const auto next = check_runner_up();
+    if (!next.ok() && next.error().code != ErrorCode::kCancelled) return next.error();
+    in_time = next.ok();
+  }
+}
+
+Result<void> Optimisation::check_whole(std::size_t candidate) {
+  const std::size_t form = candidates_[candidate].form;
+  TRY_VOID(check_rare(form));
+  if (candidates_[candidate].verdict.same()) TRY_VOID(look_again(form));
+  if (candidates_[candidate].verdict.same()) TRY_VOID(check_parts(form));
+  Candidate& c = candidates_[candidate];
+  if (c.verdict.same() && !c.checked_fully) TRY_VOID(check_code(c, equiv::Effort::full));
+  return {};
+}
+
+bool Optimisation::is_checked_whole(const Candidate& c) const {
+  const Tried& tried = tried_[c.form];
+  return c.checked_fully && tried.rare_checked && tried.looked_again &&
+         (tried.form.keeps_roundings || tried.parts_checked);
+}
+
+Result<bool> Optimisation::holds_at_rare_points(std::size_t f) {
+  TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
+  if (!holds) TRY_VOID(replacement_of(f));
+  return holds;
+}
+
+Result<void> Optimisation::check_rare(std::size_t f) {
+  if (tried_[f].rare_checked) return {};
+  TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
+  const equiv::Verdict meaning = tried_[f].prepared->meaning;
+  for (Candidate& c : candidates_)
+    if (c.form == f && c.holds()) c.verdict = meaning;
+  return holds ? Result<void>() : stand_in(f);
+}
+
+Result<void> Optimisation::look_again(std::size_t f) {
+  TRY(const bool holds, checks_->at_other_points(tried_[f]));
+  if (holds) return {};
+  refuse(f, tried_[f].prepared->meaning);
+  return stand_in(f);
+}
+
+// Checks the forms of the fastest candidates that are left at rarer points, until one holds: that costs less than
+// another tournament.
+Result<void> Optimisation::check_runner_up() {
+  for (;;) {
+    const Candidate* best = nullptr;
+    for (const Candidate& c : candidates_)
+      if (c.form != 0 && c.holds() && c.ratio > 0 && (best == nullptr || c.ratio < best->ratio)) best = &c;
+    if (best == nullptr || tried_[best->form].rare_checked) return {};
+    TRY_VOID(check_rare(best->form));
+  }
+}
+
+Result<void> Optimisation::stand_in(std::size_t f) {
+  std::vector<Tried> before = std::move(tried_[f].before);
+  if (before.empty()) {
+    TRY(const auto replacement, replacement_of(f));
+    return replacement ? enter(*replacement) : Result<void>();
+  }
+  Tried next = std::move(before.back());
+  before.pop_back();
+  next.before = std::move(before);
+  tried_.push_back(std::move(next));
+  return enter(tried_.size() - 1);
+}
+
+Result<std::optional<std::size_t>> Optimisation::replacement_of(std::size_t f) {
+  for (std::size_t r = 1; r < tried_.size(); ++r) {
+    if (tried_[r].form.in_place_of != f) continue;
+    TRY(tried_[r].prepared, checks_->at_drawn_points(tried_[r].form.kernel, tried_[0]));
+    if (tried_[r].holds()) return std::optional(r);
+  }
+  return std::optional<std::size_t>();
+}
+
+Result<void> Optimisation::enter(std::size_t f) {
+  const std::size_t first = candidates_.size();
+  const auto variants =
+      codegen::variants(tried_[f].form.kernel, options_.target.isa, divider_of(options_.target.isa, options_.search));
+  for (const codegen::Variant& variant : variants)
+    if (wanted(variant)) TRY_VOID(try_to_emit(f, variant));
+  return check_codes(std::span(candidates_).subspan(first));
+}
+
+Result<void> Optimisation::check_parts(std::size_t f) {
+  Tried& tried = tried_[f];
+  if (tried.form.keeps_roundings || tried.parts_checked) return {};
+  equiv::CheckOptions options;
+  options.samples.seed = options_.search.seed;
+  options.cancelled = [this] { return passes_.spent(); };
+  TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
+  tried.parts_checked = true;
+  if (!verdict.same()) refuse(f, verdict);
+  return {};
+}
+
+void Optimisation::refuse(std::size_t f, const equiv::Verdict& verdict) {
+  for (Candidate& c : candidates_)
+    if (c.form == f) c.verdict = verdict;
+}
+
+void Optimisation::baseline_died(const judge::Verdict& verdict, std::uint64_t elements) {
+  equiv::Counterexample e;
+  e.why = "the baseline " + os::describe(verdict.ends[0]) + " while it was timed";
+  e.elements = elements;
+  candidates_[0].verdict.kind = equiv::Verdict::Kind::differs;
+  candidates_[0].verdict.counterexample = std::move(e);
+}
+
+Result<judge::Verdict> Optimisation::hold_tournament(const std::vector<std::size_t>& entrants,
+                                                     const judge::Workload& workload, std::uint64_t cpu_ns) {
+  std::vector<const image::Mapped*> contestants;
+  for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
+  judge::TournamentRules rules;
+  rules.cpu_ns = std::min(cpu_ns, std::max(passes_.left_ns(), cpu_ns / kLateShare));
+  rules.cancelled = [this] { return passes_.spent(); };
+  rules.progress = [this](std::size_t done, std::size_t total, double best) {
+    passes_.report(Stage::judge, done, total, best);
+  };
+  return judge::hold_tournament(contestants, signature_, workload, rules);
+}
+
+}  // namespace trident::pipeline
