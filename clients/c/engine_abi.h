@@ -56,6 +56,8 @@ typedef struct trident_engine_function {
   const char* text;
   const char* calls;
   uint64_t text_size, calls_size;
+  uint32_t bulk; /* 1: the image may be of the optimised tier; its header says. Since 0.1.6 */
+  uint32_t reserved;
 } trident_engine_function;
 
 typedef enum trident_engine_outcome {

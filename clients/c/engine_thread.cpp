@@ -181,7 +181,7 @@ void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer
   delivery.claim.size = result.size;
   delivery.claim.digest_low = result.digest_low;
   delivery.claim.digest_high = result.digest_high;
-  delivery.claim.tier = static_cast<std::uint8_t>(tier);
+  delivery.claim.tier = answer.tier.value_or(static_cast<std::uint8_t>(tier));
   delivery.file = os::Fd(result.fd);
   delivery.baseline_ns = result.baseline_ns;
   delivery.optimised_ns = result.optimised_ns;

@@ -1,5 +1,7 @@
 #include "clients/c/function.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -30,6 +32,15 @@ std::vector<expr::Variable> columns_of(const function::Function& function) {
     columns.push_back({p.name, type, expr::VariableKind::array});
   }
   return columns;
+}
+
+/// Reads the tier of the engine's image: older engines make the baseline's alone. The image is checked by whoever maps
+/// it.
+std::optional<std::uint8_t> tier_of(const trident_engine_result& result) {
+  trident_image_header header;
+  if (result.outcome != TRIDENT_ENGINE_IMAGE || ::pread(result.fd, &header, sizeof header, 0) != sizeof header)
+    return {};
+  return static_cast<std::uint8_t>(header.tier);
 }
 
 /// The slot's fallback: never called, for adopt() takes its place for the interpreter.
@@ -105,8 +116,10 @@ void FunctionHandle::compile(const Engine& engine, std::uint32_t, const std::ato
   wanted.text_size = program_.text.size();
   wanted.calls = program_.calls.data();
   wanted.calls_size = program_.calls.size();
+  wanted.bulk = 1;
   engine.prepare_for(TRIDENT_ENGINE_FUNCTIONS);
   engine.compile_function(&wanted, &answer.result);
+  answer.tier = tier_of(answer.result);
 }
 
 void FunctionHandle::adopt() noexcept try {

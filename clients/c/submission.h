@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +55,9 @@ enum class JobState : std::uint8_t {
 /// An answer of the engine, and how to take it.
 struct EngineAnswer {
   trident_engine_result result{};
-  bool is_last = false;     ///< no search follows an image of the baseline tier
-  bool is_refusal = false;  ///< of the thing itself; `result` has the sentence, and:
+  bool is_last = false;                ///< no search follows an image of the baseline tier
+  std::optional<std::uint8_t> tier{};  ///< of the image, where the engine chooses it
+  bool is_refusal = false;             ///< of the thing itself; `result` has the sentence, and:
   std::uint32_t reason = 0;
   std::uint64_t reason_address = 0;
 };
