@@ -21,9 +21,9 @@ constexpr std::uint64_t kFrameVariableWeight = kUnfoldableWeight * kInsideWeight
 constexpr std::uint8_t kRegisters = 32;
 using Counts = std::array<std::uint32_t, kRegClasses>;
 /// Bits of blocks.
-using BlockSet = std::vector<std::uint64_t>;
+using BlockSet = std::span<std::uint64_t>;
 
-bool meets(const BlockSet& a, const BlockSet& b) {
+bool meets(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     if ((a[i] & b[i]) != 0) return true;
   return false;
@@ -40,7 +40,14 @@ class Assignment {
         variables_(variables),
         file_(file),
         words_((blocks.size() + 63) / 64),
-        everywhere_(words_, ~std::uint64_t{0}) {}
+        everywhere_(words_, ~std::uint64_t{0}, function.arena),
+        weight_(function.vregs.size(), 0, function.arena),
+        number_(function.vregs.size(), variables.size(), function.arena),
+        is_read_(variables.size(), 0, function.arena),
+        room_(function.arena),
+        used_(blocks.size(), function.arena),
+        variable_blocks_(words_ * variables.size(), 0, function.arena),
+        taken_(words_ * kRegClasses * kRegisters, 0, function.arena) {}
 
   std::vector<RegSet> run() {
     weigh();
@@ -52,15 +59,22 @@ class Assignment {
         info.home = f_.add_slot(info.width, info.lane_bytes);
     std::vector<RegSet> left(blocks_.size(), file_.all);
     for (std::size_t c = 0; c < kRegClasses; ++c)
-      for (std::size_t r = 0; r < kRegisters; ++r)
-        for (std::size_t b = 0; b < blocks_.size() && !taken_[c][r].empty(); ++b)
-          if ((taken_[c][r][b / 64] >> b % 64 & 1) != 0) left[b][c] &= ~(1u << r);
+      for (std::uint8_t r = 0; r < kRegisters; ++r)
+        for (std::size_t b = 0; b < blocks_.size() && is_taken(c, r); ++b)
+          if ((taken(c, r)[b / 64] >> b % 64 & 1) != 0) left[b][c] &= ~(1u << r);
     return left;
   }
 
  private:
+  BlockSet variable_blocks(std::size_t variable) {
+    return BlockSet(variable_blocks_).subspan(variable * words_, words_);
+  }
+  BlockSet taken(std::size_t c, std::size_t reg) {
+    return BlockSet(taken_).subspan((c * kRegisters + reg) * words_, words_);
+  }
+  [[nodiscard]] bool is_taken(std::size_t c, std::uint8_t reg) const { return (any_taken_[c] >> reg & 1) != 0; }
+
   void weigh() {
-    weight_.assign(f_.vregs.size(), 0);
     for (const WeightedBlock& weighted : blocks_)
       for (const MInst& inst : weighted.block->insts) {
         for (std::size_t u = 0; u < inst.uses; ++u)
@@ -74,6 +88,7 @@ class Assignment {
   /// spill its locals.
   void find_room() {
     std::uint32_t heaviest = 0;
+    room_.reserve(blocks_.size());
     for (const WeightedBlock& weighted : blocks_) heaviest = std::max(heaviest, weighted.weight);
     for (const WeightedBlock& weighted : blocks_) {
       Counts need = most_operands(*weighted.block);
@@ -102,62 +117,61 @@ class Assignment {
 
   /// A variable needs its register in the blocks at whose start it is wanted, and in those that name it.
   void find_tenancies() {
-    variable_blocks_.assign(variables_.size(), BlockSet(words_, 0));
-    is_read_.assign(variables_.size(), false);
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       const std::uint64_t bit = std::uint64_t{1} << b % 64;
       for (std::size_t v = 0; v < variables_.size(); ++v)
-        if (liveness_.wanted_at(static_cast<std::uint32_t>(b))[v]) variable_blocks_[v][b / 64] |= bit;
+        if (liveness_.wanted_at(static_cast<std::uint32_t>(b))[v]) variable_blocks(v)[b / 64] |= bit;
       for (std::uint32_t i = region_.blocks[b].first; i < region_.blocks[b].last; ++i) {
         const region::Inst& inst = region_.insts[i];
         if (inst.op != Op::Get && inst.op != Op::Set) continue;
-        variable_blocks_[inst.imm][b / 64] |= bit;
-        if (inst.op == Op::Get && liveness_.is_needed(i)) is_read_[inst.imm] = true;
+        variable_blocks(inst.imm)[b / 64] |= bit;
+        if (inst.op == Op::Get && liveness_.is_needed(i)) is_read_[inst.imm] = 1;
       }
     }
-    number_.assign(f_.vregs.size(), variables_.size());
     for (std::size_t v = 0; v < variables_.size(); ++v) number_[variables_[v].index] = v;
-    used_.resize(blocks_.size());
   }
 
-  std::vector<VReg> ranking() const {
-    std::vector<VReg> ranking;
+  std::pmr::vector<VReg> ranking() const {
+    std::pmr::vector<VReg> ranking(f_.arena);
     for (std::uint32_t v = 0; v < f_.vregs.size(); ++v)
       if (f_.vregs[v].global && f_.vregs[v].fixed == kNoReg && weight_[v] >= least_weight(v))
         ranking.push_back(VReg(v));
-    std::stable_sort(ranking.begin(), ranking.end(),
-                     [&](VReg x, VReg y) { return weight_[x.index] > weight_[y.index]; });
+    // Equal ones in the order of their numbers; std::stable_sort would take memory.
+    std::sort(ranking.begin(), ranking.end(), [&](VReg x, VReg y) {
+      return weight_[x.index] != weight_[y.index] ? weight_[x.index] > weight_[y.index] : x.index < y.index;
+    });
     return ranking;
   }
 
   std::uint64_t least_weight(std::uint32_t v) const {
     const std::size_t number = number_[v];
     if (number == variables_.size() || region_.variables[number].scratch) return 1;
-    return is_read_[number] ? kFrameVariableWeight + 1 : 2 * kUpdateWeight * kInsideWeight + 1;
+    return is_read_[number] != 0 ? kFrameVariableWeight + 1 : 2 * kUpdateWeight * kInsideWeight + 1;
   }
 
   void place(VReg v) {
     const std::size_t c = class_of(v);
-    const BlockSet& blocks = number_[v.index] < variables_.size() ? variable_blocks_[number_[v.index]] : everywhere_;
+    const BlockSet blocks =
+        number_[v.index] < variables_.size() ? variable_blocks(number_[v.index]) : BlockSet(everywhere_);
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       if ((blocks[b / 64] >> b % 64 & 1) != 0 && used_[b][c] >= room_[b][c]) return;
     const std::uint8_t reg = free_register(c, blocks, weight_[v.index]);
     if (reg == kNoReg) return;
     f_[v].fixed = reg;
-    taken_[c][reg].resize(words_);
-    for (std::size_t i = 0; i < words_; ++i) taken_[c][reg][i] |= blocks[i];
+    any_taken_[c] |= 1u << reg;
+    for (std::size_t i = 0; i < words_; ++i) taken(c, reg)[i] |= blocks[i];
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       if ((blocks[b / 64] >> b % 64 & 1) != 0) ++used_[b][c];
   }
 
   /// Registers that the caller does not want back come first, then those that are saved already.
-  std::uint8_t free_register(std::size_t c, const BlockSet& blocks, std::uint64_t weight) const {
+  std::uint8_t free_register(std::size_t c, BlockSet blocks, std::uint64_t weight) {
     const std::uint32_t saved = c == static_cast<std::size_t>(RegClass::general) ? file_.saved : 0;
     std::uint8_t best = kNoReg;
     int best_rank = weight >= kSavedRegisterWeight ? 0 : 1;
     for (std::uint8_t r = kRegisters; r-- > 0;) {
-      if ((file_.all[c] >> r & 1) == 0 || (!taken_[c][r].empty() && meets(taken_[c][r], blocks))) continue;
-      const int rank = (saved >> r & 1) == 0 ? 3 : taken_[c][r].empty() ? 1 : 2;
+      if ((file_.all[c] >> r & 1) == 0 || (is_taken(c, r) && meets(taken(c, r), blocks))) continue;
+      const int rank = (saved >> r & 1) == 0 ? 3 : is_taken(c, r) ? 2 : 1;
       if (rank > best_rank) best = r, best_rank = rank;
     }
     return best;
@@ -170,13 +184,14 @@ class Assignment {
   std::span<const VReg> variables_;
   const RegisterFile file_;
   const std::size_t words_;
-  const BlockSet everywhere_;
-  std::vector<std::uint64_t> weight_;  ///< by register
-  std::vector<std::size_t> number_;    ///< by register: of its variable, or how many there are
-  std::vector<bool> is_read_;
-  std::vector<Counts> room_, used_;  ///< by block
-  std::vector<BlockSet> variable_blocks_;
-  std::array<std::array<BlockSet, kRegisters>, kRegClasses> taken_;
+  std::pmr::vector<std::uint64_t> everywhere_;
+  std::pmr::vector<std::uint64_t> weight_;  ///< by register
+  std::pmr::vector<std::size_t> number_;    ///< by register: of its variable, or how many there are
+  std::pmr::vector<std::uint8_t> is_read_;
+  std::pmr::vector<Counts> room_, used_;             ///< by block
+  std::pmr::vector<std::uint64_t> variable_blocks_;  ///< by variable
+  std::pmr::vector<std::uint64_t> taken_;            ///< by class and register
+  Counts any_taken_{};                               ///< registers, one bit each
 };
 
 }  // namespace

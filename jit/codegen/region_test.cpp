@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "jit/region/builder.h"
 #include "jit/region/interpreter.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
@@ -31,6 +32,7 @@ class Native {
   void run(testing::RegionState& state) const {
     reinterpret_cast<RegionEntry>(code_.base())(state.frame.data(), state.windows.data());
   }
+  void run(void* frame) const { reinterpret_cast<RegionEntry>(code_.base())(frame, nullptr); }
 
  private:
   os::Mapping code_;
@@ -94,6 +96,39 @@ TEST(RegionCode, HoldsUnderPressure) {
   REQUIRE_REGION_CODE();
   for (std::uint64_t seed = 0; seed < 100 && !::testing::Test::HasFatalFailure(); ++seed)
     expect_equal(testing::random_region(seed, {.variables = 60, .blocks = 8, .ops = 120, .windows = 4}), seed, 4);
+}
+
+/// x / divisor, signed and unsigned, in the homes behind x's.
+region::Region quotients_of(std::uint64_t divisor) {
+  region::Region region;
+  region::Builder b(region);
+  for (std::uint32_t v = 0; v < 3; ++v)
+    b.variable("v" + std::to_string(v), region::Type::i64, region::kFrameHeadBytes + 8 * v);
+  b.begin_block();
+  b.set(1, b.op_with(region::Op::SDiv, b.get(0), divisor));
+  b.set(2, b.op_with(region::Op::UDiv, b.get(0), divisor));
+  b.exit(region::Exit::left);
+  return region;
+}
+
+TEST(RegionCode, DividesByConstants) {
+  REQUIRE_REGION_CODE();
+  std::vector<std::uint64_t> numbers = {std::uint64_t{1} << 63, ~std::uint64_t{0} >> 1, 641, 6'700'417, 1'000'000'007};
+  for (std::uint64_t n = 0; n < 70; ++n) numbers.insert(numbers.end(), {n, 0 - n, std::uint64_t{1} << n % 64});
+  for (const std::uint64_t divisor : numbers) {
+    const Native native(quotients_of(divisor));
+    const auto by = static_cast<std::int64_t>(divisor);
+    for (const std::uint64_t number : numbers) {
+      std::uint64_t frame[region::kFrameHeadBytes / 8 + 3] = {};
+      std::uint64_t* const x = frame + region::kFrameHeadBytes / 8;
+      x[0] = number;
+      native.run(frame);
+      const auto of = static_cast<std::int64_t>(number);
+      const std::uint64_t by_one = by == -1 ? 0 - number : 0;
+      ASSERT_EQ(x[1], by == 0 || by == -1 ? by_one : static_cast<std::uint64_t>(of / by)) << of << " / " << by;
+      ASSERT_EQ(x[2], divisor == 0 ? 0 : number / divisor) << number << " / " << divisor;
+    }
+  }
 }
 
 }  // namespace

@@ -12,12 +12,12 @@ using region::Value;
 
 namespace {
 
-/// Returns the operands of an instruction that are there.
-std::vector<Value> operands_of(const Inst& inst) {
-  std::vector<Value> operands;
+/// Calls `visit` with each operand of an instruction, until one returns false.
+template <class Visit>
+bool all_operands(const Inst& inst, const Visit& visit) {
   for (const Value v : {inst.a, inst.b, inst.c})
-    if (v.valid()) operands.push_back(v);
-  return operands;
+    if (v.valid() && !visit(v)) return false;
+  return true;
 }
 
 /// Returns whether the value depends on nothing but its operands.
@@ -34,13 +34,13 @@ bool shares_register(const region::Region& region, const Inst& inst) {
          region.insts[inst.a.index].op != Op::Constant;
 }
 
-RegionUses::RegionUses(const region::Region& region)
+RegionUses::RegionUses(const region::Region& region, std::pmr::memory_resource* arena)
     : region_(region),
-      liveness_(region),
-      readers_(region.insts.size()),
-      last_reader_(region.insts.size()),
-      homes_(region.insts.size()),
-      late_(region.insts.size()) {
+      liveness_(region, arena),
+      readers_(region.insts.size(), arena),
+      last_reader_(region.insts.size(), arena),
+      homes_(region.insts.size(), arena),
+      late_(region.insts.size(), arena) {
   count_readers();
   for (const Block& block : region.blocks) find_homes(block);
 }
@@ -139,20 +139,19 @@ bool RegionUses::can_be_late(Value v, std::uint32_t set) const {
   for (Value link = region_.insts[set].a; link != v; link = region_.insts[link.index].a)
     if (readers_[link.index] != 1) return false;
   if (readers_[v.index] != 1 || last_reader_[v.index] != set || !is_pure(region_.insts[v.index].op)) return false;
-  for (const Value operand : operands_of(region_.insts[v.index])) {
+  return all_operands(region_.insts[v.index], [&](Value operand) {
     const Value r = root(operand);
     const Inst& made = region_.insts[r.index];
     if (is_comparison(made.op)) return false;
     const std::optional<std::uint32_t> variable =
         made.op == Op::Get ? static_cast<std::uint32_t>(made.imm) : homes_[r.index];
-    if (late_[r.index] || (variable && is_set_between(*variable, r.index, set))) return false;
-  }
-  return true;
+    return late_[r.index] == 0 && !(variable && is_set_between(*variable, r.index, set));
+  });
 }
 
 void RegionUses::make_late(Value v, std::uint32_t set) {
-  late_[v.index] = true;
-  for (const Value operand : operands_of(region_.insts[v.index])) extend(operand, set);
+  late_[v.index] = 1;
+  all_operands(region_.insts[v.index], [&](Value operand) { return extend(operand, set), true; });
 }
 
 }  // namespace trident::codegen

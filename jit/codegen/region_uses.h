@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,7 @@ bool shares_register(const region::Region& region, const region::Inst& inst);
 
 class RegionUses {
  public:
-  explicit RegionUses(const region::Region& region);
+  RegionUses(const region::Region& region, std::pmr::memory_resource* arena);
 
   [[nodiscard]] const region::Liveness& liveness() const { return liveness_; }
   /// Returns whether instruction number `index` needs code.
@@ -39,7 +40,7 @@ class RegionUses {
   /// before once the value is there, and the variable keeps the value as long as it is read.
   [[nodiscard]] std::optional<std::uint32_t> home(region::Value v) const { return homes_[v.index]; }
   /// Returns whether the value is made only where it is set to its home.
-  [[nodiscard]] bool is_late(region::Value v) const { return late_[v.index]; }
+  [[nodiscard]] bool is_late(region::Value v) const { return late_[v.index] != 0; }
   /// Returns the value that has made the register of `v`.
   [[nodiscard]] region::Value root(region::Value v) const;
 
@@ -61,9 +62,9 @@ class RegionUses {
 
   const region::Region& region_;
   region::Liveness liveness_;
-  std::vector<std::uint32_t> readers_, last_reader_;
-  std::vector<std::optional<std::uint32_t>> homes_;
-  std::vector<bool> late_;
+  std::pmr::vector<std::uint32_t> readers_, last_reader_;
+  std::pmr::vector<std::optional<std::uint32_t>> homes_;
+  std::pmr::vector<std::uint8_t> late_;
 };
 
 }  // namespace trident::codegen

@@ -19,7 +19,7 @@ using regionopt::Reduction;
 
 namespace {
 
-constexpr std::uint8_t kNone = 0xFF;
+constexpr std::uint8_t kNoVector = 0xFF;
 constexpr std::uint8_t kActive = 1, kFirstMask = 2, kMasks = 8;  // k1 has the lanes that count
 
 /// Returns the form of a node that is made before the groups: a number, the same in all lanes or a step apart.
@@ -133,7 +133,7 @@ void BulkLanes::add_row(std::uint8_t to, std::int64_t first, std::int64_t step) 
 }
 
 void BulkLanes::begin(const Numbers& numbers) {
-  stays_.assign(loop_.nodes.size(), kNone);
+  stays_.assign(loop_.nodes.size(), kNoVector);
   for_lanes(loop_, [&](std::uint32_t n) {
     const auto form = made_before(loop_, n);
     if (!form) return;
@@ -151,7 +151,7 @@ void BulkLanes::begin(const Numbers& numbers) {
     add_row(reg, 0, step);
     advancing_.emplace_back(reg, step);
   });
-  results_.assign(loop_.reductions.size(), kNone);
+  results_.assign(loop_.reductions.size(), kNoVector);
   for (std::size_t r = 0; r < loop_.reductions.size(); ++r) {
     const Reduction& reduction = loop_.reductions[r];
     if (!has_result(reduction)) continue;
@@ -235,7 +235,7 @@ std::uint8_t BulkLanes::load(std::uint32_t reference, const Places& places) {
 }
 
 std::uint8_t BulkLanes::value(std::uint32_t n, const Places& places) {
-  if (values_[n] != kNone) return values_[n];
+  if (values_[n] != kNoVector) return values_[n];
   const Node& node = loop_.nodes[n];
   CHECK(node.kind == Node::Kind::load || node.kind == Node::Kind::op);
   const std::uint8_t reg =
@@ -270,7 +270,7 @@ std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
 // --- truths ----------------------------------------------------------------------------------------------------------
 
 std::uint8_t BulkLanes::truth(std::uint32_t n, const Places& places) {
-  if (values_[n] != kNone) return values_[n];
+  if (values_[n] != kNoVector) return values_[n];
   const std::uint8_t reg = avx512_ ? mask_truth(loop_.nodes[n], places) : vector_truth(loop_.nodes[n], places);
   return values_[n] = reg;
 }

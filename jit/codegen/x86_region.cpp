@@ -22,6 +22,7 @@
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_bulk.h"
 #include "jit/codegen/x86_frame.h"
+#include "jit/codegen/x86_region_divide.h"
 #include "jit/codegen/x86_region_select.h"
 #include "jit/region/forward.h"
 #include "runtime/base/check.h"
@@ -94,8 +95,10 @@ class RegionWriter : public X86Writer {
         if (f_[m.def].reg_class == RegClass::vector) return choose(m, p);
         assembler_.cmov(static_cast<x86::CondCode>(m.condition), def, use(1));
         return;
-      case X86RegionPseudo::udiv: return divide(def, use(0), use(1), false);
-      case X86RegionPseudo::sdiv: return divide(def, use(0), use(1), true);
+      case X86RegionPseudo::udiv: return divide_unsigned(assembler_, def, use(0), use(1));
+      case X86RegionPseudo::sdiv: return divide_signed(assembler_, def, use(0), use(1));
+      case X86RegionPseudo::sdiv_by: return divide_signed(assembler_, def, use(0), m.imm);
+      case X86RegionPseudo::udiv_by: return divide_unsigned(assembler_, def, use(0), m.imm);
       case X86RegionPseudo::umulh:
         assembler_.mov(rdx, use(0));
         assembler_.mulx(rdx, rax, use(1));
@@ -198,33 +201,6 @@ class RegionWriter : public X86Writer {
   asmjit::Operand register_or_memory(const Placed& p, std::uint8_t use) {
     if (p.mem_use == use) return memory(p.mem, 8);
     return x86::gpq(p.use[use]);
-  }
-
-  void divide(const x86::Gp& def, const x86::Gp& a, const x86::Gp& b, bool with_sign) {
-    const std::uint8_t width = static_cast<std::uint8_t>(def.size());
-    const x86::Gp rax = gp(0, width);
-    const asmjit::Label done = assembler_.newLabel(), plain = assembler_.newLabel();
-    assembler_.xor_(x86::eax, x86::eax);
-    assembler_.test(b, b);
-    assembler_.jz(done);
-    assembler_.mov(rax, a);
-    if (with_sign) {
-      assembler_.cmp(b, -1);
-      assembler_.jne(plain);
-      assembler_.neg(rax);
-      assembler_.jmp(done);
-      assembler_.bind(plain);
-      if (width == 4)
-        assembler_.cdq();
-      else
-        assembler_.cqo();
-      assembler_.idiv(b);
-    } else {
-      assembler_.xor_(x86::edx, x86::edx);
-      assembler_.div(b);
-    }
-    assembler_.bind(done);
-    assembler_.mov(def, rax);
   }
 };
 

@@ -35,6 +35,11 @@ std::uint32_t move_of(Type type) {
   return type == Type::f64 ? Inst::kIdVmovaps : Inst::kIdMov;
 }
 
+std::array<std::pmr::vector<VReg>, 4> lists(std::pmr::memory_resource* arena) {
+  using List = std::pmr::vector<VReg>;
+  return {List(arena), List(arena), List(arena), List(arena)};
+}
+
 std::uint8_t code(CondCode condition) {
   return static_cast<std::uint8_t>(condition);
 }
@@ -43,11 +48,18 @@ std::uint8_t code(CondCode condition) {
 
 RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself)
     : region_(region),
-      uses_(region),
+      uses_(region, function.arena),
       f_(function),
       pool_(pool),
       rounds_itself_(rounds_itself),
-      values_(region.insts.size()) {
+      variables_(function.arena),
+      values_(region.insts.size(), function.arena),
+      locals_(lists(function.arena)),
+      pool_constants_(function.arena),
+      float_constants_(function.arena),
+      window_words_(function.arena),
+      misses_(function.arena) {
+  variables_.reserve(region.variables.size());
   for (const region::Variable& v : region.variables) {
     const MemRef home = v.scratch ? MemRef{} : MemRef{.place = Place::frame, .disp = static_cast<std::int32_t>(v.slot)};
     variables_.push_back(
@@ -84,14 +96,14 @@ MInst& RegionSelector::pseudo(X86RegionPseudo op, std::initializer_list<VReg> us
 }
 
 VReg RegionSelector::local(Type type) {
-  std::vector<VReg>& locals = locals_[static_cast<std::size_t>(type)];
+  std::pmr::vector<VReg>& locals = locals_[static_cast<std::size_t>(type)];
   std::size_t& used = used_locals_[static_cast<std::size_t>(type)];
   if (used == locals.size()) locals.push_back(f_.add({.reg_class = class_of(type), .width = width_of(type)}));
   return locals[used++];
 }
 
 void RegionSelector::forget_spills() {
-  for (const std::vector<VReg>& locals : locals_)
+  for (const std::pmr::vector<VReg>& locals : locals_)
     for (const VReg local : locals) f_[local].home = {};
 }
 
@@ -177,8 +189,8 @@ void RegionSelector::instruction(std::uint32_t index) {
     case Op::Mul: return multiply(v);
     case Op::UMulHigh: return wide_op(v, X86RegionPseudo::umulh);
     case Op::SMulHigh: return wide_op(v, X86RegionPseudo::smulh);
-    case Op::UDiv: return wide_op(v, X86RegionPseudo::udiv);
-    case Op::SDiv: return wide_op(v, X86RegionPseudo::sdiv);
+    case Op::UDiv: return divide(v, X86RegionPseudo::udiv, X86RegionPseudo::udiv_by);
+    case Op::SDiv: return divide(v, X86RegionPseudo::sdiv, X86RegionPseudo::sdiv_by);
     case Op::Not: return unary(v, Inst::kIdNot, true);
     case Op::Neg: return unary(v, Inst::kIdNeg, true);
     case Op::Shl: return shift(v, Inst::kIdShl, Inst::kIdShlx);
@@ -375,6 +387,17 @@ void RegionSelector::multiply(Value v) {
 void RegionSelector::wide_op(Value v, X86RegionPseudo op) {
   const VReg a = reg(at(v).a), b = reg(at(v).b);
   define(v, pseudo(op, {a, b}, width_of(at(v).type)));
+}
+
+void RegionSelector::divide(Value v, X86RegionPseudo by_register, X86RegionPseudo by_constant) {
+  const region::Inst& from = at(v);
+  const bool is_unsigned = by_constant == X86RegionPseudo::udiv_by;
+  const std::uint64_t by = is_constant(from.b) ? at(from.b).imm : 0;
+  if (by <= 1 || (!is_unsigned && by == ~std::uint64_t{0}) || from.type != Type::i64) return wide_op(v, by_register);
+  const VReg a = reg(from.a);
+  MInst& inst = pseudo(by_constant, {a}, 8);
+  inst.imm = by;
+  define(v, inst);
 }
 
 void RegionSelector::reverse_bits(Value v) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <memory_resource>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ enum class X86RegionPseudo : std::uint16_t {
   select_if,    ///< def = use 1 if `condition` holds between use 2 and use 3 (or the immediate), else use 0
   udiv,         ///< def = use 0 / use 1; 0 by 0
   sdiv,         ///< likewise, signed; the least integer by -1 is itself
+  sdiv_by,      ///< def = use 0 / imm, 64 bits; imm is none of -1, 0 and 1
+  udiv_by,      ///< likewise, unsigned; imm is at least 2
   umulh,        ///< def = high half of use 0 * use 1
   smulh,        ///< likewise, signed
   rotr,         ///< def = use 0 rotated right by use 1
@@ -51,7 +54,7 @@ class RegionSelector {
     std::uint32_t window, block;
   };
   /// Those of all blocks that were selected so far, in the order of their targets.
-  [[nodiscard]] const std::vector<Miss>& misses() const { return misses_; }
+  [[nodiscard]] const std::pmr::vector<Miss>& misses() const { return misses_; }
   [[nodiscard]] Target miss_target(std::size_t number) const {
     return Target(static_cast<std::uint32_t>(region_.blocks.size() + number));
   }
@@ -62,7 +65,7 @@ class RegionSelector {
 
   [[nodiscard]] const region::Liveness& liveness() const { return uses_.liveness(); }
   /// The registers of variables, by their numbers.
-  [[nodiscard]] const std::vector<VReg>& variables() const { return variables_; }
+  [[nodiscard]] const std::pmr::vector<VReg>& variables() const { return variables_; }
   /// Globals that the prologue fills from the windows. `limit`: the number of addresses where that many bytes fit;
   /// `base`: the host's address of the first element; `count`: the number of elements of that many bytes.
   struct WindowWord {
@@ -71,7 +74,7 @@ class RegionSelector {
     std::uint32_t window, bytes;
     auto operator<=>(const WindowWord&) const = default;
   };
-  [[nodiscard]] const std::map<WindowWord, VReg>& window_words() const { return window_words_; }
+  [[nodiscard]] const std::pmr::map<WindowWord, VReg>& window_words() const { return window_words_; }
 
  private:
   struct Comparison {
@@ -111,6 +114,8 @@ class RegionSelector {
   void extend(region::Value v, std::uint32_t op, std::uint8_t from);
   void multiply(region::Value v);
   void wide_op(region::Value v, X86RegionPseudo op);
+  /// Divides by a constant without the divider where it can.
+  void divide(region::Value v, X86RegionPseudo by_register, X86RegionPseudo by_constant);
   void reverse_bits(region::Value v);
   void select(region::Value v);
   void float_op(region::Value v, std::uint32_t op);
@@ -142,12 +147,12 @@ class RegionSelector {
   Function& f_;
   ConstantPool& pool_;
   const bool rounds_itself_;
-  std::vector<VReg> variables_, values_;
-  std::array<std::vector<VReg>, 4> locals_;   ///< by type
-  std::array<std::size_t, 4> used_locals_{};  ///< by the block at hand
-  std::map<std::uint64_t, VReg> pool_constants_, float_constants_;
-  std::map<WindowWord, VReg> window_words_;
-  std::vector<Miss> misses_;
+  std::pmr::vector<VReg> variables_, values_;
+  std::array<std::pmr::vector<VReg>, 4> locals_;  ///< by type
+  std::array<std::size_t, 4> used_locals_{};      ///< by the block at hand
+  std::pmr::map<std::uint64_t, VReg> pool_constants_, float_constants_;
+  std::pmr::map<WindowWord, VReg> window_words_;
+  std::pmr::vector<Miss> misses_;
   Block* block_ = nullptr;
   std::uint32_t last_ = 0;  ///< of the region's block at hand
 };

@@ -95,10 +95,9 @@ codegen::Isa bulk_isa() {
 Result<CompiledFunction> compile_fastest(const function::Function& function, const function::Library& library,
                                          FunctionOptions options) {
   TRY(function::Lowered lowered, function::lower(function, library));
-  if (codegen::gains_from(regionopt::find_bulk(region::forward_copies(lowered.region)), bulk_isa())) {
-    FunctionOptions in_bulk = options;
-    in_bulk.bulk = bulk_isa();
-    auto made = compile_function(function, lowered, in_bulk);
+  if (!options.bulk) options.bulk = bulk_isa();
+  if (codegen::gains_from(regionopt::find_bulk(region::forward_copies(lowered.region)), *options.bulk)) {
+    auto made = compile_function(function, lowered, options);
     if (made.ok()) return made;
   }
   options.bulk.reset();

@@ -45,8 +45,9 @@ Result<CompiledFunction> compile_function(const function::Function& function, fu
 
 /// The widest vectors of this processor, for FunctionOptions::bulk.
 codegen::Isa bulk_isa();
-/// Compiles `function` with `bulk` where it has loops whose rounds can be done many at a time. Where that code is not
-/// the same as the interpreter in its trials, or cannot be made, the result is the baseline tier's.
+/// Compiles `function` with `bulk`, which is bulk_isa() where the options name none, if that makes another code than
+/// the baseline tier's. Where that code is not the same as the interpreter in its trials, or cannot be made, the result
+/// is the baseline tier's.
 Result<CompiledFunction> compile_fastest(const function::Function& function, const function::Library& library,
                                          FunctionOptions options);
 

@@ -234,6 +234,7 @@ TEST(CompileFunction, TheFastestCodeIsTheOneThatPassesItsTrials) {
     return made->image.header().tier;
   };
   EXPECT_EQ(tier_of("reverse", {}), static_cast<std::uint32_t>(TRIDENT_TIER_OPTIMISED));
+  EXPECT_EQ(tier_of("array_max", {}), static_cast<std::uint32_t>(TRIDENT_TIER_OPTIMISED));
   EXPECT_EQ(tier_of("gcd", {}), static_cast<std::uint32_t>(TRIDENT_TIER_BASELINE));
   int calls = 0;
   const auto spoil_first = [&](codegen::MachineCode& code) {

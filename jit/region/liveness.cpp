@@ -2,15 +2,22 @@
 
 namespace trident::region {
 
-Liveness::Liveness(const Region& region)
-    : region_(region), needed_(region.insts.size()), wanted_(region.blocks.size()) {
+Liveness::Liveness(const Region& region, std::pmr::memory_resource* arena)
+    : region_(region),
+      needed_(region.insts.size(), arena),
+      wanted_(region.blocks.size(), arena),
+      after_(region.blocks.size(), arena),
+      may_change_(region.blocks.size(), 1, arena) {
   for (const Inst& inst : region.insts)
     if (inst.op == Op::Set && !region.variables[inst.imm].scratch) written_[inst.imm] = true;
   // The set only grows, so this ends.
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t b = region.blocks.size(); b-- > 0;) {
-      const Variables wanted = look_at(region.blocks[b], wanted_after(region.blocks[b].end));
+      const Variables after = wanted_after(region.blocks[b].end);
+      if (may_change_[b] == 0 && after == after_[b]) continue;
+      after_[b] = after;
+      const Variables wanted = look_at(b, after);
       changed |= wanted != wanted_[b];
       wanted_[b] = wanted;
     }
@@ -23,7 +30,9 @@ Liveness::Variables Liveness::wanted_after(const Terminator& end) const {
   return written_;
 }
 
-Liveness::Variables Liveness::look_at(const Block& block, Variables live) {
+Liveness::Variables Liveness::look_at(std::size_t number, Variables live) {
+  const Block& block = region_.blocks[number];
+  may_change_[number] = 0;
   if (block.end.flow == Flow::branch) needed_[block.end.condition.index] = true;
   for (std::uint32_t i = block.last; i-- > block.first;) {
     const Inst& inst = region_.insts[i];
@@ -32,7 +41,10 @@ Liveness::Variables Liveness::look_at(const Block& block, Variables live) {
       live[inst.imm] = false;
     }
     if (inst.op == Op::Store || inst.op == Op::Access) needed_[i] = true;
-    if (inst.op == Op::Access) live |= wanted_[inst.otherwise];
+    if (inst.op == Op::Access) {
+      live |= wanted_[inst.otherwise];
+      if (inst.otherwise <= number || region_.blocks[inst.otherwise].end.flow != Flow::exit) may_change_[number] = 1;
+    }
     if (!needed_[i]) continue;
     if (inst.op == Op::Get) live[inst.imm] = true;
     for (const Value v : {inst.a, inst.b, inst.c})

@@ -3,6 +3,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "jit/region/region.h"
@@ -14,11 +15,11 @@ class Liveness {
  public:
   using Variables = std::bitset<limits::kRegionVariablesMax>;
 
-  explicit Liveness(const Region& region);
+  explicit Liveness(const Region& region, std::pmr::memory_resource* arena = std::pmr::get_default_resource());
 
   /// Returns whether instruction number `index` has an effect, or makes a value that one with an effect needs. Setting
   /// a variable whose value nobody wants has none.
-  [[nodiscard]] bool is_needed(std::uint32_t index) const { return needed_[index]; }
+  [[nodiscard]] bool is_needed(std::uint32_t index) const { return needed_[index] != 0; }
   /// The variables that are set somewhere and have a home that is somebody's to read.
   [[nodiscard]] const Variables& written() const { return written_; }
   /// The variables whose values at entry matter: they are read, or they are written back at an exit that control can
@@ -28,14 +29,17 @@ class Liveness {
   [[nodiscard]] const Variables& wanted_at(std::uint32_t block) const { return wanted_[block]; }
 
  private:
-  /// Marks what `block` needs, with `live` wanted at its end; returns the variables that it wants from before.
-  Variables look_at(const Block& block, Variables live);
+  /// Marks what block number `number` needs, with `live` wanted at its end; returns the variables that it wants from
+  /// before.
+  Variables look_at(std::size_t number, Variables live);
   [[nodiscard]] Variables wanted_after(const Terminator& end) const;
 
   const Region& region_;
   Variables written_;
-  std::vector<bool> needed_;
-  std::vector<Variables> wanted_;  ///< at the start of each block
+  std::pmr::vector<std::uint8_t> needed_;
+  // By block:
+  std::pmr::vector<Variables> wanted_, after_;  ///< at its start; at its end, when it was looked at last
+  std::pmr::vector<std::uint8_t> may_change_;   ///< an access of it may go to a block whose wants were not final
 };
 
 }  // namespace trident::region

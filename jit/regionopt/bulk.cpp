@@ -117,6 +117,12 @@ class Planner {
     return add_node({.kind = Node::Kind::op, .op = Op::Xor, .type = Type::i32, .a = condition, .b = one});
   }
 
+  [[nodiscard]] bool is_negation(std::uint32_t n) const {
+    const Node& of = node(n);
+    return of.kind == Node::Kind::op && of.op == Op::Xor && of.type == Type::i32 &&
+           node(of.b).kind == Node::Kind::constant && node(of.b).imm == 1;
+  }
+
   /// Returns whether the variable's value at the head matters to the node.
   [[nodiscard]] bool depends(std::uint32_t n, std::uint32_t variable) const {
     std::vector<bool> found(n + 1);
@@ -271,9 +277,13 @@ bool Planner::take_reduction(std::uint32_t v) {
   if (const auto added = added_to(round_.results[v], v)) return take_sum(v, *added);
   if (result.op != Op::Select) return false;
   std::uint32_t condition = result.a;
-  const bool takes = is_variable(result.c, v), keeps = is_variable(result.b, v);
+  bool takes = is_variable(result.c, v), keeps = is_variable(result.b, v);
   if (takes == keeps) return false;
   const std::uint32_t taken = takes ? result.b : result.c;
+  while (is_negation(condition)) {
+    condition = node(condition).a;
+    std::swap(takes, keeps);
+  }
   if (take_extreme(v, condition, taken, takes)) return true;
   if (depends(condition, v)) return false;
   if (keeps) condition = negation(condition);
