@@ -51,7 +51,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (header.kind == worker::Kind::interim)
     return running.flight != nullptr ? on_interim(*running.flight, header, tail) : void();
   running_.erase(at);
-  if (running.lane == worker::Lane::baseline) slow_users_.note(running.uid, header.cpu_ns, os::monotonic_ns());
+  if (running.lane == worker::Lane::baseline) heavy_users_.note(running.uid, header.cpu_ns, os::monotonic_ns());
   if (running.flight == nullptr) return;
   Flight& flight = *running.flight;
   flight.ticket = 0;

@@ -22,8 +22,8 @@
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
 // Workers serve the user that has used the least worker time (fair_queue.h). Failures, deaths of workers and abandoned
-// work count as well. Users whose compilations take long leave a baseline worker to the others (slow_users.h). Shared
-// resources keep room for one more user: nobody may hold more of them than is left.
+// work count as well. Users whose compilations take long, or much together, leave a baseline worker to the others
+// (heavy_users.h). Shared resources keep room for one more user: nobody may hold more of them than is left.
 //
 // When the weights or costs of the search change, kernels that clients still have open are searched again and for
 // longer, one at a time and behind all else (renewals.h). A kernel that was measured to be better replaces theirs;
@@ -43,11 +43,11 @@
 #include "daemon/cache/cache.h"
 #include "daemon/jobs/events.h"
 #include "daemon/jobs/fair_queue.h"
+#include "daemon/jobs/heavy_users.h"
 #include "daemon/jobs/order.h"
 #include "daemon/jobs/past_failures.h"
 #include "daemon/jobs/renewals.h"
 #include "daemon/jobs/shares.h"
-#include "daemon/jobs/slow_users.h"
 #include "daemon/jobs/subscriber.h"
 #include "daemon/worker/pool.h"
 #include "jit/pipeline/pipeline.h"
@@ -254,7 +254,7 @@ class Jobs {
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_;  ///< checks are urgent in the latter
   FairQueue<Flight*> program_queue_;
-  SlowUsers slow_users_;
+  HeavyUsers heavy_users_;
   Shares shares_, program_shares_;
   PastFailures failures_;
   std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;

@@ -109,9 +109,10 @@ void Jobs::run(Flight& flight) {
 }
 
 worker::Claim Jobs::claim_of(const Flight& flight) const {
-  const bool slow = slow_users_.contains(flight.uid, os::monotonic_ns());
-  const bool brief = !slow && !flight.order->is_tried() && flight.order->message.size() <= kBriefBytesMax;
-  return {flight.uid, brief, slow};
+  const std::uint64_t now = os::monotonic_ns();
+  const bool brief = !heavy_users_.is_slow(flight.uid, now) && !flight.order->is_tried() &&
+                     flight.order->message.size() <= kBriefBytesMax;
+  return {flight.uid, brief, heavy_users_.is_heavy(flight.uid, now)};
 }
 
 void Jobs::serve(worker::Lane lane) {
@@ -148,7 +149,7 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   const Running running = at->second;
   running_.erase(at);
   const bool baseline = running.lane == worker::Lane::baseline;
-  if (baseline && fate == Fate::timed_out) slow_users_.note(running.uid, kTimedOutNs, os::monotonic_ns());
+  if (baseline && fate == Fate::timed_out) heavy_users_.note(running.uid, kTimedOutNs, os::monotonic_ns());
   if (running.flight == nullptr) return;
   Flight& flight = *running.flight;
   flight.ticket = 0;

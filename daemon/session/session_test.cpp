@@ -80,7 +80,7 @@ TEST(Turns, AUserAloneNeverRests) {
   // Another has been here, but not for long.
   Turns later;
   later.charge(kOther, 1000, kMs);
-  EXPECT_EQ(share_of_flood(later, 100'000, 2 * kMs + Turns::kPresentNs), 1);
+  EXPECT_EQ(share_of_flood(later, 100'000, 2 * kMs + jobs::Presence::kPresentNs), 1);
 }
 
 TEST(Turns, SliceAndRestAreBounded) {
@@ -97,6 +97,26 @@ TEST(Turns, SliceAndRestAreBounded) {
   turns.charge(kOther, 1000, now);
   turns.charge(kFlooder, 60'000 * kMs, now);
   EXPECT_EQ(turns.rests_until_ns(kFlooder), now + Turns::kRestMaxNs);
+}
+
+TEST(Turns, SeveralFloodsTogetherGetTheShareOfOne) {
+  constexpr std::uint32_t kFloods = 4;
+  constexpr std::uint64_t kMessageNs = 100'000, kForNs = 5'000 * kMs;
+  Turns turns;
+  turns.charge(kOther, 1000, 7 * kMs);
+  std::uint64_t now = 8 * kMs, read_ns = 0;
+  while (now < kForNs) {
+    const std::uint64_t before = now;
+    for (std::uint32_t user = kFlooder; user < kFlooder + kFloods; ++user) {
+      if (turns.rests_until_ns(user) > now) continue;
+      turns.charge(user, kMessageNs, now += kMessageNs);
+      read_ns += kMessageNs;
+    }
+    if (now == before) now += 10'000;
+  }
+  const double share = static_cast<double>(read_ns) / kForNs;
+  EXPECT_LT(share, 1.5 / (1 + Turns::kRestPerTime));
+  EXPECT_GT(share, 0.5 / (1 + Turns::kRestPerTime));
 }
 
 TEST(Turns, OneThatAsksNowAndThenNeverRests) {

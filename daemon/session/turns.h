@@ -4,12 +4,14 @@
 // checking, looking up, answering. It is what others wait for, so it counts whatever the messages ask for and however
 // they end. A user that has had a slice rests for a multiple of it, while others have been heard of lately: its
 // messages stay in its sockets, and its clients wait. Rest and slice together bound its share, however little of a busy
-// processor the front gets.
+// processor the front gets. Several that rest do so for longer, so that their shares together are no more than one's.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
+
+#include "daemon/jobs/presence.h"
 
 namespace trident::session {
 
@@ -19,19 +21,18 @@ class Turns {
   static constexpr std::uint64_t kSliceNs = 500'000;
   /// Rest for each time of reading, and its limit: a user's clients must not take the daemon for dead.
   static constexpr std::uint64_t kRestPerTime = 4, kRestMaxNs = 1'000'000'000;
-  /// A user counts as present for so long after it was last heard of.
-  static constexpr std::uint64_t kPresentNs = 10'000'000'000;
 
   /// Reading this user's messages took so long until now.
   void charge(std::uint32_t user, std::uint64_t used_ns, std::uint64_t now_ns) {
-    const bool alone = !others_present(user, now_ns);
-    hear_of(user, now_ns);
+    const bool alone = !presence_.others_present(user, now_ns);
+    presence_.hear_of(user, now_ns);
     if (alone) return;
     if (users_.size() >= kUsersMax) forget_rested(now_ns);
     User& one = users_[user];
     one.owes_ns = std::min(one.owed_at(now_ns - used_ns) + (kRestPerTime * used_ns), kRestMaxNs);
     one.since_ns = now_ns;
-    if (one.owes_ns >= kRestPerTime * kSliceNs) one.rests_until_ns = now_ns + one.owes_ns;
+    if (one.owes_ns < kRestPerTime * kSliceNs) return;
+    one.rests_until_ns = now_ns + std::min(one.owes_ns * (1 + others_resting(user, now_ns)), kRestMaxNs);
   }
 
   /// When the user may be read again; a time that has passed if it may be now.
@@ -58,14 +59,10 @@ class Turns {
     }
   };
 
-  [[nodiscard]] bool others_present(std::uint32_t user, std::uint64_t now_ns) const {
-    const std::uint64_t heard_ns = user == latest_ ? others_heard_ns_ : latest_heard_ns_;
-    return heard_ns != 0 && now_ns - heard_ns < kPresentNs;
-  }
-  void hear_of(std::uint32_t user, std::uint64_t now_ns) {
-    if (user != latest_) others_heard_ns_ = latest_heard_ns_;
-    latest_ = user;
-    latest_heard_ns_ = now_ns;
+  [[nodiscard]] std::uint64_t others_resting(std::uint32_t user, std::uint64_t now_ns) const {
+    return static_cast<std::uint64_t>(std::count_if(users_.begin(), users_.end(), [&](const auto& entry) {
+      return entry.first != user && entry.second.rests_until_ns > now_ns;
+    }));
   }
   void forget_rested(std::uint64_t now_ns) {
     std::erase_if(users_, [&](const auto& entry) {
@@ -74,8 +71,7 @@ class Turns {
   }
 
   std::unordered_map<std::uint32_t, User> users_;
-  std::uint32_t latest_ = 0;                                 ///< the user that was heard of last
-  std::uint64_t latest_heard_ns_ = 0, others_heard_ns_ = 0;  ///< 0: never
+  jobs::Presence presence_;
 };
 
 }  // namespace trident::session

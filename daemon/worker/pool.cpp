@@ -19,7 +19,7 @@ constexpr std::size_t kBriefDepth = 8;
 constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + limits::kImageBytesMax;
 constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;
 constexpr std::size_t kQueueBytesMax = 16u << 20;
-/// Niceness of workers that make nobody wait for a first kernel, or that slow users may use.
+/// Niceness of workers that make nobody wait for a first kernel, or that heavy users may use.
 constexpr int kLowPriorityNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
@@ -62,7 +62,7 @@ class Pool::Worker {
   [[nodiscard]] bool alive() const { return channel_ != nullptr; }
   [[nodiscard]] bool ready() const { return alive() && ready_; }
   [[nodiscard]] bool has_room(const Claim& claim) const;
-  /// The first of several baseline workers is kept for users that are not slow.
+  /// The first of several baseline workers is kept for users that are not heavy.
   [[nodiscard]] bool is_kept() const;
   [[nodiscard]] bool holds_user(std::uint32_t user) const;
   [[nodiscard]] std::size_t requests() const { return running_.size(); }
@@ -133,7 +133,7 @@ Pool::Worker::Worker(Pool& pool, Lane lane, std::uint32_t number)
 }
 
 bool Pool::Worker::has_room(const Claim& claim) const {
-  if (claim.slow && is_kept()) return false;
+  if (claim.heavy && is_kept()) return false;
   if (!alive() || running_.empty()) return alive();
   if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
   return claim.brief && running_.front().claim.brief;

@@ -1,7 +1,7 @@
 // The front's side: starts workers, hands them requests, notices when they die or hang, starts new ones.
 //
 //   baseline lane   workers that take one request each, or several that are surely short (it need not wait for the
-//                   front between two). Of two or more, one user never holds all, and the first is not for slow users:
+//                   front between two). Of two or more, one user never holds all, and the first is not for heavy users:
 //                   theirs are at lower priority
 //   optimise lane   1..N workers at lower priority, one request each
 //   programs lane   likewise
@@ -32,7 +32,7 @@ using Ticket = std::uint64_t;
 struct Claim {
   std::uint32_t user = 0;
   bool brief = false;  ///< small, of a user that is not slow: may stand in a socket with others that are brief
-  bool slow = false;   ///< the user's compilations take long
+  bool heavy = false;  ///< the user's compilations take long, or much together
 };
 
 /// How much longer than its budget of CPU time an optimise job may take by the clock.

@@ -2,6 +2,7 @@
 // Oracles: the other user's own latency without the flood, and the daemon's counters.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,9 +24,9 @@ constexpr uid_t kFlooder = 61'234;
 /// A child of another uid that runs `body`, killed at the end.
 class OtherUser {
  public:
-  explicit OtherUser(const std::function<void()>& body) : pid_(::fork()) {
+  explicit OtherUser(const std::function<void()>& body, uid_t uid = kFlooder) : pid_(::fork()) {
     if (pid_ != 0) return;
-    if (::setresgid(kFlooder, kFlooder, kFlooder) != 0 || ::setresuid(kFlooder, kFlooder, kFlooder) != 0) ::_exit(77);
+    if (::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0) ::_exit(77);
     body();
     ::_exit(0);
   }
@@ -160,6 +161,87 @@ TEST_F(Fairness, RefusedFloodsOverManyConnectionsDoNotDelayAnother) {
   const auto busy = jobs_of(client)["busy"].get<std::uint64_t>();
   EXPECT_TRUE(eventually([&] { return jobs_of(client)["busy"].get<std::uint64_t>() > busy + 20; }));
 }
+
+/// Floods of small expressions by several users: each compilation is brief, and they never end.
+class SmallFloods : public Fairness, public ::testing::WithParamInterface<int> {
+ protected:
+  SmallFloods() : daemon_({"--baseline-workers", "2", "--log-level", "error"}) { opened(daemon_); }
+
+  void begin_floods() {
+    const std::string socket = daemon_.socket();
+    for (uid_t i = 0; i < static_cast<uid_t>(GetParam()); ++i)
+      floods_.push_back(std::make_unique<OtherUser>([&] { flood(socket, 10, 64); }, kFlooder + i));
+  }
+  [[nodiscard]] std::uint64_t compiled(RawClient& client) const {
+    return jobs_of(client)["baseline_ready"].get<std::uint64_t>();
+  }
+  /// The worker that heavy users may use, which has the lower priority.
+  [[nodiscard]] int shared_worker() const {
+    const auto workers = daemon_.workers("baseline", 2);
+    return ::getpriority(PRIO_PROCESS, static_cast<id_t>(workers.at(0))) >
+                   ::getpriority(PRIO_PROCESS, static_cast<id_t>(workers.at(1)))
+               ? workers[0]
+               : workers[1];
+  }
+  /// Submits a small expression, and waits for its first kernel.
+  static void compile_one(RawClient& client, std::uint64_t job) {
+    client.send(submit_message("x * " + std::to_string(job) + " + 3 * x", {.job = job}));
+    while (const auto answer = client.next_result()) {
+      const auto* ready = answer->message().body_as_KernelReady();
+      if (ready != nullptr && ready->job() == job) return client.send(cancel_message(job));
+    }
+    ADD_FAILURE() << "no kernel came";
+  }
+  /// Compilations for all users while the shared worker stands still and this client asks for so many kernels.
+  std::uint64_t compiled_beside(int shared, RawClient& client, std::uint64_t& job, int submissions) {
+    ::kill(shared, SIGSTOP);
+    sleep_ms(50);  // its last answers are on their way
+    const std::uint64_t before = compiled(client);
+    for (int i = 0; i < submissions; ++i) compile_one(client, ++job);
+    const std::uint64_t after = compiled(client);
+    ::kill(shared, SIGCONT);
+    return after - before;
+  }
+
+  PrivateDaemon daemon_;
+  std::vector<std::unique_ptr<OtherUser>> floods_;
+};
+
+TEST_P(SmallFloods, LeaveAWorkerToOthers) {
+  RawClient client = RawClient::ready(daemon_.socket());
+  std::uint64_t job = 0;
+  compile_one(client, ++job);  // another user is here
+  begin_floods();
+  ASSERT_TRUE(eventually([&] { return compiled(client) > 4000; }));
+  // Users that get nothing are heavy no more after a second, and a busy machine may need longer than that: then again.
+  constexpr int kSubmissions = 20, kRounds = 20;
+  const int shared = shared_worker();
+  std::uint64_t all = 0;
+  for (int round = 0; round < kRounds && all != kSubmissions; ++round) {
+    if (round > 0) sleep_ms(500);
+    all = compiled_beside(shared, client, job, kSubmissions);
+  }
+  EXPECT_EQ(all, static_cast<std::uint64_t>(kSubmissions));
+}
+
+TEST_P(SmallFloods, DelayOthersByLittle) {
+  RawClient client = RawClient::ready(daemon_.socket());
+  std::uint64_t job = 0;
+  double alone = 0, flooded = 0;
+  ASSERT_NO_FATAL_FAILURE(measure_first_kernel(client, job, alone));
+  begin_floods();
+  ASSERT_TRUE(eventually([&] { return compiled(client) > 4000; }));
+  // The bound is twice the time alone, and half a millisecond for a machine of two processors that other programs use.
+  const double bound_us = 2 * alone + 500;
+  constexpr int kRounds = 15;
+  for (int round = 0; round < kRounds && (round == 0 || flooded >= bound_us); ++round)
+    ASSERT_NO_FATAL_FAILURE(measure_first_kernel(client, job, flooded));
+  RecordProperty("alone_us", std::to_string(alone));
+  RecordProperty("flooded_us", std::to_string(flooded));
+  EXPECT_LT(flooded, bound_us) << "alone: " << alone;
+}
+
+INSTANTIATE_TEST_SUITE_P(Users, SmallFloods, ::testing::Values(1, 2, 4));
 
 TEST_F(Fairness, AUserNeverHasAllBaselineWorkers) {
   PrivateDaemon daemon({"--baseline-workers", "2"});
