@@ -17,7 +17,9 @@ with trident.Context("embedded") as context:
     k = trident.Kernel("x*x + 1", context=context)
     tier = k.wait(tier=1)
     np.testing.assert_array_equal(k(x), x*x + 1)
-print(os.path.realpath(trident.__file__), os.path.realpath(trident._native.lib._name), tier, sep="\\n")
+extension = getattr(trident._short_call.call, "__file__", trident.__file__)
+print(os.path.realpath(trident.__file__), os.path.realpath(trident._native.lib._name), os.path.realpath(extension), tier,
+      trident._short_call.call is not None, sep="\\n")
 """
 
 
@@ -29,8 +31,9 @@ class Install(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, cwd=folder, text=True,
                               capture_output=True)
         self.assertEqual(0, done.returncode, done.stderr)
-        package, library, tier = done.stdout.splitlines()
-        for path in (package, library):
+        package, library, extension, tier, is_short = done.stdout.splitlines()
+        self.assertEqual(str(os.path.exists(os.path.join(BUILD, "lib", "_call.abi3.so"))), is_short)
+        for path in (package, library, extension):
             self.assertTrue(path.startswith(os.path.realpath(prefix) + os.sep), path)
         self.assertGreaterEqual(int(tier), 1, "the engine beside the installed library was not found")
 

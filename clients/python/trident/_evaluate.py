@@ -20,10 +20,11 @@ import numpy as np
 
 from . import _graph as g
 from . import _native as native
+from . import _short_call
 from . import _text
 from ._cache import Cache
 from ._chain import Chain, graphs
-from ._kernel import address
+from ._kernel import Kernel, address
 from ._native import TridentError
 from ._promise import EXACT, Promise
 from ._stages import Stages
@@ -69,7 +70,9 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     arguments = _arguments(names, local_dict, global_dict, sys._getframe(1) if names else None)
     program = _find_program(ex, tree, names, arguments, options, promise)
     order = _check_layout(out, order, casting)
-    _last.call = (program, names, None if out is None else _Borrowed(out), order, casting)
+    usual = promise is EXACT and not options and order == "K" and casting == "safe"
+    bound = _bound(ex, program, names, arguments) if usual else None
+    _last.call = (program, names, None if out is None else _Borrowed(out), order, casting, bound)
     return program.run(arguments, out, order, casting)
 
 
@@ -79,9 +82,24 @@ def re_evaluate(local_dict=None):
     call = getattr(_last, "call", None)
     if call is None:
         raise RuntimeError("not a previous evaluate() execution found")
-    program, names, out, order, casting = call
+    program, names, out, order, casting, _ = call
     arguments = _arguments(names, local_dict, None, sys._getframe(1))
     return program.run(arguments, None if out is None else out.find(), order, casting)
+
+
+def _bound(ex, program, names, arguments):
+    """The program for the short way of a call, which finds it by its text from now on; None where there is none, or it has
+    been found before."""
+    if _short_call.call is None or not isinstance(program, _Program) or type(ex) is not str \
+            or not program.can_be_bound(names) or program.bound_since == _short_call.call.forgotten():
+        return None
+    kind = _short_call.ZERO_DIMENSIONS if program.fused else _short_call.ARRAY
+    kinds = [(a.dtype, not s) for a, s in zip(arguments, program.is_scalar)]
+    bound = _short_call.bound(program, program.kernel._handle, tuple(names), kinds, program.result_dtype, kind)
+    if bound is not None:
+        _short_call.call.remember(ex, bound)
+        program.bound_since = _short_call.call.forgotten()
+    return bound
 
 
 class _Borrowed:
@@ -239,6 +257,8 @@ class _Numexpr:
 class _Program:
     """One expression for one combination of operand kinds."""
 
+    bound_since = None  # its Bound is known to the module _call since it forgot that many times
+
     def __init__(self, tree, names, arguments, promise):
         kinds = {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)}
         stages = tree.graphs(_text.value, kinds) if isinstance(tree, Stages) else None
@@ -279,6 +299,11 @@ class _Program:
             self.fused = False
             node = self.reduction.operand if self.reduction else root
             self.kernel = Chain(graphs(node, len(names)), promise, names, types, scalars, size)
+
+    def can_be_bound(self, names):
+        """Returns whether the short way of a call has all that this program needs."""
+        return (self.literal is None and not self.casts and isinstance(self.kernel, Kernel) and len(self.used) == len(names)
+                and (self.fused and not self.is_bool or self.reduction is None) and not all(self.is_scalar))
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
@@ -452,3 +477,10 @@ def _reduce_with_numpy(reduction, whole, out):
     return np.asarray(_NUMPY_REDUCE[reduction.op](whole, axis=reduction.axis, dtype=whole.dtype, out=out)
                       if reduction.op in ("sum", "prod") else
                       _NUMPY_REDUCE[reduction.op](whole, axis=reduction.axis, out=out))
+
+
+_short_call.set_up(_last, _Borrowed)
+python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
+evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, '
+                             'policy="exact", k=None, ranges=None, **kwargs)')
+re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None)")

@@ -10,6 +10,7 @@ import numpy as np
 from . import _cache
 from . import _native as native
 from . import _program
+from . import _short_call
 from . import _threads
 from ._native import TridentError, lib
 from ._operand import converted
@@ -144,6 +145,8 @@ class Kernel:
     text and options; it is compiled anew, in the default context, where it is unpickled.
     """
 
+    _bound = None  # this kernel for the short way of a call (_short_call.py)
+
     def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=None, elements=0,
                  syntax="auto", context=None, _hint=0, _made=False):
         native.text_bytes(text)
@@ -247,6 +250,10 @@ class Kernel:
         self._in_type = ctypes.c_void_p * max(1, info.array_count)
         self._out_type = ctypes.c_void_p * info.output_count
         self._params_type = ctypes.c_uint64 * max(1, info.scalar_count)
+        if len(self.outputs) == 1 and not parameters:
+            kind = _short_call.NUMBER if self.output_is_scalar[0] else _short_call.ARRAY
+            self._bound = _short_call.bound(self._handle, self._handle, (), [(d, True) for d in self.array_dtypes],
+                                            self.output_dtypes[0], kind)
 
     def __call__(self, *arrays, out=None, **named):
         if len(arrays) > len(self.arrays):
@@ -352,6 +359,10 @@ class Kernel:
 
     def __repr__(self):
         return f"<trident.Kernel {self.text!r} tier {self._info().tier}>"
+
+
+if _short_call.call is not None:
+    Kernel.__call__ = _short_call.call.Method(Kernel.__call__)
 
 
 def _unpickled(kind, text, options):

@@ -6,6 +6,7 @@ from ._promise import integer
 
 MAX_THREADS = 64
 _count = 0  # of a call; 0: as the library has it
+_told = []  # functions that get each new number
 
 
 def detect_number_of_cores():
@@ -22,6 +23,8 @@ def set_num_threads(nthreads):
     if wanted < 1:
         raise ValueError(f"nthreads must be a number from 1 to {MAX_THREADS}, here {nthreads}")
     _count = wanted
+    for function in _told:
+        function(wanted)
     return before
 
 
@@ -41,6 +44,12 @@ def detect_number_of_threads():
 def count():
     """The number that the library is called with."""
     return _count
+
+
+def tell(function):
+    """Calls function(number) now and whenever the number changes."""
+    _told.append(function)
+    function(_count)
 
 
 def _of_environment(name):

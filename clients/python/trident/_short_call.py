@@ -1,0 +1,68 @@
+"""The short way of a call: the extension module _call (clients/python/extension), where there is one. It is never required:
+without it, on a Python before 3.11, or with TRIDENT_EXTENSION=0, all calls take the way through ctypes, to the same results."""
+import ctypes
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import sysconfig
+
+import numpy as np
+
+from . import _threads
+from ._native import lib
+
+_FILE = "_call.abi3.so"
+ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
+
+
+def _load():
+    """The module beside the package, or in the build tree beside the library."""
+    if os.environ.get("TRIDENT_EXTENSION") == "0" or sys.implementation.name != "cpython" or sys.version_info < (3, 11) \
+            or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    for folder in (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(lib._name)):
+        path = os.path.join(folder, _FILE)
+        if folder and os.path.exists(path):
+            name = f"{__package__}._call"
+            loader = importlib.machinery.ExtensionFileLoader(name, path)
+            module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+            loader.exec_module(module)
+            return module if _reads_arrays(module) else None
+    return None
+
+
+def _reads_arrays(module):
+    """Returns whether the module finds in arrays what they say of themselves, whatever NumPy made them."""
+    arrays = [np.arange(6.0).reshape(2, 3), np.zeros((3, 4), ">i2", "F"), np.ones(5, np.int64)[::2], np.array(True),
+              np.zeros((2, 0, 1), np.float32)]
+    arrays[2].flags.writeable = False
+    flags_of = lambda a: a.flags.num & ~0x1000 & ~0x2000  # noqa: E731; a writeback flag is nobody's here
+    return all(module.described(a) == (a.__array_interface__["data"][0], a.shape, a.dtype.num, a.dtype.byteorder, flags_of(a))
+               for a in arrays)
+
+
+call = _load()
+
+
+def set_up(last, borrowed):
+    """Readies the module, if there is one: `last` and `borrowed` are those of evaluate()."""
+    if call is not None:
+        call.set_up(np.ndarray, np.empty, last, borrowed, ctypes.cast(lib.trident_call_parallel, ctypes.c_void_p).value)
+        _threads.tell(call.set_threads)
+
+
+def front(number, function, signature):
+    """The function, behind the module's short way of it."""
+    if call is None:
+        return function
+    documentation = f"{function.__name__}{signature}\n--\n\n{function.__doc__}"
+    return call.front(number, function, documentation, function.__module__)
+
+
+def bound(owner, handle, names, arguments, dtype, result):
+    """A kernel for the module; None without it. `arguments`: (dtype, is an array) of each."""
+    if call is None or not arguments or len(arguments) > 64:
+        return None
+    kinds = tuple((d.num, d.itemsize if is_array else 0) for d, is_array in arguments)
+    return call.Bound(owner, handle._as_parameter_.value, names, kinds, dtype, dtype.itemsize, result)
