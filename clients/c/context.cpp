@@ -150,6 +150,7 @@ std::string_view Context::why_no_compiler() const {
 void Context::end_job(Submission& submission, std::string_view why) {
   if (submission.state == JobState::finished) return;
   submission.state = JobState::finished;
+  submission.slot.end_resting_detour();
   --unfinished;
   submission.set_note(why);
 }

@@ -150,6 +150,7 @@ class Context {
   std::vector<std::uint64_t> dropped;  ///< closed submissions' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
   std::vector<wire::LoopSeen> seen;  ///< for the daemon; one a job
+  bool has_called = false;           ///< a submission was called much more often than the daemon was told
   bool has_observed = false;         ///< a submission has ranges that the daemon was not told
   std::uint64_t look_ns = 0;         ///< when look() has to be called
   std::uint64_t rested_ns = 0;       ///< before that it is not called again: many kernels take long to look at

@@ -13,6 +13,11 @@ namespace {
 /// Time between looks, as a multiple of what one takes.
 constexpr std::uint64_t kRest = 50;
 
+/// The daemon is told each doubling.
+bool wants_to_tell_calls(const Submission& submission) {
+  return submission.owner.called() > 2 * submission.called_told;
+}
+
 }  // namespace
 
 void Context::tell_observed(Submission& submission, std::vector<wire::Range> ranges) {
@@ -42,6 +47,7 @@ void Context::look(std::uint64_t now_ns) {
     const bool was_told = submission.observed_told;
     look_ns = std::min(look_ns, submission.owner.look(now_ns));
     if (was_told && !submission.observed_told) pass_on_observed(submission);
+    has_called |= submission.state == JobState::sent && wants_to_tell_calls(submission);
   });
   const std::uint64_t end_ns = os::monotonic_ns();
   rested_ns = end_ns + kRest * (end_ns - now_ns);

@@ -138,6 +138,21 @@ void EngineThread::wait_for_work(std::unique_lock<std::mutex>& lock, bool baseli
   }
 }
 
+std::uint64_t EngineThread::take(std::uint32_t tier) {
+  std::deque<std::uint64_t>& queue = tier == TRIDENT_TIER_BASELINE ? baseline_ : optimise_;
+  const auto called = [&](std::uint64_t job) {
+    const Submission* const submission = context_.jobs.find(job);
+    return submission == nullptr ? 0 : submission->owner.called();
+  };
+  auto next = queue.begin();
+  std::uint64_t most = 0;
+  for (auto at = queue.begin(); tier != TRIDENT_TIER_BASELINE && at != queue.end(); ++at)
+    if (const std::uint64_t weight = called(*at); weight > most) next = at, most = weight;
+  const std::uint64_t job = *next;
+  queue.erase(next);
+  return job;
+}
+
 void EngineThread::run(bool baselines) {
   for (;;) {
     std::uint64_t job = 0;
@@ -148,9 +163,7 @@ void EngineThread::run(bool baselines) {
       wait_for_work(lock, baselines);
       if (context_.stopping) return;
       tier = has_baseline() ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
-      auto& queue = has_baseline() ? baseline_ : optimise_;
-      job = queue.front();
-      queue.pop_front();
+      job = take(tier);
       ++busy_;
     }
     try {

@@ -1,5 +1,6 @@
 // The compiler in this process, for mode embedded and for mode auto where no daemon answers: libtrident-engine.so is
-// loaded on first need and a thread of low priority runs it, baselines before optimisations. Where optimisations wait
+// loaded on first need and a thread of low priority runs it, baselines before optimisations, and of these what was
+// called most first. Where optimisations wait
 // and there are more processors, further threads of low priority take these.
 #pragma once
 
@@ -45,6 +46,8 @@ class EngineThread {
   void run(bool baselines);
   /// Adds a job to those that wait for the second tier, and a thread if it would wait for another job.
   void wait_for_optimise(std::uint64_t job);
+  /// Takes the next job of the tier: of the second what was called most. Needs the context's mutex.
+  std::uint64_t take(std::uint32_t tier);
   void wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines);
   [[nodiscard]] bool is_queued(std::uint64_t job) const;
   void compile(std::uint64_t job, std::uint32_t tier);

@@ -158,6 +158,7 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
     context_.jobs.for_each([&](Submission& submission) {
       if (submission.state != JobState::sent) return;
       submission.state = JobState::waiting;
+      submission.called_told = 0;
       submission.observed_told = submission.observed.empty();
       context_.has_observed |= !submission.observed_told;
     });
@@ -222,6 +223,7 @@ void IoThread::send_requests(std::uint64_t now) {
       send_job(job);
     }
     send_observed();
+    send_called();
   }
   if (auto sent = connection_->flush(); !sent) lose(sent.error(), now);
 }
@@ -253,6 +255,18 @@ void IoThread::send_observed() {
     submission.observed_told = true;
     if ((features_ & wire::kFeatureObserved) != 0)
       wire::append_observed(connection_->outgoing(), submission.job, submission.observed, submission.observed_misses);
+  });
+}
+
+/// Tells how much jobs that the daemon has were called, so that it takes them in that order.
+void IoThread::send_called() {
+  const std::lock_guard lock(context_.mutex);
+  if (!std::exchange(context_.has_called, false) || (features_ & wire::kFeatureCalled) == 0) return;
+  context_.jobs.for_each([&](Submission& submission) {
+    const std::uint64_t called = submission.owner.called();
+    if (submission.state != JobState::sent || called <= 2 * submission.called_told) return;
+    submission.called_told = called;
+    wire::append_called(connection_->outgoing(), submission.job, called);
   });
 }
 

@@ -2,7 +2,8 @@
 //
 // It sleeps in poll() without a timer while nothing is pending and no kernel is watched (data_watch.h), save for a
 // moment after a submission (os::Linger). With unfinished jobs and no daemon it tries again after 50 ms, doubling to
-// 5 s, each with jitter. A lost connection puts the unfinished jobs back to waiting; submitting twice is harmless (the daemon's cache knows them).
+// 5 s, each with jitter. A lost connection puts the unfinished jobs back to waiting; submitting twice is harmless (the
+// daemon's cache knows them).
 //
 // A daemon that is there but hangs (answer_watch.h) or floods (allowance.h) is given up for 5 s, then longer each time.
 // In mode auto the engine takes over what waits then, and keeps it.
@@ -56,6 +57,7 @@ class IoThread {
   void give_to_engine_or_end(std::uint64_t job, std::string_view why);
   void send_notes();
   void send_observed();
+  void send_called();
 
   void on(const wire::Unknown&, os::Fd) {}
   void on(const wire::ProgramReady&, os::Fd) {}  // this connection asks for kernels only

@@ -52,10 +52,28 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
 
 using EntryFunction = std::remove_pointer_t<trident_entry_fn>;
 
+/// Weight of a call beside its elements.
+constexpr std::uint64_t kCallWeight = 64;
+/// Looks at the count of calls are so far apart: an eighth of the time that it is counted, within these.
+constexpr std::uint64_t kCountNs = 20'000'000, kCountMaxNs = 2'000'000'000, kCountShare = 8;
+
+void count_call(const Kernel& kernel, std::uint64_t n) {
+  kernel.call_weight.fetch_add(n + kCallWeight, std::memory_order_relaxed);
+}
+
+// The entry of a kernel that waits for better code.
+void counted_entry(const void* self, std::uint64_t n, const void* const* in, void* const* out,
+                   const std::uint64_t* params) {
+  const auto& kernel = static_cast<const Kernel&>(*static_cast<const trident_kernel*>(self));
+  count_call(kernel, n);
+  kernel.submission.slot.code<std::remove_pointer_t<trident_entry_fn>>()(self, n, in, out, params);
+}
+
 // The entry of a kernel whose calls are watched.
 void watched_entry(const void* self, std::uint64_t n, const void* const* in, void* const* out,
                    const std::uint64_t* params) {
-  const Kernel& kernel = *Kernel::of(static_cast<const trident_kernel*>(self));
+  const auto& kernel = static_cast<const Kernel&>(*static_cast<const trident_kernel*>(self));
+  count_call(kernel, n);
   kernel.watch->note(n, in, params);
   kernel.submission.slot.code<EntryFunction>()(self, n, in, out, params);
 }
@@ -79,6 +97,7 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
   const Settings& settings = context.settings();
+  if (settings.mode != TRIDENT_MODE_INTERP) submission.slot.set_resting_detour(&counted_entry);
   if (settings.speculate && settings.mode != TRIDENT_MODE_INTERP && !expr::has_reductions(expr)) {
     const bool learns = std::any_of(expr.variables.begin(), expr.variables.end(), is_open);
     watch = std::make_unique<DataWatch>(expr.variables, submission, &watched_entry, miss_count, learns);
@@ -125,7 +144,11 @@ void Kernel::observe(std::uint64_t n, const void* const* in, const std::uint64_t
 }
 
 std::uint64_t Kernel::look(std::uint64_t now_ns) {
-  return watch ? watch->look(now_ns) : DataWatch::kNever;
+  const std::uint64_t watched_ns = watch ? watch->look(now_ns) : DataWatch::kNever;
+  if (submission.state == JobState::finished) return watched_ns;
+  if (counted_since_ns == 0) counted_since_ns = now_ns;
+  const std::uint64_t pause_ns = std::clamp((now_ns - counted_since_ns) / kCountShare, kCountNs, kCountMaxNs);
+  return std::min(watched_ns, now_ns + pause_ns);
 }
 
 void Kernel::complete(ImageClaim& claim) const {

@@ -55,6 +55,7 @@ struct Kernel final : Handle {
   void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
                EngineAnswer& answer) const override;
   [[nodiscard]] bool listens() const override { return told.changed != nullptr; }
+  [[nodiscard]] std::uint64_t called() const override { return call_weight.load(std::memory_order_relaxed); }
   std::uint64_t look(std::uint64_t now_ns) override;
   [[nodiscard]] void* give_up_locked() noexcept override;
 
@@ -65,11 +66,13 @@ struct Kernel final : Handle {
   std::uint32_t array_count = 0, scalar_count = 0;
   std::uint64_t scalar_outputs = 0;  ///< bit i: output i is one element
   mutable std::atomic<const Lowered*> lowered{nullptr};
-  alignas(64) std::uint64_t miss_count = 0;  ///< written by calls, atomically, and so apart from all else
+  alignas(64) std::uint64_t miss_count = 0;           ///< written by calls, atomically, and so apart from all else
+  mutable std::atomic<std::uint64_t> call_weight{0};  ///< likewise, while code is waited for
 
   // ---- guarded by the context's mutex ----
   alignas(64) Listener told;
   Submission submission;
+  std::uint64_t counted_since_ns = 0;
   std::unique_ptr<DataWatch> watch;  ///< null: nothing is learnt; set for good by the constructor
 };
 

@@ -1,5 +1,5 @@
-// Makes images of loops for tests of what is around them: code that tells which window it was given, takes rounds from the
-// budget and leaves by the exit that it was made for.
+// Makes images of loops for tests of what is around them: code that tells which window it was given, takes rounds from
+// the budget and leaves by the exit that it was made for.
 #pragma once
 
 #include <algorithm>

@@ -11,8 +11,8 @@
 
 namespace trident::client {
 
-/// Returns whether an error of build_program() speaks of the daemon and not of the program: there is none, it may not be
-/// trusted or reached, it cannot or will not take the work. The program can be built elsewhere then.
+/// Returns whether an error of build_program() speaks of the daemon and not of the program: there is none, it may not
+/// be trusted or reached, it cannot or will not take the work. The program can be built elsewhere then.
 bool nobody_builds(const Error& error);
 
 /// Waits until the program is there. `progress(done, total)` is called now and then; false gives up (Cancelled).

@@ -16,7 +16,8 @@
 // true; its caller then destroys the slot's owner.
 //
 // While calls are to be watched they take a detour: the entry is a function that notes the call and jumps to code().
-// Publications then change code() alone.
+// Publications then change code() alone. A resting detour stands in where there is no other: it counts calls while code
+// is waited for.
 //
 // All functions here but code() need the context's mutex. Calls need nothing.
 #pragma once
@@ -55,13 +56,22 @@ class Slot {
   /// Replaces a speculative image by the last other one that was not revoked. Returns false if there is none.
   bool leave_speculation();
 
+  /// Makes `function`, which jumps to code(), the entry wherever there is no other detour. Null: no longer.
+  template <class Function>
+  void set_resting_detour(Function* function) {
+    const bool rests = detour_ == resting_;
+    resting_ = reinterpret_cast<Code>(function);
+    if (rests) set_detour(function);
+  }
+  void end_resting_detour() { set_resting_detour<void()>(nullptr); }
+
   /// Makes `function` the entry; it jumps to code(). Null ends the detour.
   template <class Function>
   void set_detour(Function* function) {
     detour_ = reinterpret_cast<Code>(function);
     store_(entry_, detour_ != nullptr ? detour_ : code_.load(std::memory_order_relaxed));
   }
-  void end_detour() { set_detour<void()>(nullptr); }
+  void end_detour() { set_detour(resting_); }
   [[nodiscard]] bool has_detour() const { return detour_ != nullptr; }
   /// The image's function or the fallback: the entry but for detours. Needs no mutex.
   template <class Function>
@@ -108,7 +118,7 @@ class Slot {
   void (*store_)(void* entry, Code code);
   Code fallback_;
   std::atomic<Code> code_ = nullptr;
-  Code detour_ = nullptr;
+  Code detour_ = nullptr, resting_ = nullptr;
   std::array<ImageMap, kMapsMax> maps_;   ///< every image that has been the entry, in order
   std::array<bool, kMapsMax> revoked_{};  ///< withdrawn: not to be taken again
   std::uint32_t map_count_ = 0;

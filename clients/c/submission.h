@@ -91,6 +91,9 @@ class Submitted {
   /// Runs the callback, with `lock` released meanwhile. Called only if it listens(), pinned.
   virtual void tell(std::unique_lock<std::mutex>& lock) { static_cast<void>(lock); }
 
+  /// Returns how much it was called so far: elements, each call counting for some more. Needs no mutex.
+  [[nodiscard]] virtual std::uint64_t called() const { return 0; }
+
   /// Looks at what calls have done. Returns the time of the next look, UINT64_MAX for none. Called with the mutex.
   virtual std::uint64_t look(std::uint64_t now_ns) {
     static_cast<void>(now_ns);
@@ -117,6 +120,7 @@ struct Submission {
   std::vector<wire::Range> observed;  ///< of arguments, by variable: hints for the daemon
   std::uint64_t observed_misses = 0;  ///< of code that these ranges are to replace; else 0
   bool observed_told = true;          ///< the compiler has them, or there are none
+  std::uint64_t called_told = 0;      ///< called() as the daemon knows it
   bool by_engine = false;             ///< the engine has taken the job
   JobState state = JobState::waiting;
   std::uint32_t sends = 0;

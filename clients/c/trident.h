@@ -94,7 +94,8 @@ typedef struct trident_options {
                                   /run/trident/tridentd.sock */
   uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
   uint32_t no_speculation;     /* 1: data of calls are not looked at; so says the environment's TRIDENT_SPECULATE=0 */
-  uint32_t threads; /* of trident_call_parallel(), at most 64; 0: TRIDENT_NUM_THREADS, else all processors. Since 0.1.6 */
+  uint32_t
+      threads; /* of trident_call_parallel(), at most 64; 0: TRIDENT_NUM_THREADS, else all processors. Since 0.1.6 */
 } trident_options;
 
 typedef struct trident_variable {
@@ -188,8 +189,8 @@ typedef struct trident_program_options {
   /* Inputs with which the program ends well; its cost is measured on them. NULL with a count of 0. */
   const uint64_t* public_input;
   const uint64_t* secret_input;
-  const uint64_t* secret_digests; /* five words each */
-  const uint64_t* ram;            /* address, word, address, word .. */
+  const uint64_t* secret_digests;                               /* five words each */
+  const uint64_t* ram;                                          /* address, word, address, word .. */
   uint64_t public_count, secret_count, digest_count, ram_count; /* of words, words, digests, pairs */
   uint64_t cycles;       /* most cycles of one run; 0: the limit of the builder */
   uint32_t milliseconds; /* of search; 0: 10,000 */
@@ -256,9 +257,9 @@ static inline void trident_call(const trident_kernel* kernel, uint64_t n, const 
 }
 
 /* Shows the arguments of a call that is to come, so that the library need not learn them from calls. Since 0.1.3. The
- * compiler gets the least and greatest value of each as a hint, and may send code that is fast in such ranges, and right
- * everywhere: it checks every element. Only the first showing of a kernel counts. Params may be NULL when there are
- * none. */
+ * compiler gets the least and greatest value of each as a hint, and may send code that is fast in such ranges, and
+ * right everywhere: it checks every element. Only the first showing of a kernel counts. Params may be NULL when there
+ * are none. */
 TRIDENT_API void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                  const uint64_t* params);
 
@@ -266,14 +267,13 @@ TRIDENT_API void trident_observe(const trident_kernel* kernel, uint64_t n, const
 TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                              const uint64_t* params);
 
-/* trident_call on several threads; since 0.1.6. They are the caller and helpers of the context, at most `threads` (0: as
- * trident_options says) and no more than the caller's affinity mask and, when the context was opened, the process's
+/* trident_call on several threads; since 0.1.6. They are the caller and helpers of the context, at most `threads` (0:
+ * as trident_options says) and no more than the caller's affinity mask and, when the context was opened, the process's
  * control groups gave processors for. Helpers start with the first call that wants them; a program that never makes
  * one has none. Short calls, calls that would take only some microseconds more than one helper's wake-up, and calls
- * while the helpers are at another one run on the caller alone, as do kernels whose values depend on an element's number
- * or on a reduction (x - mean(x)).
- * Any number of threads gives the same bits. They are those of trident_call; only where the policy is not EXACT may
- * reductions differ from it in their last bits. Not async-signal-safe. */
+ * while the helpers are at another one run on the caller alone, as do kernels whose values depend on an element's
+ * number or on a reduction (x - mean(x)). Any number of threads gives the same bits. They are those of trident_call;
+ * only where the policy is not EXACT may reductions differ from it in their last bits. Not async-signal-safe. */
 TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                        void* const* out, const uint64_t* params, uint32_t threads);
 
@@ -290,14 +290,15 @@ TRIDENT_API void trident_on_change(trident_kernel* kernel, void (*callback)(trid
 TRIDENT_API trident_status trident_info(const trident_kernel* kernel, trident_kernel_info* info);
 /* Why the kernel runs no better code, in one sentence: no daemon and no engine, a daemon that hangs or refuses, a limit
  * that is named, a search that found nothing, a check that failed (with values), no right to run code, no instruction
- * set, the mode. NULL while nothing stands in its way, and of optimised code. Lives as long as the kernel. Since 0.1.3. */
+ * set, the mode. NULL while nothing stands in its way, and of optimised code. Lives as long as the kernel. Since 0.1.3.
+ */
 TRIDENT_API const char* trident_kernel_note(const trident_kernel* kernel);
 TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats);
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
 TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);
 
-/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM or
- * TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
+/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM
+ * or TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
  * EMBEDDED, and in mode AUTO where no daemon answers, by the engine in this process; in mode INTERP by nobody
  * (TRIDENT_E_UNSUPPORTED). Errors: TRIDENT_E_SYNTAX with line and column, TRIDENT_E_INVALID for inputs with which the
  * program fails, with the place and why, TRIDENT_E_LIMIT for a text of more than 1 MiB.
@@ -305,8 +306,8 @@ TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, 
  * up, TRIDENT_E_CANCELLED. Thread-safe; the context must stay open meanwhile. On an error *program is NULL. */
 TRIDENT_API trident_status trident_build_program(trident_ctx* ctx, const char* text,
                                                  const trident_program_options* options,
-                                                 int (*progress)(uint32_t done, uint32_t total, void* user),
-                                                 void* user, trident_program** program);
+                                                 int (*progress)(uint32_t done, uint32_t total, void* user), void* user,
+                                                 trident_program** program);
 /* NULL: nothing happens. */
 TRIDENT_API void trident_free_program(trident_program* program);
 

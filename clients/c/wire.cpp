@@ -83,6 +83,7 @@ Error refused(const char* why) {
 }  // namespace
 
 const std::uint64_t kFeatureObserved = static_cast<std::uint64_t>(fbs::Feature::observed);
+const std::uint64_t kFeatureCalled = static_cast<std::uint64_t>(fbs::Feature::called);
 const std::uint64_t kFeatureLoops = static_cast<std::uint64_t>(fbs::Feature::loops);
 const std::uint64_t kFeatureFunctions = static_cast<std::uint64_t>(fbs::Feature::functions);
 
@@ -159,6 +160,11 @@ void append_observed(Frame& out, std::uint64_t job, std::span<const Range> range
   finish(out, builder, fbs::Body::Observed, fbs::CreateObserved(builder, job, vector, misses));
 }
 
+void append_called(Frame& out, std::uint64_t job, std::uint64_t weight) {
+  flatbuffers::FlatBufferBuilder builder(128);
+  finish(out, builder, fbs::Body::Called, fbs::CreateCalled(builder, job, weight));
+}
+
 void append_cancel(Frame& out, std::uint64_t job) {
   flatbuffers::FlatBufferBuilder builder(128);
   finish(out, builder, fbs::Body::Cancel, fbs::CreateCancel(builder, job));
@@ -230,6 +236,7 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
     case fbs::Body::SubmitFunction:
     case fbs::Body::Observed:
     case fbs::Body::LoopSeen:
+    case fbs::Body::Called:
     case fbs::Body::Cancel:
     case fbs::Body::StatsRequest: return refused("only a client may send this kind of message");
   }

@@ -66,6 +66,8 @@ struct Range {
 };
 /// The bit of Welcome::features of a daemon that knows Observed.
 extern const std::uint64_t kFeatureObserved;
+/// The bit of Welcome::features of a daemon that knows Called.
+extern const std::uint64_t kFeatureCalled;
 /// The bit of Welcome::features of a daemon that knows SubmitLoop and LoopSeen.
 extern const std::uint64_t kFeatureLoops;
 /// The bit of Welcome::features of a daemon that knows SubmitFunction.
@@ -81,6 +83,7 @@ void append_submit_loop(Frame& out, const SubmitLoop& loop);
 void append_submit_function(Frame& out, const SubmitFunction& function);
 void append_loop_seen(Frame& out, const LoopSeen& seen);
 void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses);
+void append_called(Frame& out, std::uint64_t job, std::uint64_t weight);
 void append_cancel(Frame& out, std::uint64_t job);
 void append_stats_request(Frame& out, std::uint64_t request);
 

@@ -261,6 +261,7 @@ Result<Request> read(std::span<const std::byte> message) {
       return Request(LoopSeen{in.job(), in.entries(), in.iterations(), in.guest_ns(), in.kernel_ns()});
     }
     case wire::Body::Observed: return Request(read_observed(*root.body_as_Observed()));
+    case wire::Body::Called: return Request(Called{root.body_as_Called()->job(), root.body_as_Called()->weight()});
     case wire::Body::Cancel: return Request(Cancel{root.body_as_Cancel()->job()});
     case wire::Body::StatsRequest: return Request(StatsRequest{root.body_as_StatsRequest()->request()});
     case wire::Body::Welcome:

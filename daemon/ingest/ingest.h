@@ -76,6 +76,10 @@ struct Observed {
   std::vector<kir::Assumed> ranges;  ///< by variable, as many as the message has, at most limits::kInputsMax
   std::uint64_t misses = 0;          ///< of speculative code, why these ranges replace others
 };
+/// A client's word; nothing of it has been checked.
+struct Called {
+  std::uint64_t job = 0, weight = 0;
+};
 struct Cancel {
   std::uint64_t job = 0;
 };
@@ -85,8 +89,8 @@ struct StatsRequest {
 /// A body that a newer peer may send; to be ignored.
 struct Unknown {};
 
-using Request = std::variant<Hello, Submit, SubmitProgram, SubmitLoop, SubmitFunction, LoopSeen, Observed, Cancel,
-                             StatsRequest, Unknown>;
+using Request = std::variant<Hello, Submit, SubmitProgram, SubmitLoop, SubmitFunction, LoopSeen, Observed, Called,
+                             Cancel, StatsRequest, Unknown>;
 
 /// Reads one message (8-byte aligned). Errors: RejectedMessage, after which the connection cannot be trusted further.
 Result<Request> read(std::span<const std::byte> message);

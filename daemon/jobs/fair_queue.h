@@ -10,7 +10,8 @@
 //
 // Items of one user belong to groups, its connections, which take turns: a program that asks for hundreds of kernels
 // does not let another one of the same user wait for all of them. Each item has a round, one more than the item of its
-// group before it and later than the round that was served last; a user's items are served by round.
+// group before it and later than the round that was served last; a user's items are served by round. Within its group
+// an item may be given a weight: the rounds of the group then go to its items by weight, the greatest first.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,8 @@ class FairQueue {
   struct Item {
     T value;
     std::uint64_t round;
+    std::uint64_t group = 0, weight = 0;
+    bool keeps_place = false;  ///< was put in front
   };
 
  public:
@@ -45,18 +48,34 @@ class FairQueue {
     round = std::max(round, one.round) + 1;
     auto after = one.items.end();
     while (after != one.items.begin() && std::prev(after)->round > round) --after;
-    return {user, false, one.items.insert(after, Item{std::move(value), round})};
+    return {user, false, one.items.insert(after, Item{std::move(value), round, group})};
   }
   /// Puts an item before the user's other items, but behind the urgent ones.
   Place push_front(std::uint32_t user, T value) {
     User& one = waiting(user);
-    return {user, false, one.items.insert(one.items.begin(), Item{std::move(value), one.round})};
+    return {user, false, one.items.insert(one.items.begin(), Item{std::move(value), one.round, 0, 0, true})};
   }
   /// Puts an item behind the user's urgent items and before all others of that user. Other users see no difference.
   Place push_urgent(std::uint32_t user, T value) {
     auto& urgent = waiting(user).urgent;
     ++urgent_size_;
     return {user, true, urgent.insert(urgent.end(), Item{std::move(value), 0})};
+  }
+
+  /// Gives an item a weight, which only grows: it goes before lighter ones of its group. Urgent items, and those that
+  /// were put in front, stay where they are.
+  void set_weight(const Place& place, std::uint64_t weight) {
+    Item& item = *place.item;
+    if (place.urgent || item.keeps_place || weight <= item.weight) return;
+    item.weight = weight;
+    std::list<Item>& items = users_.at(place.user).items;
+    for (auto at = place.item; at != items.begin();) {
+      --at;
+      if (at->group != item.group || at->keeps_place) continue;
+      if (at->weight >= weight) break;
+      exchange(items, at, place.item);
+      at = place.item;
+    }
   }
 
   /// The first item of the user that has used the least time; settle() must follow when it was served. Passes over
@@ -134,6 +153,15 @@ class FairQueue {
       round = 0;
     }
   };
+
+  using At = typename std::list<Item>::iterator;
+  /// Exchanges two items and their rounds; `a` is before `b`.
+  static void exchange(std::list<Item>& items, At a, At b) {
+    const At behind = std::next(b);
+    items.splice(a, items, b);
+    items.splice(behind, items, a);
+    std::swap(a->round, b->round);
+  }
 
   static bool is_before(const User& a, const User& b) {
     return a.used_ns != b.used_ns ? a.used_ns < b.used_ns : a.turn < b.turn;

@@ -25,6 +25,35 @@ TEST(FairQueue, UsersTakeTurns) {
   EXPECT_EQ(first, (std::vector<int>{-1, 0, -3, -2, 1, 2}));
 }
 
+// The second group's item keeps its turn whatever the first one's weigh.
+TEST(FairQueue, TheHeaviestOfAGroupIsFirst) {
+  FairQueue<int> queue;
+  std::vector<FairQueue<int>::Place> places;
+  for (int i = 0; i < 5; ++i) places.push_back(queue.push_back(1, i, 1));
+  queue.push_back(1, 10, 2);
+  queue.push_back(1, 11, 2);
+  queue.set_weight(places[4], 3);
+  queue.set_weight(places[2], 7);
+  queue.set_weight(places[4], 2);  // weights only grow
+  queue.push_front(1, -1);
+  queue.set_weight(places[3], 1000);
+  std::vector<int> order;
+  while (const auto next = queue.pop()) order.push_back(*next);
+  EXPECT_EQ(order, (std::vector<int>{-1, 3, 10, 2, 11, 4, 0, 1}));
+}
+
+TEST(FairQueue, AnItemWhoseWeightGrewCanBeErased) {
+  FairQueue<int> queue;
+  std::vector<FairQueue<int>::Place> places;
+  for (int i = 0; i < 4; ++i) places.push_back(queue.push_back(1, i, 1));
+  queue.set_weight(places[3], 1);
+  queue.erase(places[3]);
+  queue.erase(places[0]);
+  EXPECT_EQ(*queue.pop(), 1);
+  EXPECT_EQ(*queue.pop(), 2);
+  EXPECT_EQ(queue.size(), 0u);
+}
+
 /// One server for users that always wait, whose items take `time_of(user)`. Returns the time that each was served.
 template <class TimeOf>
 std::map<std::uint32_t, std::uint64_t> serve_for(std::uint64_t ns, const std::vector<std::uint32_t>& users,

@@ -20,6 +20,7 @@ struct Jobs::Flight {
   std::vector<std::byte> canonical;
   std::uint64_t bytes = 0;  ///< charged to the user: the order, the above, and images
   std::uint64_t submitted_ns = 0;
+  std::uint64_t called = 0;  ///< how much, as its subscribers tell
   Step step = Step::baseline;
   worker::Ticket ticket = 0;                       ///< while a worker has it
   std::optional<FairQueue<Flight*>::Place> place;  ///< while it waits

@@ -178,8 +178,10 @@ void Jobs::observe(const Subscriber& subscriber, std::uint32_t uid, const Hint& 
   const std::unique_ptr<Flight> flight = make_flight(uid, next);
   if (flight->id == id || !admits(*flight)) return;
   count_observed(*order, *next, hint);
+  const std::uint64_t called = at != waiting_.end() ? at->second->called : 0;
   withdraw(subscriber);
   begin(subscriber, uid, next);
+  note_called(subscriber, called);
 }
 
 void Jobs::count_observed(const Order& before, const Order& next, const Hint& hint) {

@@ -21,6 +21,9 @@
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
+// Jobs of one connection that wait to be searched are taken in the order of how much their kernels were called so far,
+// as the connection tells; else in the order of submission.
+//
 // Workers serve the user that has used the least worker time (fair_queue.h). Failures, deaths of workers and abandoned
 // work count as well. Users whose compilations take long, or much together, leave a baseline worker to the others
 // (heavy_users.h). Shared resources keep room for one more user: nobody may hold more of them than is left.
@@ -140,6 +143,10 @@ class Jobs {
   /// The subscriber has told ranges of its kernel's data: its job begins anew if they change what is looked for, at
   /// once or when a search that is under way has ended. A hint that comes when there is no room is dropped.
   void observe(const Subscriber& subscriber, std::uint32_t uid, const Hint& hint);
+
+  /// The subscriber has told how much its kernel was called: of the jobs of a connection that wait to be searched, what
+  /// was called most goes first.
+  void note_called(const Subscriber& subscriber, std::uint64_t weight);
 
   /// A client has told how its loop does.
   void note_seen(const ingest::LoopSeen& seen);

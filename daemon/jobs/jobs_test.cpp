@@ -277,6 +277,27 @@ TEST_F(Scripts, AJobBeginsAnewWithObservedRanges) {
   EXPECT_EQ(jobs_.stats().cancelled, 0u);
 }
 
+// One worker searches, slowly; what waits behind is taken as it was called, not as it came.
+TEST_F(Scripts, WhatIsCalledMostIsSearchedFirst) {
+  const auto script = [](std::uint8_t number) {
+    return order_of({baseline(), interim(number), progress(Stage::judge, true), outcome(Outcome::no_gain)});
+  };
+  std::vector<std::uint64_t> order, numbers;
+  for (std::uint8_t i = 1; i <= 5; ++i) numbers.push_back(submit(script(i)));
+  jobs_.note_called({1, numbers[2]}, 500);
+  jobs_.note_called({1, numbers[4]}, 5000);
+  jobs_.note_called({1, 99}, 5000);  // nobody's
+  const auto ended = [&](std::uint64_t job) { return logs_[job].back().starts_with("finished"); };
+  until([&] {
+    for (const std::uint64_t job : numbers)
+      if (ended(job) && std::find(order.begin(), order.end(), job) == order.end()) order.push_back(job);
+    return order.size() == numbers.size();
+  });
+  ASSERT_EQ(order.size(), numbers.size());
+  std::erase(order, numbers[0]);  // it may have been the first to come, when nobody waited
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{numbers[4], numbers[2], numbers[1], numbers[3]}));
+}
+
 TEST_F(Scripts, HintsAboutUnknownJobsAndOtherOrdersAreDropped) {
   const Hint seen{{{0, 1}}};
   jobs_.observe({1, 99}, 1000, seen);

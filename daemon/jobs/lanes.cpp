@@ -1,4 +1,6 @@
 // Who waits for which workers, what these are asked, and what follows when one is lost.
+#include <algorithm>
+
 #include "daemon/jobs/flight.h"
 #include "runtime/os/clock.h"
 
@@ -69,7 +71,16 @@ void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   flight.step = Step::optimise;
   flight.place = in_front ? optimise_queue_.push_front(flight.uid, &flight)
                           : optimise_queue_.push_back(flight.uid, &flight, flight.connection);
+  optimise_queue_.set_weight(*flight.place, flight.called);
   run_waiting(worker::Lane::optimise);
+}
+
+void Jobs::note_called(const Subscriber& subscriber, std::uint64_t weight) {
+  const auto at = waiting_.find(subscriber);
+  if (at == waiting_.end()) return;
+  Flight& flight = *at->second;
+  flight.called = std::max(flight.called, weight);
+  if (flight.step == Step::optimise && flight.place) optimise_queue_.set_weight(*flight.place, flight.called);
 }
 
 /// A user's checks go before its optimisations, and there is always room for one: at most as many wait as there are

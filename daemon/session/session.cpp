@@ -19,6 +19,7 @@ constexpr std::uint32_t kUnreadRetryMs = 50;
 constexpr auto kRegions =
     static_cast<std::uint64_t>(wire::Feature::loops) | static_cast<std::uint64_t>(wire::Feature::functions);
 constexpr auto kObserved = static_cast<std::uint64_t>(wire::Feature::observed);
+constexpr auto kCalled = static_cast<std::uint64_t>(wire::Feature::called);
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 }  // namespace
@@ -59,6 +60,7 @@ class Sessions::Session {
   void on_submit(ingest::SubmitFunction& submit, std::span<const std::byte> frame);
   void on_seen(const ingest::LoopSeen& seen);
   void on_observed(const ingest::Observed& observed);
+  void on_called(const ingest::Called& called);
   /// Begins a job of any kind, or says why it is refused. `work`: what its message asks for, or what is wrong with it.
   /// `noun`: such jobs, in sentences.
   template <class Work, class MakeOrder>
@@ -160,6 +162,7 @@ void Sessions::Session::on_frame(std::span<const std::byte> frame) {
   if (auto* function = std::get_if<ingest::SubmitFunction>(&*request)) return on_submit(*function, frame);
   if (const auto* seen = std::get_if<ingest::LoopSeen>(&*request)) return on_seen(*seen);
   if (const auto* observed = std::get_if<ingest::Observed>(&*request)) return on_observed(*observed);
+  if (const auto* called = std::get_if<ingest::Called>(&*request)) return on_called(*called);
   if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
   if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
     publish::stats(*channel_, stats->request, all_.stats_json_());
@@ -184,7 +187,7 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
   ready_ = true;
   hello_.stop();
   const std::uint64_t regions = isa_ == TRIDENT_ISA_NEON ? 0 : kRegions;
-  publish::welcome(*channel_, isa_, kInlineImages | kObserved | regions, os::build_id());
+  publish::welcome(*channel_, isa_, kInlineImages | kObserved | kCalled | regions, os::build_id());
 }
 
 void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
@@ -222,6 +225,10 @@ void Sessions::Session::on_seen(const ingest::LoopSeen& seen) {
 
 void Sessions::Session::on_observed(const ingest::Observed& observed) {
   if (jobs_.contains(observed.job)) all_.jobs_->observe({id_, observed.job}, uid_, {observed.ranges, observed.misses});
+}
+
+void Sessions::Session::on_called(const ingest::Called& called) {
+  if (jobs_.contains(called.job)) all_.jobs_->note_called({id_, called.job}, called.weight);
 }
 
 template <class Work, class MakeOrder>

@@ -243,9 +243,9 @@ class Connection {
       ++totals_.welcomed;
     }
     CHECK(welcomed_ || (failure != nullptr && failure->job() == 0));
-    for (const wire::Body of_client :
-         {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel, wire::Body::StatsRequest,
-          wire::Body::SubmitLoop, wire::Body::LoopSeen, wire::Body::Observed, wire::Body::SubmitFunction})
+    for (const wire::Body of_client : {wire::Body::NONE, wire::Body::Hello, wire::Body::Submit, wire::Body::Cancel,
+                                       wire::Body::StatsRequest, wire::Body::SubmitLoop, wire::Body::LoopSeen,
+                                       wire::Body::Observed, wire::Body::SubmitFunction, wire::Body::Called})
       CHECK(message.body_type() != of_client);
     if (const auto* ready = message.body_as_KernelReady()) check_kernel(*ready, incoming.fd);
   }
