@@ -22,8 +22,9 @@
 enum { kArgumentsMax = 64, kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 8 };
 enum { kContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400 }; /* of array.flags */
 enum { kInt64 = 7, kDouble = 12, kBool = 0 };                     /* numbers of NumPy's types: 'l', 'd', '?' */
-enum { kLongCall = 1 << 15 }; /* elements from which trident_call_parallel() may divide a call */
-enum { kBlock = 4096 };       /* elements of a block whose results are made bytes */
+enum { kLongCall = 1 << 15 };            /* elements from which trident_call_parallel() may divide a call */
+enum { kBlock = 2048, kWidenedMax = 6 }; /* elements of a block; arrays that are widened in one call */
+enum { kVersion = 1 };                   /* of this module's functions, trident/_short_call.py */
 
 struct descr {
   PyObject_HEAD PyTypeObject* typeobj;
@@ -62,6 +63,7 @@ typedef struct {
   entry_fn* kernel; /* its first word is the entry */
   int count, out_bytes, result;
   int type_num[kArgumentsMax], bytes[kArgumentsMax]; /* bytes: of an element; 0: one Python number */
+  int widens[kArgumentsMax];                         /* the kernel takes the wide type */
 } bound;
 
 static void bound_dealloc(PyObject* self) {
@@ -74,7 +76,7 @@ static void bound_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-/* Bound(owner, address, names, ((type number, bytes), ..), dtype, bytes of a result, result kind) */
+/* Bound(owner, address, names, ((type number, bytes, widens), ..), dtype, bytes of a result, result kind) */
 static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUSED(kwargs)) {
   PyObject *owner, *names, *arguments, *dtype;
   unsigned long long address;
@@ -94,7 +96,7 @@ static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUS
   b->out_bytes = out_bytes;
   b->result = result;
   for (int i = 0; i < b->count; ++i)
-    if (!PyArg_ParseTuple(PyTuple_GetItem(arguments, i), "ii", &b->type_num[i], &b->bytes[i])) {
+    if (!PyArg_ParseTuple(PyTuple_GetItem(arguments, i), "iii", &b->type_num[i], &b->bytes[i], &b->widens[i])) {
       Py_DECREF(b);
       return NULL;
     }
@@ -104,6 +106,42 @@ static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUS
 static PyType_Slot bound_slots[] = {{Py_tp_new, bound_new}, {Py_tp_dealloc, bound_dealloc}, {0, NULL}};
 static PyType_Spec bound_spec = {"trident._call.Bound", sizeof(bound), 0, Py_TPFLAGS_DEFAULT, bound_slots};
 
+/* ---- arrays of narrow types, which kernels do not have ---- */
+
+/* Compiled for two levels; the loader chooses. */
+#if defined(__x86_64__)
+#define VECTOR __attribute__((target_clones("avx2", "default")))
+#else
+#define VECTOR
+#endif
+
+typedef void (*widen_fn)(void* out, const void* in, uint64_t n);
+
+#define WIDEN(name, from, to)                                      \
+  VECTOR static void name(void* out, const void* in, uint64_t n) { \
+    to* const restrict wide = out;                                 \
+    const from* const narrow = in;                                 \
+    for (uint64_t i = 0; i < n; ++i) wide[i] = (to)narrow[i];      \
+  }
+WIDEN(widen_i8, int8_t, int32_t)
+WIDEN(widen_u8, uint8_t, int32_t)
+WIDEN(widen_i16, int16_t, int32_t)
+WIDEN(widen_u16, uint16_t, int32_t)
+WIDEN(widen_u32, uint32_t, int64_t)
+
+VECTOR static void widen_bool(void* out, const void* in, uint64_t n) { /* a view may have other bytes than 0 and 1 */
+  int32_t* const restrict wide = out;
+  const unsigned char* const narrow = in;
+  for (uint64_t i = 0; i < n; ++i) wide[i] = narrow[i] != 0;
+}
+
+VECTOR static void narrow_bools(unsigned char* restrict out, const int32_t* wide, uint64_t n) {
+  for (uint64_t i = 0; i < n; ++i) out[i] = wide[i] != 0;
+}
+
+/* By NumPy's numbers of types: '?', 'b', 'B', 'h', 'H' to int32, 'I' to int64. */
+static const widen_fn widenings[] = {widen_bool, widen_i8, widen_u8, widen_i16, widen_u16, NULL, widen_u32};
+
 /* ---- a call ---- */
 
 struct call {
@@ -111,6 +149,8 @@ struct call {
   struct array* shape; /* the first array: all have its shape */
   const void* in[kArgumentsMax];
   int in_bytes[kArgumentsMax];
+  widen_fn widen[kArgumentsMax]; /* NULL: as it is */
+  int widened;                   /* arrays that are widened */
   uint64_t params[kArgumentsMax];
   int in_count;
 };
@@ -120,7 +160,7 @@ static int is_native(const struct array* a) {
 }
 
 /* Returns whether `value` is an array as the kernel takes it; of the shape of those before. */
-static int take_array(struct call* c, PyObject* value, int type_num, int bytes) {
+static int take_array(struct call* c, PyObject* value, int type_num, int bytes, int widens) {
   if (Py_TYPE(value) != ndarray_type) return 0;
   struct array* a = (struct array*)value;
   if (a->descr->type_num != type_num || !is_native(a) || a->nd == 0) return 0;
@@ -134,6 +174,8 @@ static int take_array(struct call* c, PyObject* value, int type_num, int bytes) 
     return 0;
   }
   c->in_bytes[c->in_count] = bytes;
+  c->widen[c->in_count] = widens ? widenings[type_num] : NULL;
+  c->widened += widens;
   c->in[c->in_count++] = a->data;
   return 1;
 }
@@ -155,11 +197,12 @@ static int take_arguments(struct call* c, const bound* b, PyObject* const* value
   int scalars = 0;
   c->shape = NULL;
   c->in_count = 0;
+  c->widened = 0;
   for (int i = 0; i < b->count; ++i)
     if (!(b->bytes[i] == 0 ? take_number(&c->params[scalars++], values[i], b->type_num[i])
-                           : take_array(c, values[i], b->type_num[i], b->bytes[i])))
+                           : take_array(c, values[i], b->type_num[i], b->bytes[i], b->widens[i])))
       return 0;
-  return c->shape != NULL && c->n != 0;
+  return c->shape != NULL && c->n != 0 && c->widened <= kWidenedMax;
 }
 
 /* Returns whether the kernel may write to `out`: an array of the result's shape and type that shares no memory with an
@@ -192,15 +235,25 @@ static PyObject* new_result(const struct call* c, const bound* b) {
   return result;
 }
 
-/* Runs a kernel of comparisons, whose results are 32 bits wide, and narrows them while they are in the cache. */
-static void run_bools(const bound* b, struct call* c, unsigned char* out) {
-  int32_t wide[kBlock];
-  void* const place = wide;
+/* Runs the kernel block by block: narrow arguments are widened, and results of comparisons, which are 32 bits wide,
+ * made bytes, while they are in the cache. */
+static void run_blocks(const bound* b, struct call* c, char* out, int is_bool) {
+  union {
+    int64_t most[kBlock];
+    int32_t wide[kBlock];
+  } scratch[kWidenedMax + 1];
+  const void* in[kArgumentsMax];
   for (uint64_t done = 0; done < c->n;) {
     const uint64_t n = c->n - done < kBlock ? c->n - done : kBlock;
-    __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, n, c->in, &place, c->params);
-    for (uint64_t i = 0; i < n; ++i) out[done + i] = wide[i] != 0;
-    for (int i = 0; i < c->in_count; ++i) c->in[i] = (const char*)c->in[i] + n * (uint64_t)c->in_bytes[i];
+    void* const place = is_bool ? (void*)scratch[kWidenedMax].wide : out + done * (uint64_t)b->out_bytes;
+    for (int i = 0, widened = 0; i < c->in_count; ++i) {
+      in[i] = (const char*)c->in[i] + done * (uint64_t)c->in_bytes[i];
+      if (c->widen[i] == NULL) continue;
+      c->widen[i](scratch[widened].most, in[i], n);
+      in[i] = scratch[widened++].most;
+    }
+    __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, n, in, &place, c->params);
+    if (is_bool) narrow_bools((unsigned char*)out + done, scratch[kWidenedMax].wide, n);
     done += n;
   }
 }
@@ -209,8 +262,8 @@ static void run_kernel(const bound* b, struct call* c, char* out) {
   void* const place = out;
   const int is_bool = b->result == kArray && ((struct descr*)b->dtype)->type_num == kBool;
   Py_BEGIN_ALLOW_THREADS;
-  if (is_bool)
-    run_bools(b, c, (unsigned char*)out);
+  if (is_bool || c->widened != 0)
+    run_blocks(b, c, out, is_bool);
   else if (c->n < kLongCall)
     __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, c->n, c->in, &place, c->params);
   else
@@ -539,8 +592,8 @@ PyMODINIT_FUNC PyInit__call(void) {
   if (module == NULL || !make_names()) return NULL;
   bound_type = (PyTypeObject*)PyType_FromSpec(&bound_spec);
   method_type = (PyTypeObject*)PyType_FromSpec(&method_spec);
-  if (bound_type == NULL || method_type == NULL || PyModule_AddType(module, bound_type) != 0 ||
-      PyModule_AddType(module, method_type) != 0)
+  if (bound_type == NULL || method_type == NULL || PyModule_AddIntConstant(module, "VERSION", kVersion) != 0 ||
+      PyModule_AddType(module, bound_type) != 0 || PyModule_AddType(module, method_type) != 0)
     return NULL;
   return module;
 }

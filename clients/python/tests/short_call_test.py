@@ -27,8 +27,9 @@ class Doubles(np.ndarray):
 def drawn(rng, n):
     """One of the things that callers pass for an array of n elements."""
     base = np.random.default_rng(rng.randrange(1 << 30)).integers(1, 50, (2, n))
-    dtype = rng.choice([np.float64] * 6 + [np.float32, np.int64, np.int32, np.int16, np.uint8, np.bool_, ">f8", np.longlong])
-    plain = base[0].astype(dtype)
+    dtype = rng.choice([np.float64] * 6 + [np.float32, np.int64, np.int32, ">f8", ">u2", np.longlong, np.uint64, np.float16]
+                       + 2 * [np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.bool_])
+    plain = (base[0] - 25 * rng.randrange(2)).astype(dtype)
     return rng.choice([lambda: plain] * 8 + [
         lambda: np.repeat(plain, 2)[::2], lambda: plain[::-1], lambda: plain.reshape(1, -1), lambda: plain[:1],
         lambda: np.frombuffer(b"\0" + plain.tobytes(), np.uint8)[1:].view(dtype), lambda: plain.view(Doubles),
@@ -91,13 +92,41 @@ class ShortCall(unittest.TestCase):
             out = {} if rng.random() < 0.7 else {"out": np.zeros(n, rng.choice([np.float64, np.float32, np.int64]))}
             self.assertEqual(outcome(long, k, *args, **out), outcome(k, *args, **out), (k.text, args))
 
+    def test_narrow_types_are_widened(self):
+        rng = np.random.default_rng(3)
+        for dtype in (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.uint32):
+            for n in (1, 2047, 2048, 2049, 10_001):
+                x = rng.integers(0, 256, n * np.dtype(dtype).itemsize).astype(np.uint8).view(dtype)  # bools of any byte
+                y = x[::-1].copy()
+                wide = np.int64 if dtype is np.uint32 else np.int32
+                texts = ["x < y", "where(x > y, x, y)"] + ([] if dtype is np.bool_ else ["x*y + 1"])
+                for text in texts if dtype is not np.bool_ else ["x & y", "x | ~y"]:
+                    given = {"x": x if dtype is np.bool_ else x.astype(wide), "y": y if dtype is np.bool_ else y.astype(wide)}
+                    expected = eval(text, {"where": np.where}, given)
+                    for _ in range(2):
+                        np.testing.assert_array_equal(trident.evaluate(text), expected, f"{text} of {n} {dtype}")
+        many = {f"v{i}": np.full(9, i, np.uint8) for i in range(9)}  # more than are widened at once
+        for _ in range(2):
+            np.testing.assert_array_equal(trident.evaluate("+".join(many), many), np.full(9, 36))
+
+    def test_a_module_of_another_version_is_left_alone(self):
+        code = ("import importlib.machinery as m; load = m.ExtensionFileLoader.exec_module\n"
+                "def exec_module(self, module): load(self, module); module.VERSION = 0\n"
+                "m.ExtensionFileLoader.exec_module = exec_module\n"
+                "from trident import _short_call; print(_short_call.call)")
+        said = subprocess.run([sys.executable, "-c", code], text=True, check=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(trident.__file__))}).stdout
+        self.assertEqual("None\n", said)
+
     def test_usual_calls_run_no_python(self):
         x, y, z = np.ones(100), np.ones(100), np.empty(100)
+        narrow = {"x": np.ones(5000, np.uint8), "y": np.ones(5000, np.int16)}
         given, calls = {"x": x, "y": y, "a": 2.5}, []
         k = trident.Kernel("x*y + 1")
         usual = [lambda: trident.evaluate("a*x + y", given), lambda: trident.evaluate("x < y", given),
                  lambda: trident.evaluate("sum(x*y)", given), lambda: k(x, y), lambda: k(x, y, out=z),
-                 lambda: (x, y, trident.re_evaluate())]
+                 lambda: (x, y, trident.re_evaluate()), lambda: trident.evaluate("x*y + 1", narrow),
+                 lambda: trident.evaluate("x < y", narrow)]
         for call in usual:
             call()
             trident.evaluate("x*y", {"x": x, "y": y})  # for re_evaluate()

@@ -94,7 +94,7 @@ def _bound(ex, program, names, arguments):
             or not program.can_be_bound(names) or program.bound_since == _short_call.call.forgotten():
         return None
     kind = _short_call.ZERO_DIMENSIONS if program.fused else _short_call.ARRAY
-    kinds = [(a.dtype, not s) for a, s in zip(arguments, program.is_scalar)]
+    kinds = [(a.dtype, d, not s) for a, d, s in zip(arguments, program.dtypes, program.is_scalar)]
     bound = _short_call.bound(program, program.kernel._handle, tuple(names), kinds, program.result_dtype, kind)
     if bound is not None:
         _short_call.call.remember(ex, bound)
@@ -302,8 +302,13 @@ class _Program:
 
     def can_be_bound(self, names):
         """Returns whether the short way of a call has all that this program needs."""
-        return (self.literal is None and not self.casts and isinstance(self.kernel, Kernel) and len(self.used) == len(names)
-                and (self.fused and not self.is_bool or self.reduction is None) and not all(self.is_scalar))
+        if self.literal is not None or not isinstance(self.kernel, Kernel) or len(self.used) != len(names) \
+                or all(self.is_scalar):
+            return False
+        if self.reduction is not None:
+            return self.fused and not self.is_bool and not self.casts
+        scalars = {n for n, s in zip(names, self.is_scalar) if s}
+        return all(n not in scalars and _short_call.widens(have, want) for n, have, want in self.casts)
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):

@@ -252,7 +252,7 @@ class Kernel:
         self._params_type = ctypes.c_uint64 * max(1, info.scalar_count)
         if len(self.outputs) == 1 and not parameters:
             kind = _short_call.NUMBER if self.output_is_scalar[0] else _short_call.ARRAY
-            self._bound = _short_call.bound(self._handle, self._handle, (), [(d, True) for d in self.array_dtypes],
+            self._bound = _short_call.bound(self._handle, self._handle, (), [(d, d, True) for d in self.array_dtypes],
                                             self.output_dtypes[0], kind)
 
     def __call__(self, *arrays, out=None, **named):

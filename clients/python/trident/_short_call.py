@@ -12,7 +12,8 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE = "_call.abi3.so"
+_FILE, _VERSION = "_call.abi3.so", 1
+_WIDER = {**dict.fromkeys("?bBhH", "i"), "I": "l"}
 ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
 
 
@@ -28,7 +29,7 @@ def _load():
             loader = importlib.machinery.ExtensionFileLoader(name, path)
             module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
             loader.exec_module(module)
-            return module if _reads_arrays(module) else None
+            return module if module.VERSION == _VERSION and _reads_arrays(module) else None
     return None
 
 
@@ -60,9 +61,14 @@ def front(number, function, signature):
     return call.front(number, function, documentation, function.__module__)
 
 
+def widens(have, want):
+    """Returns whether the module widens arrays of one type to the other."""
+    return have.isnative and want.char == _WIDER.get(have.char)
+
+
 def bound(owner, handle, names, arguments, dtype, result):
-    """A kernel for the module; None without it. `arguments`: (dtype, is an array) of each."""
+    """A kernel for the module; None without it. `arguments`: (dtype, the kernel's, is an array) of each."""
     if call is None or not arguments or len(arguments) > 64:
         return None
-    kinds = tuple((d.num, d.itemsize if is_array else 0) for d, is_array in arguments)
+    kinds = tuple((d.num, d.itemsize if is_array else 0, int(d != taken)) for d, taken, is_array in arguments)
     return call.Bound(owner, handle._as_parameter_.value, names, kinds, dtype, dtype.itemsize, result)
