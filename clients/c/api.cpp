@@ -288,7 +288,10 @@ trident_status trident_submit(trident_ctx* ctx, const char* text, const trident_
 }
 
 void trident_close_kernel(trident_kernel* kernel) {
-  if (kernel != nullptr) Handle::of(kernel)->context.remove(Handle::of(kernel)->record());
+  if (kernel == nullptr) return;
+  Handle& handle = *Handle::of(kernel);
+  if (handle.is_function) trident_close_kernel(FunctionHandle::of(kernel)->elements());
+  handle.context.remove(handle.record());
 }
 
 int trident_array_index(const trident_kernel* kernel, const char* name) {

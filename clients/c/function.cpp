@@ -10,6 +10,7 @@
 #include "clients/c/context.h"
 #include "clients/c/engine_library.h"
 #include "jit/function/describe.h"
+#include "jit/function/to_expr.h"
 #include "schemas/function_image.h"
 
 namespace trident::client {
@@ -18,6 +19,9 @@ namespace {
 constexpr const char* kEngineWithoutFunctions =
     "the engine in this process is older than this library and knows no functions: install libtrident-engine.so of the "
     "same version";
+
+/// Elements of a call, as where an expression's submission does not say.
+constexpr std::uint32_t kElementsExpected = 4096;
 
 bool takes_values(const function::Function& function) {
   return std::none_of(function.parameters.begin(), function.parameters.end(),
@@ -49,6 +53,11 @@ void no_code(void*, const region::Window*) {}
 // trident_call(). With arrays among the parameters it has nothing to say what they are.
 void function_entry(const void* self, std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t*) {
   const FunctionHandle& handle = *FunctionHandle::of(static_cast<const trident_kernel*>(self));
+  if (handle.elements() != nullptr && out[0] != nullptr) {
+    trident_call(handle.elements(), n, in, out, nullptr);
+    if (out[1] != nullptr) std::memset(out[1], 0, n * sizeof(std::int64_t));  // such functions do not fail
+    return;
+  }
   try {
     if (handle.is_kernel()) call_elements(handle.function(), handle.runner(), n, in, out);
   } catch (...) {  // bad_alloc; nothing may cross into the caller's C frames
@@ -78,6 +87,14 @@ bool FunctionHandle::is_kernel() const {
 
 const std::vector<expr::Variable>& FunctionHandle::columns(bool scalar) const {
   return scalar ? no_scalars_ : columns_;
+}
+
+std::unique_ptr<Kernel> FunctionHandle::make_elements() const {
+  if (columns_.empty()) return nullptr;
+  auto expression = function::to_expr(function_, lowered_);
+  if (!expression) return nullptr;
+  return std::make_unique<Kernel>(context, std::move(*expression), expr::Policy{expr::PolicyKind::exact, 0},
+                                  kElementsExpected);
 }
 
 Runner FunctionHandle::runner() const {

@@ -15,6 +15,7 @@
 
 #include "clients/c/function_call.h"
 #include "clients/c/handle.h"
+#include "clients/c/kernel.h"
 #include "jit/expr/expr.h"
 #include "jit/function/lower.h"
 #include "jit/function/submission.h"
@@ -35,6 +36,12 @@ class FunctionHandle final : public Handle {
   [[nodiscard]] bool is_kernel() const;
   /// The arguments of trident_call(): parameters as arrays of words; nothing where it does nothing, and no scalars.
   [[nodiscard]] const std::vector<expr::Variable>& columns(bool scalar) const;
+  /// Makes the kernel that computes many elements at once, where the function is one of values without loops
+  /// (jit/function/to_expr.h), or returns null.
+  [[nodiscard]] std::unique_ptr<Kernel> make_elements() const;
+  void set_elements(trident_kernel* kernel) { elements_ = kernel; }
+  /// trident_call() is this kernel's, if there is one.
+  [[nodiscard]] trident_kernel* elements() const { return elements_; }
   /// Returns what runs calls now.
   [[nodiscard]] Runner runner() const;
 
@@ -65,6 +72,7 @@ class FunctionHandle final : public Handle {
   const function::Function& function_;
   const function::Lowered lowered_;
   const std::vector<expr::Variable> columns_, no_scalars_;
+  trident_kernel* elements_ = nullptr;  ///< set before anybody has the handle; closed with it
   std::atomic<const Native*> native_ = nullptr;
 
   // ---- guarded by the context's mutex ----

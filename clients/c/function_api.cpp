@@ -34,6 +34,10 @@ const function::Library& shipped_library() {
 
 Result<trident_kernel*> submit_program(Context& context, function::Program program) {
   TRY(std::unique_ptr<FunctionHandle> fresh, FunctionHandle::make(context, std::move(program)));
+  if (std::unique_ptr<Kernel> elements = fresh->make_elements()) {
+    context.add(elements->record());
+    fresh->set_elements(elements.release());
+  }
   context.add(fresh->record());
   return fresh.release();
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -278,6 +279,40 @@ TEST(FunctionsTest, ValuesAloneMakeAKernel) {
     ASSERT_NO_FATAL_FAILURE(expect_native(divide));
   }
   trident_close_kernel(divide);
+}
+
+/// Paths without loops become an expression, whose kernel does many elements at once; each alone gives the same.
+TEST(FunctionsTest, ManyElementsOfAFunctionOfRealsAreEachAsOne) {
+  constexpr const char* kRamp =
+      "fn ramp(x: f64, lo: f64) -> f64 {\n  if x < lo {\n    return -lo;\n  }\n  return x * x + lo;\n}";
+  const PrivateDaemon daemon;
+  for (const trident_mode mode : {TRIDENT_MODE_INTERP, TRIDENT_MODE_EMBEDDED, TRIDENT_MODE_DAEMON}) {
+    const Client client(mode, daemon.socket());
+    trident_kernel* ramp = client.submit(kRamp);
+    ASSERT_NE(nullptr, ramp) << trident_last_error();
+    std::vector<double> x, lo, expected;
+    for (int i = 0; i < 1000; ++i) {
+      x.push_back(i % 7 == 0 ? NAN : i / 3.0 - 100), lo.push_back(i % 11 - 5);
+      expected.push_back(x.back() < lo.back() ? -lo.back() : x.back() * x.back() + lo.back());
+    }
+    for (int round = 0; round < 3; ++round) {
+      std::vector<double> result(x.size(), 99);
+      std::vector<std::int64_t> status(x.size(), 99);
+      const void* const in[] = {x.data(), lo.data()};
+      void* const out[] = {result.data(), status.data()};
+      trident_call(ramp, x.size(), in, out, nullptr);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        trident_argument arguments[2] = {};
+        arguments[0].value.f = x[i], arguments[1].value.f = lo[i];
+        const double alone = call(ramp, {arguments[0], arguments[1]}).value.f;
+        ASSERT_TRUE(result[i] == expected[i] || (result[i] != result[i] && expected[i] != expected[i])) << i;
+        ASSERT_TRUE(alone == expected[i] || (alone != alone && expected[i] != expected[i])) << i;
+        ASSERT_EQ(0, status[i]);
+      }
+      trident_wait(ramp, 1, 10000);
+    }
+    trident_close_kernel(ramp);
+  }
 }
 
 TEST(FunctionsTest, ArgumentsThatDoNotFitAreRefused) {

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "jit/codegen/codegen.h"
+#include "jit/expr/expr.h"
 #include "jit/function/call.h"
 #include "jit/function/folder.h"
 #include "jit/function/submission.h"
+#include "jit/function/to_expr.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/function.h"
 #include "jit/region/region.h"
@@ -113,6 +115,8 @@ Result<void> explain_function(const std::string& file, const FunctionStages& sta
   const Function& f = program.function();
   if (stages.text) std::printf("; function: %s\n%s\n", f.name.c_str(), function::print(f).c_str());
   TRY(function::Lowered lowered, function::lower(f, program.library));
+  if (const auto expression = function::to_expr(f, lowered); stages.text && expression)
+    std::printf("; as an expression: %s\n\n", expr::print_infix(*expression).c_str());
   if (stages.region)
     std::printf("; region: %zu instructions, %zu variables, %u windows\n%s\n", lowered.region.insts.size(),
                 lowered.region.variables.size(), static_cast<unsigned>(lowered.region.windows),
