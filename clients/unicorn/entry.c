@@ -55,9 +55,19 @@ static void refused_late(struct head* head) {
   ++head->visits;
 }
 
+/* Leaves the last round to the guest where it can be told. */
+static uint64_t budget_of(const struct head* head) {
+  const uint64_t most = head->owner->budget, rounds = trident_unicorn_rounds_left(head);
+  return rounds == 0 || rounds > most ? most : rounds - 1;
+}
+
 /* trident_loop_enter() without its look: may_enter() has looked. */
 static void enter(struct head* head) {
-  const uint64_t budget = head->owner->budget;
+  const uint64_t budget = budget_of(head);
+  if (budget == 0) {
+    refused_late(head);
+    return;
+  }
   trident_loop_frame* const frame = &head->frame;
   frame->region.budget = budget;
   head->loop->entry(frame, head->loop->windows);

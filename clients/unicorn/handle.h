@@ -1,6 +1,6 @@
 /* Private parts of a handle. One file each: attach.c (the edge), memory.c (where guest memory lies in this process),
  * code_pages.c (what loops may touch of it), sampling.c (finds hot jumps back), heads.c (loops and their hooks), entry.c
- * (runs native code), shadow.c (compares it with the guest), worth.c (tells whether it pays), hook_price.c (prices for
+ * (runs native code), last_round.c (leaves the last round to the guest), shadow.c (compares it with the guest), worth.c (tells whether it pays), hook_price.c (prices for
  * that). */
 #ifndef TRIDENT_UNICORN_HANDLE_H
 #define TRIDENT_UNICORN_HANDLE_H
@@ -69,6 +69,14 @@ struct sampling {
 
 struct shadow;
 
+/* How a loop counts its rounds. */
+struct last_round {
+  int is_known, is_narrow;          /* narrow: compares 32 bits */
+  unsigned counter, limit_register; /* 31: the limit is a number */
+  uint64_t limit;
+  int64_t step, before; /* of the counter in a round, and in its part before the comparison */
+};
+
 struct head {
   trident_unicorn* owner;
   uint64_t address;
@@ -81,6 +89,7 @@ struct head {
   uint64_t code_begin, code_end; /* all of the loop's instructions lie there */
   uint32_t block_bytes;          /* of the block at the head, unless somebody stops in it */
   uint32_t window_count, stores;
+  struct last_round last_round;
   uint64_t submitted_ns, arrivals;
   uint32_t submissions;
   char note[160];
@@ -195,6 +204,12 @@ void trident_unicorn_shadow_translated(trident_unicorn* h, uint64_t address, uin
 void trident_unicorn_unhook_exits(struct head* head);
 /* Returns how long Unicorn takes to call a head's hook, and to walk by the others. */
 double trident_unicorn_call_ns(const trident_unicorn* h);
+
+/* last_round.c */
+/* Finds out how an installed loop counts its rounds. */
+void trident_unicorn_find_last_round(struct head* head);
+/* Returns how many rounds begin from the registers in the frame on; 0: that is not known. */
+uint64_t trident_unicorn_rounds_left(const struct head* head);
 
 /* hook_price.c */
 struct prices trident_unicorn_measure_prices(void);

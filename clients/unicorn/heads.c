@@ -190,6 +190,7 @@ static void install(struct head* head, const trident_loop_facts* facts) {
   head->block_bytes = block_bytes(head->owner, head->address);
   head->code_begin = facts->code_begin;
   head->code_end = facts->code_end;
+  trident_unicorn_find_last_round(head);
   head->probe_generation = 0; /* of no memory */
   head->state = TRIDENT_UNICORN_INSTALLED;
   head->is_ready = 1;
