@@ -259,6 +259,73 @@ class FunctionsTest(unittest.TestCase):
         self.assertEqual(raised.exception.line, first + 5)
         self.assertIn("functions_test.py", str(raised.exception))
 
+    def test_functions_call_each_other(self):
+        @trident.function
+        def share(a: int, b: int) -> int:
+            while b != 0:
+                a, b = b, a % b
+            return a
+
+        @trident.function
+        def swap(numbers: list[int], i: int, j: int):
+            numbers[i], numbers[j] = numbers[j], numbers[i]
+
+        @trident.function
+        def half(x: float) -> float:
+            return 0.5 * x
+
+        @trident.function
+        def turned(numbers: list[int]) -> int:
+            all = 0
+            for i in range(len(numbers) // 2):
+                swap(numbers, i, len(numbers) - 1 - i)
+            for n in numbers:
+                all = share(all, n)
+            return all
+
+        @trident.function
+        def twice(numbers: list[int], x: float) -> float:
+            share(turned(numbers), 1)
+            return half(half(x)) if turned(numbers) > 1 and share(6, 4) == 2 else 0.0
+
+        rng = random.Random(5)
+        for _ in range(50):
+            numbers = np.array([6 * rng.randint(1, 100) for _ in range(rng.randint(0, 9))], np.int64)
+            expected = numbers.copy()
+            divisor = int(np.gcd.reduce(expected)) if len(expected) else 0
+            self.assertEqual(turned(numbers), divisor)
+            self.assertEqual(list(numbers), list(expected[::-1]))
+            self.assertEqual(twice(numbers, 3.0), 0.75 if divisor > 1 else 0.0)
+            self.assertEqual(list(numbers), list(expected[::-1]))
+        self.assertEqual(sorted(twice.texts), ["half", "share", "swap", "turned", "twice"])
+
+        gcd = trident.library().gcd
+
+        @trident.function
+        def shipped(a: int) -> int:
+            return gcd(a, 12) + share(9, 6)
+        self.assertEqual((shipped(18), sorted(shipped.texts)), (9, ["share", "shipped"]))
+
+        @trident.function
+        def outside(numbers: list[int]):
+            swap(numbers, 0, 9)
+        with self.assertRaises(IndexError) as raised:
+            outside(numbers)
+        self.assertEqual(raised.exception.line, swap.__wrapped__.__code__.co_firstlineno + 2)
+
+        def unnamed(numbers: list[int]):
+            swap(numbers[0:2], 0, 1)
+
+        def valued(numbers: list[int]) -> int:
+            return swap(numbers, 0, 1)
+
+        def few(a: int) -> int:
+            return share(a)
+
+        for plain, cure in ((unnamed, "pass an array of i64"), (valued, "in a line of its own"), (few, "takes 2 arguments")):
+            with self.assertRaisesRegex(trident.TranslationError, cure):
+                trident.function(plain)
+
     def test_what_cannot_be_said_is_refused_by_name_with_a_cure(self):
         def recursive(a: int) -> int:
             return recursive(a - 1)

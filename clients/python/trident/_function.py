@@ -13,6 +13,7 @@ from ._promise import integer
 
 _BOOL, _F64, _I64, _U8 = native.FUNCTION_TYPES["bool"], native.TYPES["f64"], native.TYPES["i64"], native.FUNCTION_TYPES["u8"]
 _DTYPES = {_I64: np.dtype(np.int64), _F64: np.dtype(np.float64), _U8: np.dtype(np.uint8)}
+_KINDS = {_I64: "int", _U8: "int", _F64: "float", _BOOL: "bool"}
 _VALUE, _IN, _OUT, _INOUT = range(4)  # enum trident_passing
 
 
@@ -54,6 +55,24 @@ class _Parameter:
         self.range = (facts.lo, facts.hi) if facts.has_range else None
         self.meaning = facts.meaning.decode()
 
+    @property
+    def is_array(self):
+        return self.passing != _VALUE
+
+    @property
+    def is_written(self):
+        return self.passing in (_OUT, _INOUT)
+
+    @property
+    def kind(self):
+        """The Python type of a value."""
+        return _KINDS[self.type]
+
+    @property
+    def element(self):
+        """The language's type of an array's elements."""
+        return {_I64: "i64", _F64: "f64", _U8: "u8"}[self.type]
+
 
 class Function:
     """A function with loops, branches and arrays. A call takes its arguments by position or by name. Numbers are int64,
@@ -66,7 +85,8 @@ class Function:
         gcd(48, 18)                  # 6: interpreted at once, machine code later
     """
 
-    def __init__(self, text, *, context=None, _handle=None, _lines=None, _keep=None):
+    def __init__(self, text, *, context=None, _handle=None, _lines=None, _keep=None, _callees=(),
+                 _is_shipped=False):
         if _handle is None:
             check_context(context)
             owner = (context if context is not None else default_context())._open()
@@ -75,12 +95,26 @@ class Function:
             pointer = ctypes.c_void_p()
             native.check(lib.trident_submit(owner, native.text_bytes(text), ctypes.byref(options), ctypes.byref(pointer)))
             _handle = _Handle(pointer, lib.trident_close_kernel)
-        self._handle, self._lines, self._keep = _handle, _lines, _keep
+        self._handle, self._lines, self._keep, self._callees = _handle, _lines, _keep, tuple(_callees)
+        self._is_shipped = _is_shipped
         facts = native.FunctionFacts(ctypes.sizeof(native.FunctionFacts))
         native.check(lib.trident_function_info(_handle, ctypes.byref(facts)))
         self.__name__, self.text, self._result = facts.name.decode(), facts.text.decode(), facts.result_type
         self.parameters = tuple(_Parameter(self._facts_of(i)) for i in range(facts.parameters))
         self._arguments = native.Argument * max(1, facts.parameters)
+
+    @property
+    def result(self):
+        """The Python type of the result, or None."""
+        return _KINDS.get(self._result)
+
+    @property
+    def texts(self):
+        """Texts by name: this function's, and those of functions that it calls which do not come with the program."""
+        texts = {}
+        for callee in self._callees:
+            texts.update(callee.texts)
+        return texts if self._is_shipped else {**texts, self.__name__: self.text}
 
     def _facts_of(self, index):
         facts = native.Parameter(ctypes.sizeof(native.Parameter))
@@ -125,10 +159,16 @@ class Function:
         function = (returned.function or b"").decode()
         argument = returned.argument.decode() if returned.argument else None
         line, place = returned.line, f"{function}: line {returned.line}"
-        if self._lines is not None and function == self.__name__ and argument is None:
-            line = self._lines.get(line, line)
-            place = f"{self._lines['file']}:{line}: {function}"
+        lines = self._lines_of(function)
+        if lines is not None and argument is None:
+            line = lines.get(line, line)
+            place = f"{lines['file']}:{line}: {function}"
         return kind(f"{place}: {sentence}" + (f": {argument}" if argument else ""), name, line, function, argument)
+
+    def _lines_of(self, name):
+        if name == self.__name__:
+            return self._lines
+        return next((lines for lines in (c._lines_of(name) for c in self._callees) if lines is not None), None)
 
     def wait(self, tier=1, timeout_ms=10_000):
         """Waits until machine code runs or none will; returns the tier: 0 interpreter, 1 and 2 machine code."""
@@ -204,18 +244,22 @@ class Library:
         pointer = ctypes.c_void_p()
         native.check(lib.trident_library_open(owner, None if folder is None else native.path_bytes(folder),
                                               ctypes.byref(pointer)))
-        self._handle = _Handle(pointer, lib.trident_library_close)
+        self._handle, self._is_shipped = _Handle(pointer, lib.trident_library_close), folder is None
         self._functions = weakref.WeakValueDictionary()
         self._names = tuple(lib.trident_library_name(pointer, i).decode() for i in range(lib.trident_library_size(pointer)))
 
     def __getitem__(self, name):
         function = self._functions.get(name)
         if function is None:
-            pointer = ctypes.c_void_p()
-            native.check(lib.trident_library_function(self._handle, native.text_bytes(name), ctypes.byref(pointer)))
-            function = Function(None, _handle=pointer, _keep=self._handle)
-            self._functions[name] = function
+            function = self._functions[name] = self.made(name)
         return function
+
+    def made(self, name, lines=None, callees=()):
+        """A Function of this library, with what a translation knows of it."""
+        pointer = ctypes.c_void_p()
+        native.check(lib.trident_library_function(self._handle, native.text_bytes(name), ctypes.byref(pointer)))
+        return Function(None, _handle=pointer, _keep=self._handle, _lines=lines, _callees=callees,
+                        _is_shipped=self._is_shipped)
 
     def __getattr__(self, name):
         if name.startswith("_"):

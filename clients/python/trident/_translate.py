@@ -8,9 +8,11 @@ What the language cannot say is refused by name, with its line and with what to 
 """
 import ast
 import inspect
+import os
+import tempfile
 import textwrap
 
-from ._function import Function
+from ._function import Function, library
 from ._translate_expressions import Expressions, Refused, Value
 
 _TYPES = {"int": "i64", "bool": "bool", "float": "f64", "i64": "i64", "u8": "u8", "f64": "f64", "bytes": "[u8]",
@@ -35,6 +37,12 @@ class _Translator(Expressions):
         self._at = tree
         self._stored = {node.value.id for node in ast.walk(tree) if isinstance(node, ast.Subscript)
                         and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)}
+        self.callees = {}  # texts by name
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+        for node in calls:
+            callee = names.get(node.func.id)
+            if isinstance(callee, Function):
+                self._stored |= {a.id for a, p in zip(node.args, callee.parameters) if p.is_written and isinstance(a, ast.Name)}
 
     # ---- the text ----
     def text(self):
@@ -141,6 +149,14 @@ class _Translator(Expressions):
 
     def _pass(self, node):
         pass
+
+    def _expr(self, node):
+        call = node.value
+        callee = self._outer.get(call.func.id) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
+        if not isinstance(callee, Function):
+            raise Refused(node, f"'{ast.unparse(node)}' alone", "only calls of functions of trident stand alone")
+        called = self._called(call, callee)
+        self._emit(f"{called.text};" if called.type is None else f"let {self._temporary()} = {called.text};")
 
     def _assign(self, node):
         if len(node.targets) != 1:
@@ -335,15 +351,17 @@ class _Translator(Expressions):
 
 
 def _outer_names(function):
-    names = {n: v for n, v in function.__globals__.items() if isinstance(v, (int, float))}
+    held = (int, float, Function)
+    names = {n: v for n, v in function.__globals__.items() if isinstance(v, held)}
     taken = {n for n in ("len", "abs", "min", "max", "int", "bool", "ord", "range", "enumerate")
              if n in function.__globals__}
     closure = inspect.getclosurevars(function)
-    return {**names, **dict.fromkeys(taken), **{n: v for n, v in closure.nonlocals.items() if isinstance(v, (int, float))}}
+    return {**names, **dict.fromkeys(taken), **{n: v for n, v in closure.nonlocals.items() if isinstance(v, held)}}
 
 
 def translated(function):
-    """Returns the text of a plain Python function, and the line of its file for each line of the text."""
+    """Returns the text of a plain Python function, the line of its file for each line of the text, and the Functions
+    that it calls."""
     if function.__name__ == "<lambda>":
         raise TranslationError(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: a function is written "
                                "with def, here a lambda")
@@ -355,12 +373,27 @@ def translated(function):
     file = inspect.getsourcefile(function) or "?"
     if not isinstance(tree, ast.FunctionDef):
         raise TranslationError(f"{file}:{first}: {function.__name__}: a function is written with def, here it is async")
-    translator = _Translator(tree, first, _outer_names(function))
+    names = _outer_names(function)
+    translator = _Translator(tree, first, names)
     try:
-        return translator.text(), {**translator.lines, "file": file}
+        text = translator.text()
+        callees = [held for held in names.values() if isinstance(held, Function) and held.__name__ in translator.callees]
+        return text, {**translator.lines, "file": file}, callees
     except Refused as refused:
         line = getattr(refused.node, "lineno", 1) + first - 1
         raise TranslationError(f"{file}:{line}: {tree.name}: {refused.what} cannot be translated: {refused.cure}") from None
+
+
+def _with_callees(name, text, lines, callees, context):
+    """A function and what it calls make a library, whose folder is read when it is opened."""
+    texts = {name: text}
+    for callee in callees:
+        texts.update(callee.texts)
+    with tempfile.TemporaryDirectory(prefix="trident-") as folder:
+        for one, written in texts.items():
+            with open(os.path.join(folder, one + ".fn"), "w", encoding="utf-8") as file:
+                file.write(written)
+        return library(folder, context=context).made(name, lines, callees)
 
 
 def function(text_or_function, *, context=None):
@@ -380,9 +413,12 @@ def function(text_or_function, *, context=None):
         return Function(text_or_function, context=context)
     if not inspect.isfunction(text_or_function):
         raise TypeError(f"a text or a plain Python function, here {type(text_or_function).__name__}")
-    text, lines = translated(text_or_function)
+    text, lines, callees = translated(text_or_function)
     try:
-        made = Function(text, context=context, _lines=lines)
+        if callees:
+            made = _with_callees(text_or_function.__name__, text, lines, callees, context)
+        else:
+            made = Function(text, context=context, _lines=lines)
     except Exception as error:
         error.add_note(f"translated from {lines['file']}") if hasattr(error, "add_note") else None
         raise

@@ -6,6 +6,8 @@ evaluated gets none: it is refused, because its failure would come when Python h
 import ast
 import operator
 
+from ._function import Function
+
 _ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^^"}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _FOLDED = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
@@ -252,11 +254,33 @@ class Expressions:
         name = node.func.id if isinstance(node.func, ast.Name) else None
         handler = {"len": self._len, "abs": self._abs, "min": self._least, "max": self._least, "int": self._to_int,
                    "bool": self._to_bool, "ord": self._ord}.get(name)
+        if isinstance(self._outer.get(name), Function):
+            called = self._called(node, self._outer[name])
+            if called.type is None:
+                raise Refused(node, f"'{ast.unparse(node)}' as a value", "it returns none: call it in a line of its own")
+            return called
         if handler is None or node.keywords or name in self._outer:
             raise Refused(node, f"the call of '{ast.unparse(node.func)}'",
-                           "use len, abs, min, max, int, bool, ord; functions that call each other go into a folder of .fn "
-                           "files for trident.library")
+                           "use len, abs, min, max, int, bool, ord, and what trident.function has made before or "
+                           "trident.library() has")
         return handler(node)
+
+    def _called(self, node, callee):
+        if node.keywords or len(node.args) != len(callee.parameters):
+            raise Refused(node, f"'{ast.unparse(node)}'", f"{callee.__name__} takes {len(callee.parameters)} arguments, by position")
+        for name, text in callee.texts.items():
+            if self.callees.setdefault(name, text) != text or name == self._tree.name:
+                raise Refused(node, f"the call of '{name}'", "two functions have this name: give each its own")
+        arguments = [self._argument(a, p) for a, p in zip(node.args, callee.parameters)]
+        return Value(f"{callee.__name__}({', '.join(arguments)})", callee.result)
+
+    def _argument(self, node, parameter):
+        if not parameter.is_array:
+            value = self._value(node)
+            return self._truth(value) if parameter.kind == "bool" else self._as(value, parameter.kind, node)
+        if not isinstance(node, ast.Name) or self._arrays.get(node.id) != parameter.element:
+            raise Refused(node, f"'{ast.unparse(node)}' as '{parameter.name}'", f"pass an array of {parameter.element}")
+        return node.id
 
     def _len(self, node):
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Name) or node.args[0].id not in self._arrays:
