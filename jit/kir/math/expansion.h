@@ -39,7 +39,8 @@ class Expansion {
   Value infinity() { return k(std::numeric_limits<double>::infinity()); }
   Value nan() { return k(std::numeric_limits<double>::quiet_NaN()); }
 
-  /// c[0] + c[1] x + ... by Horner's rule: the fewest ops; interleaved vectors and iterations hide its latency.
+  /// c[0] + c[1] x + ... by Horner's rule: the fewest ops; interleaved vectors and iterations hide its latency. Long
+  /// ones are summed by even and odd powers apart where a class allows it, which halves the latency for one op.
   Value horner(Value x, std::span<const double> c);
   /// fma(horner(x, c), x, tail).
   Value horner_onto(Value x, std::span<const double> c, Value tail) { return b.fma(horner(x, c), x, tail); }

@@ -138,21 +138,37 @@ Value emit_cos(Expansion& e, Value x, const Range& range) {
   return sin_of_half_turn(e, reduce(e, x, range, 1, 0.5));
 }
 
+namespace {
+
+/// Returns the sign of tan for each quadrant, where the odd ones take -1 / tan(r).
+Value sign_of_tan(Expansion& e, const Reduced& a) {
+  const Value sign = e.shift_left(a.quotient, e.by_type(31, 63));
+  return a.sign.valid() ? e.b.op(Op::Xor, sign, a.sign) : sign;
+}
+
+/// tan(r) is a quotient, so the odd quadrants only turn it round: one division serves both. The dividend is at least
+/// 2^-30 (f32) where it divides, as no other float is nearer to a multiple of pi/2.
+Value tan_by_quotient(Expansion& e, const Reduced& a, Value odd) {
+  const bool few = e.single() || e.rel3();
+  const Value w = e.b.mul(a.r, a.r);
+  const Value dividend = few ? e.odd(a.r, w, kTanQuotientF32N) : e.odd(a.r, w, kTanQuotientF64N);
+  const Value divisor = few ? e.horner_onto(w, kTanQuotientF32Q, e.k(1)) : e.horner_onto(w, kTanQuotientF64Q, e.k(1));
+  const Value quotient = e.b.div(e.b.select(odd, divisor, dividend), e.b.select(odd, dividend, divisor), kBounded);
+  return e.flip_sign(quotient, sign_of_tan(e, a));
+}
+
+}  // namespace
+
 Value emit_tan(Expansion& e, Value x, const Range& range) {
   const Reduced a = reduce_by_half_pi(e, x, range);
+  Value is_odd;
+  if (a.quotient.valid()) is_odd = e.b.ne(e.b.op(Op::And, a.quotient, e.ki(1)), e.ki(0));
+  if (is_odd.valid() && !e.ulp1()) return tan_by_quotient(e, a, is_odd);
   const Value r2 = e.b.mul(a.r, a.r);
   const Value p = e.horner(r2, e.pick(kTan));
   const Value r2_rest = e.ulp1() && a.quotient.valid() ? e.b.mul(p, e.b.fms(a.r, a.r, r2)) : e.k(0);
   const Value w = e.b.fma(p, r2, r2_rest);
   if (!a.quotient.valid()) return e.b.fma(w, a.r, a.r);
-  const Value is_odd = e.b.ne(e.b.op(Op::And, a.quotient, e.ki(1)), e.ki(0));
-  Value sign = e.shift_left(a.quotient, e.by_type(31, 63));  // of -1 / t in the odd quadrants
-  if (a.sign.valid()) sign = e.b.op(Op::Xor, sign, a.sign);
-  if (!e.ulp1()) {
-    const Value t = e.b.fma(w, a.r, a.r);
-    const Value inverse = e.b.div(e.k(1), e.b.select(is_odd, t, e.k(1)), kNormal);
-    return e.flip_sign(e.b.select(is_odd, inverse, t), sign);
-  }
   // t + rest = r + (w r - tail (1 + tan(r)^2)); the tangent's square is near 3/2 r^2 where that counts.
   const Value slope = e.b.fma(e.b.mul(r2, e.k(1.5)), a.negated_tail, a.negated_tail);
   const Value u = e.b.fms(w, a.r, slope);
@@ -161,7 +177,7 @@ Value emit_tan(Expansion& e, Value x, const Range& range) {
   const Value divisor = e.b.select(is_odd, t, e.k(1));
   const Value inverse = e.b.div(e.k(1), divisor, kNormal);
   const Value residual = e.b.fnma(rest, inverse, e.b.fnma(divisor, inverse, e.k(1)));
-  return e.flip_sign(e.b.select(is_odd, e.b.fma(residual, inverse, inverse), t), sign);
+  return e.flip_sign(e.b.select(is_odd, e.b.fma(residual, inverse, inverse), t), sign_of_tan(e, a));
 }
 
 }  // namespace trident::kir::math

@@ -32,6 +32,18 @@ inline constexpr double kLogErfcF64[] = {
     0x1.85c603b194672p-42,  -0x1.7df2fbb453b23p-46, 0x1.d36a695e0ae64p-51,  -0x1.85324868e0fa3p-57,
     -0x1.282b487920a4p-61,  0x1.5f2e0a3a34fbcp-66};  // 2^-57
 
+// erf(a) = 1 - (1 + (a + a P(a)) / 8)^-8 on 0 <= a <= 4 (f32), 6 (f64). The bound is that of
+// erf(a); P is its best polynomial (Lawson), rounded coefficient by coefficient.
+inline constexpr double kErfRootF32[] = {0x1.06ebaap-3, 0x1.6eb12ep-1,  0x1.92185ap-3,   0x1.ba5e4p-6,  0x1.5bab76p-7,
+                                         0x1.15b83cp-9, 0x1.ffc746p-13, -0x1.8938b8p-16, 0x1.36b84ep-15};  // 2^-25.7
+inline constexpr double kErfRootF64[] = {
+    0x1.06eba8214db67p-3,   0x1.6eb167b83020dp-1,   0x1.9209b30f733c2p-3,   0x1.bd065ac817594p-6,
+    0x1.4d2ccd2e071c2p-7,   0x1.6881437b492fep-9,   -0x1.e3702d8375ae2p-13, 0x1.12965d787f816p-13,
+    0x1.bb2927aca80cfp-15,  -0x1.c3e163919411dp-16, 0x1.645b6077b465cp-18,  0x1.4b6979b270e5dp-19,
+    -0x1.28fa89c251f02p-19, 0x1.d94c5caef3a77p-21,  -0x1.b232099eeca52p-23, 0x1.060fdda16d22p-26,
+    0x1.0e12c70e83a29p-27,  -0x1.fe5f0cbc67f4dp-29, 0x1.df47bbae27f32p-31,  -0x1.20198e57fb6f1p-33,
+    0x1.c13eeff98c817p-37,  -0x1.a16665b149b73p-41, 0x1.60fa697ab0793p-46};  // 2^-54.9
+
 // erf(x) = x + x * P(x^2) on |x| <= 3/4, for erfc.
 inline constexpr double kErfNearF32[] = {0x1.06eba8p-3,  -0x1.81273ap-2, 0x1.ce2adcp-4,
                                          -0x1.b7a96ap-6, 0x1.4f3036p-8,  -0x1.61e93cp-11};  // 2^-29.2
@@ -53,5 +65,18 @@ inline constexpr double kErfcxF64[] = {
     0x1.3bdf476b80c1p-13,  -0x1.993c70a9f6966p-16, -0x1.785a1b34909f5p-17, 0x1.7dec7460b3612p-18,
     0x1.313a7706c2585p-22, -0x1.aa34702ea71b7p-21, 0x1.60bdb81c946c7p-24,  0x1.546e86c44a82bp-24,
     -0x1.3eef3562404fep-26};  // 2^-57.1
+
+// exp(x^2) erfc(x) (1 + 9/8 x) = P(t), t = (x - k) / (x + k), k = 2 on 0 <= x <= 10.1 (f32), k = 4 on 0 <= x <= 27.3
+// (f64): found likewise. With 9/8, just below 2 / sqrt(pi), P is flat where t loses most.
+inline constexpr double kErfcxFlatF32[] = {0x1.a8fa7ap-1,   -0x1.e99f6cp-3,  0x1.9418dap-7, 0x1.d8eb28p-5,
+                                           -0x1.d8b668p-6,  -0x1.8419a2p-10, 0x1.2513b4p-8, 0x1.5a2beep-12,
+                                           -0x1.57ff92p-11, -0x1.6bde5ep-13};  // 2^-24.3
+inline constexpr double kErfcxFlatF64[] = {
+    0x1.81ca5c6ac35d4p-1,   -0x1.88f7ef80ff631p-3,  0x1.ab6160c8dc303p-4,   -0x1.12e8a665fa1acp-5,
+    -0x1.2c4186333a348p-7,  0x1.9b7c27f7251f8p-6,   -0x1.82f2f299ebbfcp-6,  0x1.f4f0daa9525f5p-7,
+    -0x1.e0b287d3f574fp-8,  0x1.452c04666be3dp-9,   -0x1.c8efc4c4041bap-12, -0x1.452b4e409ab11p-14,
+    0x1.39fa917a12872p-14,  -0x1.e87c4cdde0181p-17, -0x1.51837cb250a52p-18, 0x1.972271ee6e9edp-19,
+    0x1.ab84c9a3ef10bp-25,  -0x1.c3ed7f65927f8p-22, 0x1.7a41164592666p-25,  0x1.c0058657c5dfp-25,
+    -0x1.a0a762b046a85p-28, -0x1.40df5fd1bb1e3p-28};  // 2^-55
 
 }  // namespace trident::kir::math

@@ -46,4 +46,11 @@ inline constexpr double kTanF64Ulp1[] = {
     0x1.ffcd2fcf92efdp-13, 0x1.5b4a281aa1cb5p-14,  0x1.1fc6a05f13e86p-14, -0x1.cbb5125cd3209p-16,
     0x1.a46d8e51c93e4p-15, -0x1.a3a2f8fd5655bp-16, 0x1.4e579976e612dp-17};  // 2^-59.7
 
+// tan(r) = (r + r^3 N(r^2)) / (1 + r^2 Q(r^2)) there.
+inline constexpr double kTanQuotientF32Q[] = {-0x1.b76f4ep-2, 0x1.3e6636p-7};
+inline constexpr double kTanQuotientF32N[] = {-0x1.886736p-4};  // 2^-25.2
+inline constexpr double kTanQuotientF64Q[] = {-0x1.d8b212e43687cp-2, 0x1.7e7b65ecdbe41p-6, -0x1.b525a3961a3dep-13};
+inline constexpr double kTanQuotientF64N[] = {-0x1.06b97b1dc26a5p-3, 0x1.6fc6f84cdda85p-9,
+                                              -0x1.f637c19604a2ep-18};  // 2^-55
+
 }  // namespace trident::kir::math
