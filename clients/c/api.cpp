@@ -360,6 +360,11 @@ void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void*
   trident::client::call_divided(*Kernel::of(kernel), threads, n, in, out, params);
 }
 
+void trident_for_each_piece(const trident_kernel* kernel, uint64_t pieces, void (*work)(uint64_t, void*), void* user,
+                            uint32_t threads) {
+  trident::client::for_each_piece(*Kernel::of(kernel), threads, pieces, work, user);
+}
+
 trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t timeout_ms) {
   return guarded([&]() -> Result<void> {
     if (kernel == nullptr) return invalid("null pointer");

@@ -131,6 +131,12 @@ class DividedCall {
   const trident_entry_fn code_;         ///< of all pieces, whatever is swapped in meanwhile
 };
 
+/// Returns the number of threads that a caller who wants `threads` may have.
+unsigned permitted(const Kernel& kernel, unsigned threads) {
+  const Settings& settings = kernel.context.settings();
+  return std::min({threads == 0 ? settings.threads : threads, settings.threads_max, kTeamMax});
+}
+
 /// Returns false where the call does not divide, or memory is too short for that; nothing has been done then.
 bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
              const std::uint64_t* params) try {
@@ -178,12 +184,18 @@ std::optional<Pieces> pieces_of(const Division& division, std::uint64_t n, unsig
   return Pieces{elements, (n + elements - 1) / elements};
 }
 
+void for_each_piece(const Kernel& kernel, unsigned threads, std::uint64_t pieces,
+                    void (*work)(std::uint64_t piece, void* user), void* user) {
+  const unsigned available = std::min(permitted(kernel, threads), os::usable_cpus());
+  const auto run = [&](std::uint64_t piece) { work(piece, user); };
+  if (kernel.context.team.run(available, pieces, run)) return;
+  for (std::uint64_t piece = 0; piece < pieces; ++piece) run(piece);
+}
+
 void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
                   const std::uint64_t* params) {
   if (n < kCallMin) return trident_call(&kernel, n, in, out, params);
-  const Settings& settings = kernel.context.settings();
-  threads = std::min({threads == 0 ? settings.threads : threads, settings.threads_max, kTeamMax});
-  if (!divided(kernel, threads, n, in, out, params)) trident_call(&kernel, n, in, out, params);
+  if (!divided(kernel, permitted(kernel, threads), n, in, out, params)) trident_call(&kernel, n, in, out, params);
 }
 
 }  // namespace trident::client

@@ -48,6 +48,10 @@ struct Pieces {
 /// Returns them, or none where a call of `n` elements is too short to be divided.
 std::optional<Pieces> pieces_of(const Division& division, std::uint64_t n, unsigned threads);
 
+/// Calls work(i) once for each i < pieces on the threads of the kernel's context; `threads` as below.
+void for_each_piece(const Kernel& kernel, unsigned threads, std::uint64_t pieces,
+                    void (*work)(std::uint64_t piece, void* user), void* user);
+
 /// Runs the kernel over n elements on at most `threads` threads; 0: as many as its context has. The arguments are those
 /// of trident_call().
 void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,

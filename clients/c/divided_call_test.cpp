@@ -192,6 +192,28 @@ TEST_F(DividedCallTest, WhatDependsOnPlaceOrOnAReductionIsNotDivided) {
   }
 }
 
+TEST_F(DividedCallTest, PiecesAreTakenOnceEachAndMayCallTheKernel) {
+  trident_kernel* const kernel = submit("x + 1", TRIDENT_F64);
+  struct Sum {
+    trident_kernel* kernel;
+    std::vector<std::atomic<int>> taken = std::vector<std::atomic<int>>(100);
+    std::atomic<int> wrong = 0;
+  } sum{kernel};
+  const auto work = [](std::uint64_t piece, void* user) {
+    Sum& all = *static_cast<Sum*>(user);
+    ++all.taken[piece];
+    std::vector<double> x(40'000, static_cast<double>(piece)), y(x.size());
+    const void* in[] = {x.data()};
+    void* out[] = {y.data()};
+    trident_call_parallel(all.kernel, x.size(), in, out, nullptr, 2);
+    all.wrong += y.front() == x.front() + 1 && y.back() == x.front() + 1 ? 0 : 1;
+  };
+  trident_for_each_piece(kernel, 100, work, &sum, 2);
+  for (const std::atomic<int>& count : sum.taken) EXPECT_EQ(1, count);
+  EXPECT_EQ(0, sum.wrong);
+  trident_for_each_piece(kernel, 0, work, nullptr, 2);
+}
+
 TEST_F(DividedCallTest, AnOutputMayBeAnInput) {
   trident_kernel* const kernel = submit("x*x + 1", TRIDENT_F64);
   std::vector<double> x = random_values<double>(100'001), expected = x;

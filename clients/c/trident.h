@@ -277,6 +277,13 @@ TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const voi
 TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                        void* const* out, const uint64_t* params, uint32_t threads);
 
+/* Calls work(i, user) once for each i < pieces, in any order, on the threads of trident_call_parallel(), and returns when
+ * all have returned. For callers who do something with parts of arrays before and after trident_call, such as casts. All
+ * on the caller alone while the helpers are at something else; so work may itself make such calls. No kernel of a
+ * function (TRIDENT_SYNTAX_FUNCTION). Since 0.1.6. */
+TRIDENT_API void trident_for_each_piece(const trident_kernel* kernel, uint64_t pieces,
+                                        void (*work)(uint64_t piece, void* user), void* user, uint32_t threads);
+
 /* Blocks until the kernel has reached `tier` (as in trident_kernel_info) or nothing more will come (TRIDENT_OK), or the
  * time is over. Tier 0 prepares the interpreter and waits for nobody; without it a process that is out of memory at the
  * very first call gets NaN (the least integer) in every element. Not from a callback. */

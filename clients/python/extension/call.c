@@ -22,9 +22,10 @@
 enum { kArgumentsMax = 64, kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 8 };
 enum { kContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400 }; /* of array.flags */
 enum { kInt64 = 7, kDouble = 12, kBool = 0 };                     /* numbers of NumPy's types: 'l', 'd', '?' */
-enum { kLongCall = 1 << 15 };            /* elements from which trident_call_parallel() may divide a call */
-enum { kBlock = 2048, kWidenedMax = 6 }; /* elements of a block; arrays that are widened in one call */
-enum { kVersion = 1 };                   /* of this module's functions, trident/_short_call.py */
+enum { kLongCall = 1 << 15 };                  /* elements from which trident_call_parallel() may divide a call */
+enum { kBlock = 2048, kWidenedMax = 6 };       /* elements of a block; arrays that are widened in one call */
+enum { kPiece = 16 * kBlock, kPiecesMin = 8 }; /* elements of a thread's piece; of calls that threads share */
+enum { kVersion = 2 };                         /* of this module's functions, trident/_short_call.py */
 
 struct descr {
   PyObject_HEAD PyTypeObject* typeobj;
@@ -44,6 +45,9 @@ typedef void (*entry_fn)(const void* self, uint64_t n, const void* const* in, vo
 typedef void (*parallel_fn)(const void* kernel, uint64_t n, const void* const* in, void* const* out,
                             const uint64_t* params, uint32_t threads);
 
+typedef void (*piece_fn)(const void* kernel, uint64_t pieces, void (*work)(uint64_t piece, void* user), void* user,
+                         uint32_t threads);
+
 static PyTypeObject* ndarray_type;
 static PyObject *empty, *last_calls, *borrowed; /* numpy.empty; the thread-local of evaluate(), its way to keep `out` */
 static PyObject* texts;                         /* text -> list of Bounds */
@@ -51,6 +55,7 @@ static unsigned long generation;                /* of texts */
 static PyObject *s_call, *s_find, *s_out, *s_flags, *s_bound, *s_order, *s_casting, *no_shape;
 static PyTypeObject *bound_type, *method_type;
 static parallel_fn call_parallel;
+static piece_fn for_each_piece;
 static uint32_t threads;
 
 /* ---- a kernel with the types of its arguments ---- */
@@ -153,6 +158,7 @@ struct call {
   int widened;                   /* arrays that are widened */
   uint64_t params[kArgumentsMax];
   int in_count;
+  char* out;
 };
 
 static int is_native(const struct array* a) {
@@ -235,35 +241,57 @@ static PyObject* new_result(const struct call* c, const bound* b) {
   return result;
 }
 
-/* Runs the kernel block by block: narrow arguments are widened, and results of comparisons, which are 32 bits wide,
- * made bytes, while they are in the cache. */
-static void run_blocks(const bound* b, struct call* c, char* out, int is_bool) {
+static int is_bool(const bound* b) {
+  return b->result == kArray && ((struct descr*)b->dtype)->type_num == kBool;
+}
+
+/* Runs the kernel over the n elements from `first` on, at most kBlock: narrow arguments are widened, and results of
+ * comparisons, which are 32 bits wide, made bytes, while they are in the cache. */
+static void run_block(const bound* b, const struct call* c, uint64_t first, uint64_t n) {
   union {
     int64_t most[kBlock];
     int32_t wide[kBlock];
-  } scratch[kWidenedMax + 1];
+  } scratch[kWidenedMax], result;
   const void* in[kArgumentsMax];
-  for (uint64_t done = 0; done < c->n;) {
-    const uint64_t n = c->n - done < kBlock ? c->n - done : kBlock;
-    void* const place = is_bool ? (void*)scratch[kWidenedMax].wide : out + done * (uint64_t)b->out_bytes;
-    for (int i = 0, widened = 0; i < c->in_count; ++i) {
-      in[i] = (const char*)c->in[i] + done * (uint64_t)c->in_bytes[i];
-      if (c->widen[i] == NULL) continue;
-      c->widen[i](scratch[widened].most, in[i], n);
-      in[i] = scratch[widened++].most;
-    }
-    __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, n, in, &place, c->params);
-    if (is_bool) narrow_bools((unsigned char*)out + done, scratch[kWidenedMax].wide, n);
-    done += n;
+  for (int i = 0, widened = 0; i < c->in_count; ++i) {
+    in[i] = (const char*)c->in[i] + first * (uint64_t)c->in_bytes[i];
+    if (c->widen[i] == NULL) continue;
+    c->widen[i](scratch[widened].most, in[i], n);
+    in[i] = scratch[widened++].most;
   }
+  char* const out = c->out + first * (uint64_t)b->out_bytes;
+  void* const place = is_bool(b) ? (void*)result.wide : out;
+  __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, n, in, &place, c->params);
+  if (is_bool(b)) narrow_bools((unsigned char*)out, result.wide, n);
 }
 
-static void run_kernel(const bound* b, struct call* c, char* out) {
-  void* const place = out;
-  const int is_bool = b->result == kArray && ((struct descr*)b->dtype)->type_num == kBool;
+struct blocks {
+  const bound* b;
+  const struct call* c;
+};
+
+static void run_piece(uint64_t piece, void* user) {
+  const struct blocks* const all = user;
+  const uint64_t begin = piece * kPiece, rest = all->c->n - begin, end = begin + (rest < kPiece ? rest : kPiece);
+  for (uint64_t first = begin; first < end; first += kBlock)
+    run_block(all->b, all->c, first, end - first < kBlock ? end - first : kBlock);
+}
+
+static void run_blocks(const bound* b, const struct call* c) {
+  struct blocks all = {b, c};
+  const uint64_t pieces = (c->n + kPiece - 1) / kPiece;
+  if (pieces >= kPiecesMin) {
+    for_each_piece(b->kernel, pieces, run_piece, &all, threads);
+    return;
+  }
+  for (uint64_t piece = 0; piece < pieces; ++piece) run_piece(piece, &all);
+}
+
+static void run_kernel(const bound* b, const struct call* c) {
+  void* const place = c->out;
   Py_BEGIN_ALLOW_THREADS;
-  if (is_bool || c->widened != 0)
-    run_blocks(b, c, out, is_bool);
+  if (is_bool(b) || c->widened != 0)
+    run_blocks(b, c);
   else if (c->n < kLongCall)
     __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, c->n, c->in, &place, c->params);
   else
@@ -283,7 +311,8 @@ static PyObject* run(const bound* b, PyObject* const* values, PyObject* out) {
     result = Py_NewRef(out);
   }
   if (result == NULL) return NULL;
-  run_kernel(b, &c, ((struct array*)result)->data);
+  c.out = ((struct array*)result)->data;
+  run_kernel(b, &c);
   if (b->result != kNumber) return result;
   PyObject* number = PyObject_GetItem(result, no_shape);
   Py_DECREF(result);
@@ -515,16 +544,19 @@ static PyType_Spec method_spec = {"trident._call.Method", sizeof(method), 0,
 
 /* ---- the module ---- */
 
-/* set_up(numpy.ndarray, numpy.empty, thread-local, keeper of `out`, address of trident_call_parallel) */
+/* set_up(numpy.ndarray, numpy.empty, thread-local, keeper of `out`, addresses of trident_call_parallel and
+ * trident_for_each_piece) */
 static PyObject* set_up(PyObject* Py_UNUSED(module), PyObject* args) {
   PyObject *type, *made_by, *local, *keeper;
-  unsigned long long address;
-  if (!PyArg_ParseTuple(args, "O!OOOK", &PyType_Type, &type, &made_by, &local, &keeper, &address)) return NULL;
+  unsigned long long address, of_pieces;
+  if (!PyArg_ParseTuple(args, "O!OOOKK", &PyType_Type, &type, &made_by, &local, &keeper, &address, &of_pieces))
+    return NULL;
   ndarray_type = (PyTypeObject*)Py_NewRef(type);
   empty = Py_NewRef(made_by);
   last_calls = Py_NewRef(local);
   borrowed = Py_NewRef(keeper);
   call_parallel = (parallel_fn)(uintptr_t)address;
+  for_each_piece = (piece_fn)(uintptr_t)of_pieces;
   Py_RETURN_NONE;
 }
 

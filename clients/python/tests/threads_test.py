@@ -35,14 +35,16 @@ class Threads(unittest.TestCase):
 
     def test_any_number_gives_the_same_bits(self):
         x, y = self.x, self.y
-        single = x.astype(np.float32)
+        single, small = x.astype(np.float32), (x * 50).astype(np.int16)
         for text in ("sin(x)*y", "sum(x*y)", "prod(1 + x/1e5)", "min(x)", "max(y)", "where(x < y, x, y)", "single*2 + 1",
-                     "sum(single)", "x < y"):
+                     "sum(single)", "x < y", "where(small < 100, small*small, 7)"):
             trident.set_num_threads(1)
             alone = trident.evaluate(text)
             for threads in (2, 3, 8):
                 trident.set_num_threads(threads)
                 self.assertEqual(alone.tobytes(), trident.evaluate(text).tobytes(), (text, threads))
+            np.testing.assert_array_equal(trident.evaluate("x < y"), x < y)
+            np.testing.assert_array_equal(trident.evaluate("small*small"), small.astype(np.int32)**2)
         np.testing.assert_array_equal(trident.evaluate("x*y + 1"), x * y + 1)
 
     def test_the_number_is_kept_and_the_one_before_returned(self):

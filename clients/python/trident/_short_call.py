@@ -12,7 +12,7 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 1
+_FILE, _VERSION = "_call.abi3.so", 2
 _WIDER = {**dict.fromkeys("?bBhH", "i"), "I": "l"}
 ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
 
@@ -49,7 +49,8 @@ call = _load()
 def set_up(last, borrowed):
     """Readies the module, if there is one: `last` and `borrowed` are those of evaluate()."""
     if call is not None:
-        call.set_up(np.ndarray, np.empty, last, borrowed, ctypes.cast(lib.trident_call_parallel, ctypes.c_void_p).value)
+        addresses = [ctypes.cast(f, ctypes.c_void_p).value for f in (lib.trident_call_parallel, lib.trident_for_each_piece)]
+        call.set_up(np.ndarray, np.empty, last, borrowed, *addresses)
         _threads.tell(call.set_threads)
 
 
