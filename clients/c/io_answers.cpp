@@ -45,7 +45,6 @@ void IoThread::on(const wire::Welcome& welcome, os::Fd) {
   features_ = welcome.features;
   deadline_ns_ = 0;
   attempts_ = 0;
-  delay_ms_ = kDelayMinMs;
   connected_ns_ = os::monotonic_ns();
   allowance_ = Allowance(connected_ns_);
   watch_ = AnswerWatch(connected_ns_);

@@ -27,6 +27,9 @@ constexpr std::uint64_t kWelcomeSoonMs = 1000;
 constexpr std::uint64_t kGivenUpMaxMs = 60'000;
 /// A connection that has done well for this long makes up for the daemon's past.
 constexpr std::uint64_t kGoodMs = 60'000;
+/// One that has lasted for this long is followed by a quick attempt; a daemon that hangs up at once is left alone for
+/// longer each time.
+constexpr std::uint64_t kSteadyMs = 250;
 /// The number of the question whether the daemon is there; StatsRequests have others.
 constexpr std::uint64_t kProbe = 0;
 constexpr std::uint64_t kFrameMs = 30'000;
@@ -143,6 +146,7 @@ void IoThread::connect(std::uint64_t now) {
 /// Gives the connection up, if there is one, and plans the next attempt. Allocates nothing when `why` has no text.
 void IoThread::lose(const Error& why, std::uint64_t now) {
   if (welcomed_ && now - connected_ns_ >= kGoodMs * kMs) given_up_ = 0;
+  if (welcomed_ && now - connected_ns_ >= kSteadyMs * kMs) delay_ms_ = kDelayMinMs;
   if (connection_ && connection_->lost_descriptors()) inline_images_ = true;
   {
     const std::lock_guard lock(context_.mutex);

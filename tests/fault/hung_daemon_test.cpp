@@ -204,6 +204,25 @@ TEST(HungDaemon, SoIsOneOfLargeMessages) {
     c.send_frame(b, wire::Body::Stats, wire::CreateStatsDirect(b, 77, text.c_str()).Union());
   });
 }
+TEST(HungDaemon, SoIsOneOfImages) {
+  const Bytes image = build_image({.value = kForeign, .tier = TRIDENT_TIER_OPTIMISED});
+  expect_flood_is_given_up([&](ScriptedConnection& c, std::uint64_t) { c.ready_inline(77, image); });
+}
+TEST(HungDaemon, SoIsOneOfRevocations) {
+  expect_flood_is_given_up([](ScriptedConnection& c, std::uint64_t job) { c.revoke(job, TRIDENT_TIER_BASELINE); });
+}
+
+/// A daemon that welcomes and hangs up at once, again and again, is asked less and less often.
+TEST(HungDaemon, OneThatHangsUpIsAskedNowAndThen) {
+  const ScriptedDaemon daemon([](ScriptedConnection& c, int) { c.greet(); });
+  const Client client(daemon, "/nonexistent/engine.so");
+  const auto begin = Clock::now();
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  EXPECT_LT(io_thread_seconds(), 0.05 * seconds_since(begin));
+  EXPECT_GE(daemon.connections(), 2);
+  EXPECT_LT(daemon.connections(), 20);
+  EXPECT_EQ(2.0, Client::answer(client.kernel));
+}
 
 TEST(Allowance, AnswersToSubmissionsAreNoFlood) {
   Allowance allowance(0);
