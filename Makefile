@@ -11,7 +11,7 @@ export BUILD JOBS
 NAME :=
 ARGS :=
 
-.PHONY: help packages configure build test demo bench campaign check-loops weights asan tsan format tidy install clean
+.PHONY: help packages configure build test demo bench campaign check-loops weights asan tsan format tidy install wheel deb clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,18 @@ tidy: configure ## permitted lists of ops, lines written twice, then clang-tidy 
 install: configure ## install programs, libraries, headers and units under PREFIX (default /usr/local)
 	@ninja -C $(BUILD) -j$(JOBS)
 	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX),)
+
+WHEEL_PACKAGES = $(shell sed -n 's/ *\#.*make wheel.*//p' packages.txt)
+wheel: ## a Python wheel with engine and command inside, in build-package/packages/
+	@$(MAKE) --no-print-directory packages PACKAGES="$(PROGRAM_PACKAGES) $(WHEEL_PACKAGES)"
+	@[ -f build-package/build.ninja ] || cmake --preset package >/dev/null
+	@ninja -C build-package -j$(JOBS) trident trident-engine trident_command
+	@$(PYTHON) packaging/make_wheel.py --build build-package --out build-package/packages --debug build-package/packages/debug
+
+DEB_PACKAGES = $(shell sed -n 's/ *\# make deb$$//p' packages-optional.txt)
+deb: ## Debian packages of command, daemon, libraries and Python, in build-package/packages/
+	@$(MAKE) --no-print-directory packages PACKAGES="$(PROGRAM_PACKAGES) $(DEB_PACKAGES)"
+	@packaging/make_deb build-package build-package/packages
 
 clean: ## remove build folders
 	@rm -rf build build-*
