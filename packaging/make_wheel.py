@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What PEP 600 lets a wheel expect of a system.
+# PEP 600 lets a wheel expect these of a system.
 PROMISED = re.compile(r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^.]*)\.so\.\d+")
 # Packages of which parts are compiled into our files.
 COMPILED_IN = ("libasmjit-dev", "libflatbuffers-dev", "libxsimd-dev", "libcli11-dev", "nlohmann-json3-dev",
