@@ -75,7 +75,7 @@ WHEEL_PACKAGES = $(shell sed -n 's/ *\#.*make wheel.*//p' packages.txt)
 wheel: ## a Python wheel with engine and command inside, in build-package/packages/
 	@$(MAKE) --no-print-directory packages PACKAGES="$(PROGRAM_PACKAGES) $(WHEEL_PACKAGES)"
 	@[ -f build-package/build.ninja ] || cmake --preset package >/dev/null
-	@ninja -C build-package -j$(JOBS) trident trident-engine trident_command
+	@ninja -C build-package -j$(JOBS) trident trident-engine trident_command trident_call
 	@$(PYTHON) packaging/make_wheel.py --build build-package --out build-package/packages --debug build-package/packages/debug
 
 DEB_PACKAGES = $(shell sed -n 's/ *\# make deb$$//p' packages-optional.txt)

@@ -132,7 +132,7 @@ Name: trident
 Version: {version}
 Summary: Array expressions and small functions, compiled to vector code behind your back
 License: Apache-2.0
-Requires-Python: >=3.9
+Requires-Python: >=3.11
 Requires-Dist: numpy>=1.21
 Description-Content-Type: text/markdown
 
@@ -177,7 +177,7 @@ def make(build, out, debug):
         binaries = [path for path in tree.rglob("*") if path.is_file() and is_elf(path)]
         place_libraries(binaries, libraries)
         glibc = newest_version(binaries, "GLIBC")
-        python = "cp39-abi3" if list((tree / "trident").glob("*.abi3.so")) else "py3-none"
+        python = "cp311-abi3" if list((tree / "trident").glob("*.abi3.so")) else "py3-none"
         tag = f"{python}-manylinux_{glibc[0]}_{glibc[1]}_{os.uname().machine}"
         information = tree / f"trident-{version}.dist-info"
         add_licences(information / "licenses", bundled)
