@@ -210,8 +210,8 @@ def list_rows(kind, table):
 
 def unknown(kind, table, name):
     near = difflib.get_close_matches(name, table, n=1, cutoff=0.4)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"there is no {kind} '{name}'{hint} `make {kind}` lists them"
+    hint = f": did you mean '{near[0]}'?" if near else "."
+    return f"NAME={name} is unknown{hint} `make {kind}` lists the names."
 
 
 def main(arguments=None):

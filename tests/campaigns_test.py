@@ -164,7 +164,9 @@ class Runner(unittest.TestCase):
     def test_a_wrong_name_runs_nothing_and_names_the_nearest(self):
         status, out, files = self.run_rows({"slot": self.row("touch {build}/1")}, "slot", "slto")
         self.assertEqual((2, []), (status, files))
-        self.assertIn("there is no bench 'slto'; did you mean 'slot'?", out)
+        self.assertIn("NAME=slto is unknown: did you mean 'slot'? `make bench` lists the names.\n", out)
+        for kind in run.TABLES:
+            self.assertIn(f"NAME=12345 is unknown. `make {kind}` lists the names.\n", "".join(map(str, called(kind, "12345"))))
 
 
 if __name__ == "__main__":

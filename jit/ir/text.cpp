@@ -1,6 +1,8 @@
 #include "jit/ir/text.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 namespace trident::ir {
 
@@ -11,6 +13,50 @@ constexpr std::size_t kShownBytesMax = 120;
 std::size_t line_start(std::string_view text, std::size_t offset) {
   const std::size_t feed = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
   return feed == std::string_view::npos ? 0 : feed + 1;
+}
+
+bool is_between(char32_t c, std::initializer_list<std::pair<char32_t, char32_t>> ranges) {
+  return std::any_of(ranges.begin(), ranges.end(), [c](const auto& r) { return r.first <= c && c <= r.second; });
+}
+
+/// Controls of the terminal, and marks that change the direction of what follows: they would garble the line.
+bool is_hidden(char32_t c) {
+  return c != '\t' && is_between(c, {{0, 0x1F}, {0x7F, 0x9F}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}});
+}
+
+/// Columns of a terminal that a character takes, by the ranges of Unicode's East Asian Width (UAX 11).
+std::size_t columns_of(char32_t c) {
+  if (is_between(c, {{0x300, 0x36F}, {0x200B, 0x200D}, {0x20D0, 0x20F0}, {0xFE00, 0xFE0F}})) return 0;
+  return is_between(c, {{0x1100, 0x115F},
+                        {0x2E80, 0xA4CF},
+                        {0xAC00, 0xD7A3},
+                        {0xF900, 0xFAFF},
+                        {0xFE30, 0xFE6F},
+                        {0xFF00, 0xFF60},
+                        {0xFFE0, 0xFFE6},
+                        {0x1F300, 0x1FAFF},
+                        {0x20000, 0x3FFFD}})
+             ? 2
+             : 1;
+}
+
+/// One character of a text that may hold bytes that are no UTF-8.
+struct Character {
+  std::string_view bytes;
+  char32_t value = 0;  ///< 0 for such a byte
+};
+Character character_at(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<std::uint8_t>(text[at]);
+  const std::size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  const std::string_view bytes = text.substr(at, size);
+  if (bytes.size() < size || utf8_bytes(bytes) != size) return {text.substr(at, 1)};
+  char32_t value = size == 1 ? lead : lead & (0x7Fu >> size);
+  for (const char c : bytes.substr(1)) value = value << 6 | (static_cast<std::uint8_t>(c) & 0x3Fu);
+  return {bytes, value};
+}
+
+bool continues_character(char c) {
+  return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80;
 }
 }  // namespace
 
@@ -35,13 +81,18 @@ std::string SourceText::caret_message(std::size_t offset, std::string_view messa
   std::size_t first = 0;
   if (whole.size() > kShownBytesMax && caret > kShownBytesMax / 2)
     first = std::min(caret - kShownBytesMax / 2, whole.size() - kShownBytesMax);
-  std::string shown(whole.substr(first, kShownBytesMax));
-  for (char& c : shown)
-    if (c != '\t' && (c < ' ' || c > '~')) c = '?';
-  caret -= first;
-  std::string under = shown.substr(0, caret);  // tabs stay tabs, so that the caret lines up
-  for (char& c : under)
-    if (c != '\t') c = ' ';
+  while (first > 0 && first < caret && continues_character(whole[first])) ++first;
+  std::size_t end = std::min(whole.size(), first + kShownBytesMax);
+  while (end < whole.size() && end > first + kShownBytesMax - 4 && continues_character(whole[end])) --end;
+  std::string shown, under;
+  for (std::size_t i = first; i < end;) {
+    const Character c = character_at(whole.substr(0, end), i);
+    const bool hidden = c.value == 0 || is_hidden(c.value);
+    shown += hidden ? "?" : c.bytes;
+    i += c.bytes.size();
+    if (i > caret) continue;
+    under += c.value == '\t' ? "\t" : std::string(hidden ? 1 : columns_of(c.value), ' ');  // tabs line up as tabs
+  }
 
   std::string out;
   out.append(name_).append(":").append(std::to_string(at.line)).append(":").append(std::to_string(at.column));

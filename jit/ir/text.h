@@ -27,8 +27,8 @@ class SourceText {
   [[nodiscard]] Place place(std::size_t offset) const;
   /// Returns the line that holds byte `offset`, without its line feed.
   [[nodiscard]] std::string_view line(std::size_t offset) const;
-  /// Three lines: "name:line:column: message", the source line (shortened around the place when it is long, with bytes
-  /// that are not printable shown as '?'), and a caret under the byte at `offset`.
+  /// Three lines: "name:line:column: message", the source line as UTF-8 (shortened around the place when it is long, with
+  /// '?' for controls and for bytes that are no UTF-8), and a caret under the character at `offset`.
   [[nodiscard]] std::string caret_message(std::size_t offset, std::string_view message) const;
   /// Returns that message as an Error.
   [[nodiscard]] Error error(std::size_t offset, std::string_view message,

@@ -39,6 +39,27 @@ TEST(SourceText, ShortensLongLinesAndHidesUnprintableBytes) {
   EXPECT_EQ(message[second + (message.find('^') - third)], '!');
 }
 
+TEST(SourceText, ShowsCharactersAsTheyAreWithTheCaretBelow) {
+  const auto shown = [](std::string_view text, std::size_t offset) {
+    const std::string message = SourceText(text).caret_message(offset, "m");
+    return message.substr(message.find('\n') + 1);
+  };
+  EXPECT_EQ(shown("\xC3\xA9 + sin(x", 10), "  \xC3\xA9 + sin(x\n           ^");
+  EXPECT_EQ(shown("a\xCF\x80!", 1), "  a\xCF\x80!\n   ^");
+  EXPECT_EQ(shown("a\xCF\x80!", 3), "  a\xCF\x80!\n    ^");
+  EXPECT_EQ(shown("\xE6\xBC\xA2!", 3), "  \xE6\xBC\xA2!\n    ^");                  // two columns
+  EXPECT_EQ(shown("e\xCC\x81!", 3), "  e\xCC\x81!\n   ^");                          // an accent of its own
+  EXPECT_EQ(shown("\xFF\xC3\x1b\xC2\x9B\xE2\x80\xAE!", 8), "  " + std::string(5, '?') + "!\n       ^");
+  EXPECT_EQ(shown("x\xC3", 2), "  x?\n    ^");
+  std::string greek;
+  for (int i = 0; i < 300; ++i) greek += "\xCF\x80";
+  for (const std::size_t offset : {0, 120, 122, 300, 598, 600}) {
+    const std::string text = shown(greek, offset);
+    EXPECT_EQ(utf8_bytes(text), text.size());
+    EXPECT_EQ(text.find('?'), std::string::npos) << text;
+  }
+}
+
 TEST(Utf8, CountsTheBytesThatAreWellFormed) {
   // RFC 3629 and the Unicode Standard's table 3-7, ends of every row.
   for (const char* good :

@@ -1,5 +1,7 @@
 #include "runtime/command_line/command.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -7,19 +9,28 @@
 #include <sstream>
 #include <utility>
 
+#include "runtime/command_line/page.h"
+#include "runtime/os/process.h"
+
 namespace trident::command_line {
 namespace {
 
-constexpr std::size_t kNameColumns = 30, kColumns = 110;
+constexpr std::size_t kNameColumns = 30, kColumnsMax = 100, kColumnsMin = 60;
 
-/// Breaks `text` at blanks, so that no line is longer than the column of descriptions.
-std::string wrapped(const std::string& text) {
+/// Columns of the help: the terminal's, within bounds.
+std::size_t help_columns() {
+  const std::size_t columns = os::terminal_size(STDOUT_FILENO).columns;
+  return columns == 0 ? kColumnsMax : std::clamp(columns, kColumnsMin, kColumnsMax);
+}
+
+/// Breaks `text` at blanks, so that no line is longer than `columns`.
+std::string wrapped(const std::string& text, std::size_t columns) {
   std::string out, line;
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = std::min(text.find(' ', start), text.size());
     const std::string word = text.substr(start, end - start);
-    if (!line.empty() && line.size() + 1 + word.size() > kColumns - kNameColumns) {
+    if (!line.empty() && line.size() + 1 + word.size() > columns) {
       out += line + "\n";
       line.clear();
     }
@@ -27,6 +38,26 @@ std::string wrapped(const std::string& text) {
     start = end + 1;
   }
   return out + line;
+}
+
+/// Breaks each paragraph anew. Lines that begin with a blank stand as they are.
+std::string reflowed(const std::string& text, std::size_t columns) {
+  std::string out, paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) out += wrapped(paragraph, columns) + "\n";
+    paragraph.clear();
+  };
+  for_each_line(text, [&](std::string_view line) {
+    const bool stands = line.empty() || line.front() == ' ' || line.ends_with(':');
+    if (stands) end_paragraph();
+    if (stands)
+      out.append(line).append("\n");
+    else
+      paragraph.append(paragraph.empty() ? "" : " ").append(line);
+  });
+  end_paragraph();
+  out.pop_back();
+  return out;
 }
 
 /// A flag that turns something off has "{false}" behind its name in CLI11.
@@ -56,7 +87,9 @@ class Formatter : public CLI::Formatter {
     return is_positional ? CLI::Formatter::make_option_name(option, true) : names_of(*option);
   }
   std::string make_option_opts(const CLI::Option* option) const override { return value_of(*option); }
-  std::string make_option_desc(const CLI::Option* option) const override { return wrapped(option->get_description()); }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description(), help_columns() - kNameColumns);
+  }
 };
 
 }  // namespace
@@ -174,7 +207,7 @@ void Command::callback(std::function<void()> run) const {
 
 void Command::lay_out_help(const std::string& footer) const {
   app_->formatter(std::make_shared<Formatter>());
-  app_->footer(footer);
+  app_->footer(reflowed(footer, help_columns()));
 }
 
 template <class Value>

@@ -87,7 +87,7 @@ class Command {
   /// One of its subcommands must follow.
   void require_subcommand() const;
   void callback(std::function<void()> run) const;
-  /// Lays out `--help`, with `footer` at its end.
+  /// Lays out `--help`, with `footer` at its end, in lines of at most 100 columns or the terminal's width.
   void lay_out_help(const std::string& footer) const;
 
   /// `names`: "-n,--n", or "FILE" for what stands without a name. `value`, which must live as long as the application,

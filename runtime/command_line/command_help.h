@@ -17,7 +17,7 @@ struct Title {
 /// Returns the name of the page: "trident-train-guide".
 std::string page_name(const std::string& command);
 
-/// Lays out `--help`: options with one description each, then the page's summary and example. No line is over 120.
+/// Lays out `--help`: options with one description each, then the page's summary and example. No line is over 100.
 void add_help(const Command& of, const Title& title, const Page& page);
 
 /// Writes the man page in roff. It lists every option and part of the command, and every section of `page`.

@@ -23,7 +23,7 @@ PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
 VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
          "profile", "build", "lower", "loop", "library", "stdlib", "test", "oracle", "fuzz-equiv", "calibrate", "train", "weights", "stats", "top", "completion", "manual")
 PROSE_LINES_MAX = 10
-COLUMNS_MAX = 120
+COLUMNS_MAX = 100
 
 
 class Command(CommandCase):

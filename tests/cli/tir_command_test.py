@@ -377,6 +377,13 @@ class RunOfAProgram(CommandCase):
         for verb in ("run", "profile", "build", "lower"):
             self.assertIn("d.tasm: is a directory", self.trident(verb, self.at("d.tasm"), status=2).stderr)
 
+    def test_fuzz_equiv_keeps_to_its_cycles(self):
+        ends, turns = self.write("e.tasm", "call f halt f: push 1 write_io 1 return"), self.write("t.tasm", "call f halt f: recurse")
+        few = self.trident("fuzz-equiv", turns, ends, "--cycles", "1000", "--samples", "3").stdout
+        self.assertIn("3 undecided: 1000 cycles (--cycles) were too few to tell", few)
+        enough = self.trident("fuzz-equiv", turns, ends, "--cycles", "20000", "--samples", "3", status=1).stdout
+        self.assertIn("only the second ends, after 5 cycles: the first has not ended after 20000", enough)
+
     def test_lists_of_words(self):
         path = self.write("p.tasm", "read_io 4 write_io 4 halt")
         for words in ("1,2,3,4", "1 2 3 4", "1, 2 ,3\t4", self.write("list", "1\n2,\n3\n\n4\n")):

@@ -238,7 +238,7 @@ void add_weights_command(Verb app, int& status) {
   using_.add_option("NAME", used->name, "First digits of the digest, none (the program's own) or untrained").required();
   using_.add_option("--seed", used->seed, "Seed of untrained weights").check(range(0, 1'000'000)).capture_default_str();
   auto [of_programs, of_programs_state] =
-      add("programs", "List rounds of learning from Triton VM programs, candidates and promotions", programs);
+      add("programs", "List what was learnt from Triton VM programs, and what was promoted", programs);
   of_programs.add_flag("--json", of_programs_state->json, "Print a JSON object instead of text");
   add("rollback", "Go back to the version chosen before, and print its name", roll_back);
 }

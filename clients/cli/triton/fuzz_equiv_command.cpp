@@ -114,7 +114,7 @@ void print_samples(const Comparison& found, std::uint64_t cycles) {
   if (found.samples == 0) return;
   std::printf("%u %s, %u failed in both", found.samples, found.samples == 1 ? "sample" : "samples", found.failed);
   if (found.undecided > 0)
-    std::printf(", %u undecided: neither ended within %llu cycles (--cycles), or one met a limit of memory",
+    std::printf(", %u undecided: %llu cycles (--cycles) were too few to tell, or a limit of memory was met",
                 found.undecided, static_cast<unsigned long long>(cycles));
   std::printf("\n");
 }
@@ -126,7 +126,7 @@ void print_text(const Comparison& found, bool blocks, bool time_over, std::uint6
     if (found.error_bound > 0) std::printf(", with an error of at most %.2g", found.error_bound);
     std::printf("\n");
   } else if (found.answer == Answer::unknown && found.samples > 0 && found.undecided == found.samples) {
-    std::printf("undecided: the %s end in no sample and are not proven equal: %s\n", what, found.reason.c_str());
+    std::printf("undecided: no sample decides, and the %s are not proven equal: %s\n", what, found.reason.c_str());
   } else if (found.answer == Answer::unknown) {
     std::printf("no difference found, but the %s are not proven equal: %s\n", what, found.reason.c_str());
   } else {

@@ -138,7 +138,7 @@ std::string difference_of(Pair& pair, const State& state) {
 
 Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples& samples) {
   Comparison out = compare_blocks(a, b, samples.seed);
-  Pair pair(a.instructions, b.instructions, samples.cycles);
+  Pair pair(a.instructions, b.instructions, samples.cycles, Pair::Limit::kept);
   if (!pair.runnable()) {
     out.answer = Answer::unknown;
     out.reason = "a call goes to where no instruction begins";

@@ -163,7 +163,7 @@ State States::next() {
   return s;
 }
 
-Pair::Pair(Block a, Block b, std::uint64_t cycles) : cycles_(cycles) {
+Pair::Pair(Block a, Block b, std::uint64_t cycles, Limit limit) : cycles_(cycles), limit_(limit) {
   for (const unsigned i : {0u, 1u}) {
     const Block block = i == 0 ? a : b;
     relocatable_ &= std::none_of(block.begin(), block.end(), [](const Instruction& x) { return x.op == Op::kCall; });
@@ -190,7 +190,8 @@ std::string Pair::endless(const State& state) {
   const unsigned late = is_limit(machines_[0].failure()) ? 0 : 1;
   const vm::Machine &ended = machines_[1 - late], &other = machines_[late];
   const std::uint64_t waited = patience(ended.cycles());
-  if (other.failure() == vm::Failure::kCycleLimit && other.cycles() < waited) run(late, state, waited);
+  const bool stopped = other.failure() == vm::Failure::kCycleLimit && other.cycles() < waited;
+  if (stopped && limit_ == Limit::raised) run(late, state, waited);
   if (!is_limit(other.failure()) || other.cycles() < waited) return "";
   const char *const first = late == 0 ? "second" : "first", *const second = late == 0 ? "first" : "second";
   return std::string("only the ") + first + " ends, after " + std::to_string(ended.cycles()) + " cycles: the " +

@@ -51,10 +51,12 @@ class States {
 /// Runs two blocks in many states. Blocks with calls are run as they are: their targets are addresses.
 class Pair {
  public:
+  /// Says whether a run may take more cycles than the limit.
+  enum class Limit : std::uint8_t { raised, kept };
   /// Stops a run after `cycles` at first: with calls it may be endless. If only one run has ended by then, the
-  /// other gets several times the cycles of that one, if they are more; if it still goes on, that is a
-  /// difference.
-  Pair(Block a, Block b, std::uint64_t cycles = 100'000);
+  /// other needs several times the cycles of that one; if it still goes on, that is a difference. A raised limit grants
+  /// them; with a kept one that is less the runs are undecided.
+  Pair(Block a, Block b, std::uint64_t cycles = 100'000, Limit limit = Limit::raised);
   /// True if the machine takes both: arguments are in range, and calls go to where an instruction begins.
   [[nodiscard]] bool runnable() const { return runnable_; }
   /// Says what differs at the end; empty if nothing does, or if undecided(). Two runs that fail are the same,
@@ -75,6 +77,7 @@ class Pair {
   std::array<vm::Code, 2> plain_, with_sponge_;
   std::array<vm::Machine, 2> machines_;
   std::uint64_t cycles_;
+  Limit limit_;
   std::array<bool, 2> failed_{};
   bool runnable_ = true, relocatable_ = true, undecided_ = false;
 };

@@ -141,6 +141,10 @@ class Scanner {
     if (peek() == '-' || peek() == '+') ++at_;
     const std::string_view digits = take(digit, digit);
     if (digits.empty()) return fail(start, "expected an integer");
+    if (peek() == '.' || ascii_letter(peek())) {
+      take([](char) { return true; }, [](char c) { return c != '/' && c != ';'; });
+      return fail(start, "expected a decimal integer, found '" + std::string(text_.substr(start, at_ - start)) + "'");
+    }
     const unsigned __int128 most = (static_cast<unsigned __int128>(1) << 127) - (out.negative ? 0 : 1);
     for (const char c : digits) {
       const auto d = static_cast<unsigned>(c - '0');
