@@ -11,11 +11,12 @@ Error no_daemon(ErrorCode code, const char* why) {
                     why);
 }
 
-Result<std::string> daemon_stats() {
+Result<std::string> daemon_stats(const std::string& socket) {
   constexpr std::uint32_t kTimeoutMs = 1000;
   trident_options options{};
   options.struct_size = sizeof options;
   options.mode = TRIDENT_MODE_DAEMON;
+  options.socket_path = socket.empty() ? nullptr : socket.c_str();
   options.connect_timeout_ms = kTimeoutMs;
   trident_ctx* ctx = nullptr;
   if (trident_open(&options, &ctx) != TRIDENT_OK) return make_error(ErrorCode::kNotFound, "%s", trident_last_error());
@@ -29,8 +30,8 @@ Result<std::string> daemon_stats() {
   return json;
 }
 
-Result<Json> daemon_counters() {
-  const auto stats = daemon_stats();
+Result<Json> daemon_counters(const std::string& socket) {
+  const auto stats = daemon_stats(socket);
   if (!stats) return no_daemon(stats.error().code, stats.error().message.c_str());
   Json parsed = Json::parse(*stats);
   if (parsed.is_object()) return parsed;

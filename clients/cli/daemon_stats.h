@@ -10,12 +10,13 @@ namespace trident::cli {
 
 /// Returns the daemon's counters as JSON text. Errors, without a cure: NotFound where none can be reached, Timeout
 /// where it does not answer, Disconnected where it says why it does not.
-Result<std::string> daemon_stats();
+/// An empty `socket` stands for the standard one.
+Result<std::string> daemon_stats(const std::string& socket = {});
 
 /// Returns an error about a daemon that cannot be reached, with the cure.
 Error no_daemon(ErrorCode code, const char* why);
 
 /// Returns the counters as a JSON object. Errors come with their cure; RejectedMessage where they are no object.
-Result<Json> daemon_counters();
+Result<Json> daemon_counters(const std::string& socket);
 
 }  // namespace trident::cli

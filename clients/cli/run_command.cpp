@@ -22,6 +22,7 @@
 #include "clients/cli/verb/verb.h"
 #include "jit/corpus/setting_names.h"
 #include "jit/image/image.h"
+#include "runtime/base/counted.h"
 #include "runtime/report/progress_bar.h"
 #include "schemas/kernel_image.h"
 #include "schemas/stages.h"
@@ -215,13 +216,15 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   }
 }
 
-/// Describes the code that answers now, and why no better code does.
-std::string answered_by(const trident_kernel* kernel) {
+/// Describes the code that answers now, and why no better code does, unless that was said.
+std::string answered_by(const trident_kernel* kernel, bool said) {
   const trident_kernel_info info = info_of(kernel);
-  const std::string note = info.note == nullptr ? "" : std::string("note: ") + info.note + "\n";
+  std::string note = said || info.note == nullptr ? "" : std::string("note: ") + info.note + "\n";
+  if (note.starts_with("note: no daemon: "))
+    note.insert(note.size() - 1, ": start tridentd, or name its socket with TRIDENT_SOCKET");
   if (info.tier == TRIDENT_TIER_INTERPRETER)
     return "answered by the interpreter\n" +
-           (note.empty() ? "note: no compiler had answered yet; --tier baseline waits for it\n" : note);
+           (note.empty() && !said ? "note: no compiler had answered yet; --tier baseline waits for it\n" : note);
   const auto isa = image::isa_of(static_cast<std::uint8_t>(info.isa));
   std::string text = std::string("answered by ") + (info.tier == TRIDENT_TIER_BASELINE ? "baseline " : "optimised ") +
                      (isa.ok() ? std::string(codegen::name_of(*isa)) : "unknown") + " code";
@@ -364,7 +367,7 @@ std::string range_text(const OutputValues& o, std::uint64_t n) {
     if (least == n || o.less(i, least)) least = i;
     if (greatest == n || o.less(greatest, i)) greatest = i;
   }
-  const std::string count = "  " + std::to_string(n) + " elements, ";
+  const std::string count = "  " + counted(n, "element") + ", ";
   if (nans == n) return count + "all NaN\n";
   char mean[40];
   std::snprintf(mean, sizeof mean, "%.9g", static_cast<double>(sum / static_cast<long double>(n - nans)));
@@ -385,17 +388,21 @@ std::string as_summary(const std::vector<OutputValues>& outputs, std::uint64_t n
   return text;
 }
 
-/// Mode auto answers in any case; where only the interpreter can, that is said.
-void note_interpreter(const RunVerb& verb, const Session& session) {
+/// Mode auto answers in any case. Says on standard error where only the interpreter can, and returns true then.
+bool note_interpreter(const RunVerb& verb, const Session& session) {
   const char* mode = std::getenv("TRIDENT_MODE");
-  if (verb.mode != "auto" || (mode != nullptr && *mode != '\0' && std::strcmp(mode, "auto") != 0)) return;
-  if (info_of(session.kernel).tier != TRIDENT_TIER_INTERPRETER) return;
+  if (verb.mode != "auto" || (mode != nullptr && *mode != '\0' && std::strcmp(mode, "auto") != 0)) return false;
+  if (info_of(session.kernel).tier != TRIDENT_TIER_INTERPRETER) return false;
   const auto engine = client::load_engine();
-  if (engine.ok()) return;
+  if (engine.ok()) return false;
   const auto daemon = client::connect_to_daemon(client::daemon_socket_path(nullptr));
-  if (daemon.ok()) return;
-  std::fprintf(stderr, "trident: interpreted: no daemon: %s; no engine: %s\n", daemon.error().message.c_str(),
-               engine.error().message.c_str());
+  if (daemon.ok()) return false;
+  std::fprintf(
+      stderr,
+      "trident: no daemon answers (%s) and no engine can be loaded (%s), so the interpreter does the work: start "
+      "tridentd, or name its socket with TRIDENT_SOCKET\n",
+      daemon.error().message.c_str(), engine.error().message.c_str());
+  return true;
 }
 
 /// Calls a function once.
@@ -405,8 +412,8 @@ int run_function(const RunVerb& verb) {
   if (const auto r = wait_for_tier(verb, session.kernel); !r) return report(r.error());
   const auto text = call_with_inputs(session.kernel, verb.inputs);
   if (!text) return report(text.error());
-  note_interpreter(verb, session);
-  std::fputs((*text + answered_by(session.kernel)).c_str(), stdout);
+  const bool said = note_interpreter(verb, session);
+  std::fputs((*text + answered_by(session.kernel, said)).c_str(), stdout);
   return 0;
 }
 
@@ -419,12 +426,12 @@ int run(const RunVerb& verb) {
   if (!outputs) return report(outputs.error());
   for (std::size_t k = 0; k < outputs->size(); ++k)
     (*outputs)[k].name = trident_output_name(session.kernel, static_cast<std::uint32_t>(k));
-  note_interpreter(verb, session);
+  const bool said = note_interpreter(verb, session);
   if (!verb.csv.empty()) {
     const auto written = write_text(verb.csv, as_csv(*outputs, n));
     return written.ok() ? 0 : report(written.error());
   }
-  std::fputs((as_summary(*outputs, n, verb.head) + answered_by(session.kernel)).c_str(), stdout);
+  std::fputs((as_summary(*outputs, n, verb.head) + answered_by(session.kernel, said)).c_str(), stdout);
   return 0;
 }
 
@@ -469,12 +476,13 @@ void add_run_command(Verb app, int& status) {
       .capture_default_str()
       .excludes(csv);
   add_program_options(verb, state->program);
+  group_program_options(verb);
   verb.callback([state, verb, &status] {
     if (names_function(state->text)) {
       status = run_given_function(*state, verb);
       return;
     }
-    const bool program = names_program(state->text, state->kernel);
+    const bool program = names_program(state->text);
     if (const auto fit = check_options_fit(verb, program); !fit) {
       status = report(fit.error());
       return;
@@ -486,7 +494,7 @@ void add_run_command(Verb app, int& status) {
     state->program.file = state->text;
     state->program.public_input = state->inputs;
     const auto code = run_program(state->program);
-    status = code ? *code : report(code.error());
+    status = code ? *code : report(with_reading(state->text, code.error()));
   });
 }
 

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "runtime/os/regular_file.h"
 #include "runtime/os/text_file.h"
 
 namespace trident::cli {
@@ -79,8 +80,7 @@ Result<InputValues> parse_input(const std::string& text) {
   input.name = text.substr(0, equals);
   const std::string rest = text.substr(equals + 1);
   std::error_code code;
-  if (std::filesystem::is_directory(rest, code))
-    return make_error(ErrorCode::kInvalidArgument, "--input %s: a folder", text.c_str());
+  if (std::filesystem::is_directory(rest, code)) return os::folder_error(rest);
   if (std::filesystem::is_character_file(rest, code))  // it may have no end
     return make_error(ErrorCode::kInvalidArgument, "--input %s: this is a device, not a regular file", text.c_str());
   if (std::filesystem::exists(rest, code)) {

@@ -27,10 +27,15 @@ std::string as_text(const Json& stats, const std::string& parts = "") {
   return text;
 }
 
-int print(bool json) {
-  const auto counters = daemon_counters();
+struct Stats {
+  bool json = false;
+  std::string socket;
+};
+
+int print(const Stats& stats) {
+  const auto counters = daemon_counters(stats.socket);
   if (!counters) return report(counters.error());
-  std::fputs(json ? (counters->dump(2) + "\n").c_str() : as_text(*counters).c_str(), stdout);
+  std::fputs(stats.json ? (counters->dump(2) + "\n").c_str() : as_text(*counters).c_str(), stdout);
   return 0;
 }
 
@@ -38,9 +43,10 @@ int print(bool json) {
 
 void add_stats_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("stats", "Show the counters of the running daemon");
-  auto json = std::make_shared<bool>(false);
-  verb.add_flag("--json", *json, "Print a JSON object instead of text");
-  verb.callback([json, &status] { status = print(*json); });
+  auto stats = std::make_shared<Stats>();
+  verb.add_flag("--json", stats->json, "Print a JSON object instead of text");
+  verb.add_option("--socket", stats->socket, "Socket of the daemon, if not the standard one");
+  verb.callback([stats, &status] { status = print(*stats); });
 }
 
 }  // namespace trident::cli

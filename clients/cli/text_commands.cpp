@@ -4,6 +4,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/verb/kernel_options.h"
 #include "clients/cli/verb/verb.h"
+#include "runtime/base/counted.h"
 
 namespace trident::cli {
 namespace {
@@ -93,9 +94,8 @@ void add_text_commands(Verb app, int& status) {
   add_text_command(app, status, "check", "Say whether an expression is well-formed",
                    [](const TextVerb&, const expr::Expr& e) -> Result<std::string> {
                      TRY_VOID(expr::check(e));
-                     return "well-formed: " + std::to_string(e.nodes.size()) + " nodes, " +
-                            std::to_string(e.variables.size()) + " variables, " + std::to_string(e.outputs.size()) +
-                            " outputs\n";
+                     return "well-formed: " + counted(e.nodes.size(), "node") + ", " +
+                            counted(e.variables.size(), "variable") + ", " + counted(e.outputs.size(), "output") + "\n";
                    });
   add_text_command(app, status, "dot", "Draw an expression as a Graphviz graph",
                    [](const TextVerb&, const expr::Expr& e) -> Result<std::string> { return expr::print_dot(e); });

@@ -47,8 +47,8 @@ TEST(SourceText, ShowsCharactersAsTheyAreWithTheCaretBelow) {
   EXPECT_EQ(shown("\xC3\xA9 + sin(x", 10), "  \xC3\xA9 + sin(x\n           ^");
   EXPECT_EQ(shown("a\xCF\x80!", 1), "  a\xCF\x80!\n   ^");
   EXPECT_EQ(shown("a\xCF\x80!", 3), "  a\xCF\x80!\n    ^");
-  EXPECT_EQ(shown("\xE6\xBC\xA2!", 3), "  \xE6\xBC\xA2!\n    ^");                  // two columns
-  EXPECT_EQ(shown("e\xCC\x81!", 3), "  e\xCC\x81!\n   ^");                          // an accent of its own
+  EXPECT_EQ(shown("\xE6\xBC\xA2!", 3), "  \xE6\xBC\xA2!\n    ^");  // two columns
+  EXPECT_EQ(shown("e\xCC\x81!", 3), "  e\xCC\x81!\n   ^");         // an accent of its own
   EXPECT_EQ(shown("\xFF\xC3\x1b\xC2\x9B\xE2\x80\xAE!", 8), "  " + std::string(5, '?') + "!\n       ^");
   EXPECT_EQ(shown("x\xC3", 2), "  x?\n    ^");
   std::string greek;

@@ -16,6 +16,7 @@ namespace trident::command_line {
 namespace {
 
 constexpr std::size_t kNameColumns = 30, kColumnsMax = 100, kColumnsMin = 60;
+constexpr std::string_view kExampleHeading = "Example:";
 
 /// Columns of the help: the terminal's, within bounds.
 std::size_t help_columns() {
@@ -40,7 +41,7 @@ std::string wrapped(const std::string& text, std::size_t columns) {
   return out + line;
 }
 
-/// Breaks each paragraph anew. Lines that begin with a blank stand as they are.
+/// Breaks each paragraph anew. Headings, and lines that begin with a blank, stand as they are.
 std::string reflowed(const std::string& text, std::size_t columns) {
   std::string out, paragraph;
   const auto end_paragraph = [&] {
@@ -48,7 +49,7 @@ std::string reflowed(const std::string& text, std::size_t columns) {
     paragraph.clear();
   };
   for_each_line(text, [&](std::string_view line) {
-    const bool stands = line.empty() || line.front() == ' ' || line.ends_with(':');
+    const bool stands = line.empty() || line.front() == ' ' || line == kExampleHeading;
     if (stands) end_paragraph();
     if (stands)
       out.append(line).append("\n");
@@ -161,6 +162,9 @@ Option Option::delimiter(char between) const {
 }
 Option Option::needs(Option other) const {
   return Option(option_->needs(other.option_));
+}
+Option Option::group(const std::string& title) const {
+  return Option(option_->group(title));
 }
 Option Option::excludes(Option other) const {
   return Option(option_->excludes(other.option_));

@@ -60,6 +60,8 @@ class Option {
   Option delimiter(char between) const;
   Option needs(Option other) const;
   Option excludes(Option other) const;
+  /// Lists it in the help under a heading of its own, "TITLE:".
+  Option group(const std::string& title) const;
   Option excludes(std::initializer_list<const char*> names) const;
 
   [[nodiscard]] std::string description() const;

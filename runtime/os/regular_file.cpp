@@ -8,6 +8,10 @@
 
 namespace trident::os {
 
+Error folder_error(const std::string& path) {
+  return make_error(ErrorCode::kInvalidArgument, "%s: is a folder, not a file", path.c_str());
+}
+
 Result<Fd> open_regular_file(const std::string& path) {
   const auto failed = [&] {
     const bool absent = errno == ENOENT || errno == ENOTDIR;  // what lies on the way to it is no folder
@@ -22,10 +26,10 @@ Result<Fd> open_regular_file(const std::string& path) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return failed();
   if (S_ISREG(status.st_mode)) return file;
-  return make_error(ErrorCode::kInvalidArgument, "%s: is %s", path.c_str(),
-                    S_ISDIR(status.st_mode)    ? "a directory"
-                    : S_ISFIFO(status.st_mode) ? "a FIFO, not a regular file"
-                                               : "a device or a socket, not a regular file");
+  if (S_ISDIR(status.st_mode)) return folder_error(path);
+  return make_error(
+      ErrorCode::kInvalidArgument, "%s: is %s", path.c_str(),
+      S_ISFIFO(status.st_mode) ? "a FIFO, not a regular file" : "a device or a socket, not a regular file");
 }
 
 bool is_at(const Fd& file, const std::string& path) {

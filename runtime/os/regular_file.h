@@ -9,6 +9,9 @@
 
 namespace trident::os {
 
+/// Returns the error about a folder that stands where a file is expected.
+Error folder_error(const std::string& path);
+
 /// Opens a file for reading. Never waits. Errors begin with the path: NotFound; InvalidArgument for anything but a
 /// regular file, with its kind; OsError.
 Result<Fd> open_regular_file(const std::string& path);

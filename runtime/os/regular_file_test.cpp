@@ -39,7 +39,7 @@ TEST_F(RegularFile, NothingElseIsReadOrWaitedFor) {
   const std::string fifo = folder_ + "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   expect_refusal(fifo, ErrorCode::kInvalidArgument, "is a FIFO, not a regular file");
-  expect_refusal(folder_, ErrorCode::kInvalidArgument, "is a directory");
+  expect_refusal(folder_, ErrorCode::kInvalidArgument, "is a folder, not a file");
   expect_refusal("/dev/zero", ErrorCode::kInvalidArgument, "is a device or a socket, not a regular file");
   expect_refusal(folder_ + "none", ErrorCode::kNotFound, "cannot be read: No such file or directory");
   const std::string listener = folder_ + "socket";

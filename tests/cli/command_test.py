@@ -230,7 +230,7 @@ class Command(CommandCase):
 
     def test_what_an_argument_is_when_it_is_no_text(self):
         for verb in ("explain", "disasm", "parse"):
-            self.assertIn("is a folder", self.trident(verb, self.folder.name, status=2).stderr)
+            self.assertIn(": is a folder, not a file", self.trident(verb, self.folder.name, status=2).stderr)
             self.assertIn("/dev/null:1:1: the text ends where an expression", self.trident(verb, "/dev/null", status=2).stderr)
             self.assertIn("there is no such file", self.trident(verb, self.at("none.txt"), status=2).stderr)
         listener = socket.socket(socket.AF_UNIX)
@@ -240,7 +240,7 @@ class Command(CommandCase):
         self.assertIn("the text is longer than", self.trident("parse", "/dev/zero", status=2).stderr)
         for folder in (".", "..", "folder/inner"):
             os.makedirs(self.at("folder/inner"), exist_ok=True)
-            self.assertIn(f"{folder} is a folder", self.trident("parse", folder, status=2, cwd=self.folder.name).stderr)
+            self.assertIn(f"{folder}: is a folder, not a file", self.trident("parse", folder, status=2, cwd=self.folder.name).stderr)
         self.assertIn("array folder: f64", self.trident("parse", "folder", cwd=self.folder.name).stdout)
 
     def test_fifos_are_not_waited_for(self):
@@ -257,9 +257,10 @@ class Command(CommandCase):
                           ("run", program, "--ram", "1=" + pipe)):
             self.assertIn("is a FIFO, not a regular file", self.trident(*arguments, status=2, timeout=20).stderr, arguments)
         os.mkdir(self.at("folder.tasm"))
-        for arguments in (("rewrite", self.folder.name), ("rules", "check", self.folder.name), ("run", self.at("folder.tasm")),
+        for arguments in (("rewrite", self.folder.name), ("rules", "check", self.folder.name), ("run", self.at("folder.tasm")), ("run", "x", "-i", "x=" + self.folder.name),
+                          ("bench", self.folder.name), ("explain", self.folder.name), ("run", "x", "--csv", self.folder.name),
                           ("profile", self.at("folder.tasm")), ("run", program, "--input", self.folder.name)):
-            self.assertIn("is a directory", self.trident(*arguments, status=2).stderr, arguments)
+            self.assertIn("is a folder, not a file", self.trident(*arguments, status=2).stderr, arguments)
 
     def test_what_the_shell_has_opened_is_read(self):
         for words, said in (("parse <(echo 'x*x + 1')", "mul f64"), ("parse /dev/stdin < <(echo 'x*x + 1')", "mul f64"),
@@ -537,7 +538,7 @@ class Command(CommandCase):
     def test_run_says_when_only_the_interpreter_can_answer(self):
         alone = dict(self.environment, TRIDENT_ENGINE=self.at("no-engine.so"))
         self.assertRegex(self.trident("run", "x", "-i", "x=1", env=alone).stderr,
-                         "interpreted: no daemon.*; no engine: .*no-engine.so")
+                         "^trident: no daemon answers .*nobody.sock: .* and no engine can be loaded .*no-engine.so.*: start tridentd")
         late = self.trident("run", "x", "-i", "x=1", "--tier", "baseline", "--timeout-ms", "500", env=alone, status=1)
         self.assertRegex(late.stderr, "not reached in 500 ms; no daemon: .*; no engine: .*no-engine.so")
         self.assertEqual("", self.trident("run", "x", "-i", "x=1").stderr)  # with an engine that could
@@ -679,7 +680,22 @@ class Command(CommandCase):
     def test_without_a_daemon_the_cure_is_named(self):
         for words in (("stats",), ("top",), ("run", "x", "--mode", "daemon")):
             done = self.trident(*words, status=1)
+            if words[0] != "run":
+                other = self.trident(*words, "--socket", self.at("other.sock"), status=1)
+                self.assertIn(f"no daemon: {self.at('other.sock')}: ", other.stderr)
             self.assertRegex(done.stderr, "no daemon: .*nobody.sock: .*: start tridentd, or name its socket with TRIDENT_SOCKET")
+
+    def test_run_takes_an_existing_file_for_a_file(self):
+        os.mkdir(self.at("sub"))
+        for name in ("noext", "sub/p"):
+            self.write(name, "push 7 write_io 1 halt")
+            done = self.trident("run", name, cwd=self.folder.name)
+            self.assertTrue(done.stdout.startswith("output 7\n"), done.stdout)
+            self.assertRegex(self.trident("run", f"({name})", "-n", "2", cwd=self.folder.name).stdout, "^out = ")
+        self.write("e", "2*x + 1")
+        said = self.trident("run", "e", cwd=self.folder.name, status=2).stderr
+        self.assertIn("e:1:1: ", said)
+        self.assertIn("e is a file here, so it was read as a program in TASM; write '(e)' for the expression", said)
 
     def test_bench_of_what_cannot_be_read(self):
         for words in (["nofile"], ["nodir/nofile"]):
@@ -687,7 +703,7 @@ class Command(CommandCase):
                           self.trident("bench", *words, "--kernels", "nothing", status=2).stderr)
             self.assertIn("no such file", self.trident("bench", "./" + words[0], status=2).stderr)
         self.assertIn("no such file", self.trident("bench", self.at("none.tsv"), status=2).stderr)
-        self.assertIn("is a folder", self.trident("bench", self.folder.name, status=2).stderr)
+        self.assertIn(": is a folder, not a file", self.trident("bench", self.folder.name, status=2).stderr)
         self.assertIn("no kernels", self.trident("bench", self.write("empty.tsv", "# nothing\n"), status=2).stderr)
         bad = self.write("bad.tsv", "good\tx:0:1\tx\nbad\tx:0\tx\n")
         self.assertRegex(self.trident("bench", bad, status=2).stderr, r"bad\.tsv:2:\d+: .*\n.*\n +.*\^")

@@ -224,7 +224,7 @@ class LearningCommand(CommandCase):
         self.assertEqual(["none"], self.chosen())
         self.write(os.path.join(self.state(), "journal"), "noise and\nmore (of it\n(add x 0)\n")
         message = self.trident("train", "daemon", "--state", self.state(), "--rounds", "1", status=1).stderr
-        self.assertIn(f"{self.state()}/journal has 1 expressions (and 2 invalid lines); a round needs 24",
+        self.assertIn(f"{self.state()}/journal has 1 expression (and 2 invalid lines); a round needs 24",
                       message)
 
     @alone

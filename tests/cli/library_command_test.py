@@ -65,7 +65,7 @@ class LibraryVerb(CommandCase):
     def test_a_wrong_test_names_its_line(self):
         folder = self.folder_of(double=DOUBLE.replace("= 4", "= 5"))
         wrong = self.library("test", folder, status=1)
-        self.assertEqual(f"{folder}/area/double.fn:3: 4, not 5\n1 functions, 1 tests, 1 failed\n", wrong.stdout)
+        self.assertEqual(f"{folder}/area/double.fn:3: 4, not 5\n1 function, 1 test, 1 failed\n", wrong.stdout)
         miss = json.loads(self.library("test", folder, "--json", status=1).stdout)["misses"][0]
         self.assertEqual(("double", 3, "4, not 5"), (miss["function"], miss["line"], miss["why"]))
 

@@ -192,7 +192,7 @@ class OracleLoops(CommandCase):
         self.assertIn("0 rows", self.trident("oracle", "loops", self.write("blank.jsonl", "\n"), status=1).stdout)
         os.mkfifo(self.at("pipe"))
         self.assertIn("is a FIFO", self.trident("oracle", "loops", self.at("pipe"), status=2, timeout=20).stderr)
-        self.assertIn("1 rows, 0 wrong", self.trident("oracle", "loops", "-", input=json.dumps(DELAY)).stdout)
+        self.assertIn("1 row, 0 wrong", self.trident("oracle", "loops", "-", input=json.dumps(DELAY)).stdout)
 
 
 if __name__ == "__main__":

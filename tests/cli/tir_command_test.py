@@ -44,12 +44,12 @@ class Oracle(CommandCase):
         lines = self.trident("oracle", "tir", self.write("rows.jsonl", json.dumps(row) + "\n"), status=1).stdout.splitlines()
         self.assertIn("Add_0: stack: expected", lines[0])
         self.assertIn("Add_0: height of cascade: expected 75, found 74", lines[1])
-        self.assertEqual("1 checked, 1 rows differ, 0 not checked", lines[-1])
+        self.assertEqual("1 checked, 1 row differs, 0 not checked", lines[-1])
 
     def test_what_is_not_understood_is_no_success(self):
         path = self.write("rows.jsonl", '{"something": "else"}\n')
         done = self.trident("oracle", "tir", path, status=1)
-        self.assertIn("rows of an unknown form: 1 rows are not understood", done.stdout)
+        self.assertIn("rows of an unknown form: 1 row is not understood", done.stdout)
         self.assertIn("0 checked, 0 rows differ, 1 not checked", done.stdout)
         for text in ("nonsense\n", "[1]\n", "{}\n"):
             self.trident("oracle", "tir", self.write("bad.jsonl", text), status=1)
@@ -368,14 +368,14 @@ class RunOfAProgram(CommandCase):
                                    (("--ram", "5="), "--ram 5=: no words for the address"),
                                    (("--ram", "0=7,8", "--ram", "1=5"), "--ram 1=5: address 1 has a word already"),
                                    (("--ram", "5=1,"), "a number is missing after the last comma"),
-                                   (("--input", self.folder.name), self.folder.name + ": is a directory"),
+                                   (("--input", self.folder.name), self.folder.name + ": is a folder, not a file"),
                                    (("--n", "3"), "--n is about expressions"), (("--csv", "-"), "--csv is about expressions")):
             self.assertIn(message, self.trident("run", path, *arguments, status=2).stderr)
         self.assertIn("--secret is about programs", self.trident("run", "x", "--secret", "5", status=2).stderr)
         self.assertIn("no such file", self.trident("run", self.at("none.tasm"), status=2).stderr)
         os.mkdir(self.at("d.tasm"))
         for verb in ("run", "profile", "build", "lower"):
-            self.assertIn("d.tasm: is a directory", self.trident(verb, self.at("d.tasm"), status=2).stderr)
+            self.assertIn("d.tasm: is a folder, not a file", self.trident(verb, self.at("d.tasm"), status=2).stderr)
 
     def test_fuzz_equiv_keeps_to_its_cycles(self):
         ends, turns = self.write("e.tasm", "call f halt f: push 1 write_io 1 return"), self.write("t.tasm", "call f halt f: recurse")
@@ -485,7 +485,7 @@ class Attacks(CommandCase):
                 self.assertNotRegex(errors, "[\0\x1b]")
         os.mkdir(self.at("folder.tasm"))
         for verb in self.VERBS:
-            self.assertIn("is a directory", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
+            self.assertIn("is a folder, not a file", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
         self.assertEqual([], [name for name in os.listdir(self.folder.name) if "opt" in name])
 
     def test_an_empty_tasm_has_no_halt(self):

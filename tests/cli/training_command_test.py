@@ -254,7 +254,7 @@ class TrainingCommand(CommandCase):
 
     def test_places_that_cannot_be_written_are_told_before_the_work(self):
         folder, nowhere = self.folder.name, self.at("none/x")
-        for words, reason in ((("-o", folder), "is a directory"), (("-o", nowhere), "No such file"),
+        for words, reason in ((("-o", folder), "is a folder, not a file"), (("-o", nowhere), "No such file"),
                               (("-o", self.at("o"), "--plot", nowhere), "No such file")):
             # As many episodes as would take minutes.
             done = subprocess.run([TRIDENT, "train", "guide", "--episodes", "4000", *words], stdout=subprocess.PIPE,
@@ -284,14 +284,14 @@ class TrainingCommand(CommandCase):
         fifo, folder = self.at("pipe"), self.folder.name
         os.mkfifo(fifo)
         cases = self.write("cases.txt", "a | 3 | x | x>0 | (add x 0)\n")
-        for path, reason in ((fifo, "is a FIFO, not a regular file"), (folder, "is a directory")):
+        for path, reason in ((fifo, "is a FIFO, not a regular file"), (folder, "is a folder, not a file")):
             for words in ((TRIDENT, "rewrite", cases, "--strategy", "guided", "--weights", path),
                           (TRIDENT, "train", "judge", "--kernels", path, "-o", self.at("o")),
                           (TRIDENT, "train", "guide", "--only", path, "-o", self.at("o")),
                           (TRIDENT, "train", "guide", "--score", path),
                           (TRIDENT, "weights", "show", path),
                           (TRIDENTD, "--config", path), (TRIDENTD, "--costs", path, "--cache", "none", "--socket", self.at("s"))):
-                if reason == "is a directory" and "--only" in words:
+                if reason == "is a folder, not a file" and "--only" in words:
                     continue  # that is the option's own check
                 done = subprocess.run(words, capture_output=True, text=True, timeout=HUNG_S, env=self.environment, check=False)
                 self.assertEqual(2, done.returncode, words)

@@ -17,6 +17,7 @@
 #include "clients/cli/verb/verb.h"
 #include "jit/corpus/setting_names.h"
 #include "jit/pipeline/pass_scope.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 namespace {
@@ -119,9 +120,7 @@ Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
   if (expression == verb.inputs.end()) return kernels_of_files(verb);
   const std::string& input = *expression;
   std::error_code code;
-  if (std::filesystem::is_directory(input, code))
-    return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
-                      input.c_str());
+  if (std::filesystem::is_directory(input, code)) return os::folder_error(input);
   TRY_VOID(check_no_lost_file(input));
   if (verb.inputs.size() > 1)
     return make_error(ErrorCode::kInvalidArgument, "%s is no file: give several corpus files, or one expression alone",
@@ -269,12 +268,12 @@ void add_bench_command(Verb app, int& status) {
   verb.add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
   verb.add_flag("--no-ranges", state->no_ranges, "Draw inputs from the declared ranges, but do not promise these");
   verb.add_flag("--no-speculation", state->no_speculation,
-                "With --no-ranges: no kernels for the ranges that the inputs are seen in");
+                "With --no-ranges: make no kernels that assume the ranges of the inputs");
   verb.add_option("--against", state->against,
                   "Compilers to beat: fast-math (four), strict (clang-19 without it) or auto (by policy)")
       .capture_default_str();
   verb.add_option("--disable", state->disabled,
-                  "Time our kernels again without this candidate, or search (all rewriting); repeatable")
+                  "Time Trident's kernels again without this candidate; search leaves out all rewriting; repeatable")
       .take_all();
   add_load_rules(verb, state->rule_files);
   for (std::size_t i = 0; i < std::size(kBars); ++i)

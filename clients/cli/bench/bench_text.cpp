@@ -5,6 +5,7 @@
 
 #include "clients/cli/bench/bench.h"
 #include "jit/corpus/setting_names.h"
+#include "runtime/base/counted.h"
 
 namespace trident::cli {
 namespace {
@@ -99,7 +100,8 @@ void missing_lines(const BenchResult& r, std::string& out) {
       if (first == nullptr) first = &k.entries[e];
     }
     if (first != nullptr)
-      append(out, "missing: %s in %zu kernels (%s)\n", first->name.c_str(), count, first->missing.c_str());
+      append(out, "missing: %s in %s (%s)\n", first->name.c_str(), counted(count, "kernel").c_str(),
+             first->missing.c_str());
   }
 }
 

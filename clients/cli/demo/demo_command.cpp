@@ -10,6 +10,7 @@
 #include "clients/cli/verb/output_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/corpus/setting_names.h"
+#include "runtime/base/counted.h"
 
 namespace trident::cli {
 namespace {
@@ -135,7 +136,7 @@ Result<int> demo(DemoVerb verb) {
     types = {type};
   }
   verb.options.daemon_program = verb.daemon.empty() ? find_daemon() : verb.daemon;
-  std::printf("%s: %zu kernels through a private daemon (%s)\n", verb.corpus.c_str(), kernels.size(),
+  std::printf("%s: %s through a private daemon (%s)\n", verb.corpus.c_str(), counted(kernels.size(), "kernel").c_str(),
               verb.options.daemon_program.c_str());
   Display display(verb.options.n);
   std::vector<DemoPass> passes;

@@ -7,6 +7,7 @@
 #include "clients/cli/demo/demo_text.h"
 #include "jit/tir/build/build.h"
 #include "jit/tir/lowering/lowering.h"
+#include "runtime/base/counted.h"
 #include "runtime/report/html_page.h"
 
 namespace trident::cli {
@@ -52,7 +53,7 @@ std::string sentence(const DemoProgram& program) {
   return "padded height " + padded + (program.halved() ? "" : ", WHICH IS NOT HALF OF IT") + " in " +
          duration_text(program.seconds) + "; " +
          (program.right() ? "both programs answer right on all of " : "WRONG ANSWERS among ") +
-         std::to_string(program.checks.size()) + " inputs";
+         counted(program.checks.size(), "input");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/function.h"
 #include "jit/region/region.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/os/clock.h"
 
@@ -96,10 +97,9 @@ std::string code_text(const pipeline::CompiledFunction& made) {
   const auto& t = made.trials;
   char head[200];
   std::snprintf(head, sizeof head,
-                "; machine code: %u bytes, frame %u bytes\n; trials: %u runs, %u of %u blocks reached, the same as the "
-                "interpreter's\n",
-                static_cast<unsigned>(made.code.code_size), made.lowered.frame_bytes, t.runs, t.blocks_reached,
-                t.blocks);
+                "; machine code: %s, frame %s\n; trials: %s, %u of %u blocks reached, the same as the interpreter's\n",
+                counted(made.code.code_size, "byte").c_str(), counted(made.lowered.frame_bytes, "byte").c_str(),
+                counted(t.runs, "run").c_str(), t.blocks_reached, t.blocks);
   const auto listing = codegen::disassemble(made.code, codegen::Isa::avx2);
   return head + (listing.ok() ? *listing : "; " + listing.error().message + "\n");
 }

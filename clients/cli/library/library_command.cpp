@@ -14,6 +14,7 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/function.h"
 #include "jit/region/region.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/os/atomic_file.h"
 
@@ -112,7 +113,8 @@ class TestReport {
       std::printf("%s\n", out.dump(2).c_str());
       return;
     }
-    std::printf("%zu functions, %zu tests, %zu failed\n", functions_, tests_, failed_);
+    std::printf("%s, %s, %zu failed\n", counted(functions_, "function").c_str(), counted(tests_, "test").c_str(),
+                failed_);
   }
 
  private:
@@ -188,19 +190,21 @@ void add_parts(Verb library, int& status) {
   const Verb list = add_verb(library, status, options, "list", "List functions by area", list_functions);
   list.add_option("FUNCTION", options->words, kWords);
   list.add_flag("--json", options->json, "Print a JSON object");
-  const Verb show = add_verb(library, status, options, "show", "Print one function in its one form", show_function);
+  const Verb show =
+      add_verb(library, status, options, "show", "Print a function in the standard format", show_function);
   show.add_option("FUNCTION", options->name, "Name of a shipped function, or a .fn file").required();
-  show.add_flag("--region", options->region, "Print the code between text and machine code too");
+  show.add_flag("--region", options->region, "Print the region code too, between text and machine code");
   const Verb test = add_verb(library, status, options, "test", "Run the @test lines of functions", test_functions);
   test.add_option("FUNCTION", options->words, kWords);
   test.add_flag("--json", options->json, "Print a JSON object");
-  test.add_option("--tier", options->tier, "What runs them: interpreted; native or optimised for machine code")
+  test.add_option("--tier", options->tier, "Who runs them: interpreted, native or optimised (machine code)")
       .check(one_of({"interpreted", "native", "optimised"}))
       .capture_default_str();
   const Verb format =
       add_verb(library, status, options, "format", "Rewrite .fn files in their one form", format_functions);
   format.add_option("FILE", options->words, ".fn files, or folders of these").required();
-  format.add_flag("--check", options->check, "Write nothing; status 1 if a file is in another form");
+  format.add_flag("--check", options->check,
+                  "Write nothing; end with status 1 if a file is not in the standard format");
 }
 
 /// Runs the tests of the words interpreted and as machine code, as the other name's users expect of it.

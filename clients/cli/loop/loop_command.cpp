@@ -11,6 +11,7 @@
 #include "clients/cli/loop/loop_rate.h"
 #include "clients/cli/loop/loop_reports.h"
 #include "clients/cli/verb/verb.h"
+#include "runtime/base/counted.h"
 
 namespace trident::cli {
 namespace {
@@ -89,8 +90,8 @@ class Looking {
   void print_title(const FoundHeads& found) const {
     std::size_t bytes = 0;
     for (const CodeRange& range : code_.ranges) bytes += range.bytes.size();
-    std::printf("%s: %zu bytes of code, %zu targets of jumps backwards\n%s", code_.name.c_str(), bytes,
-                found.heads.size(), header_text(verb_.measure).c_str());
+    std::printf("%s: %s of code, %s of jumps backwards\n%s", code_.name.c_str(), counted(bytes, "byte").c_str(),
+                counted(found.heads.size(), "target").c_str(), header_text(verb_.measure).c_str());
   }
 
   const LoopVerb& verb_;

@@ -5,6 +5,7 @@
 
 #include "clients/cli/loop/loop_reports.h"
 #include "jit/loop/aarch64/instruction.h"
+#include "runtime/base/counted.h"
 
 namespace trident::cli {
 namespace {
@@ -28,13 +29,9 @@ std::string joined(const std::vector<std::string>& words) {
   return text.empty() ? "none" : text;
 }
 
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string rate_text(const Rate& rate) {
   if (rate.rounds == 0) return rate.note;
-  return fmt::format("{:.3g} ns a round, in runs of {} rounds", rate.ns_per_round, rate.rounds);
+  return fmt::format("{:.3g} ns a round, in runs of {}", rate.ns_per_round, counted(rate.rounds, "round"));
 }
 
 /// The loop's instructions; where some are left out, a line says so.
@@ -80,12 +77,13 @@ std::string full_text_of_code(const LookedAt& looked, bool with_region) {
   text += "ways out\n" + ways_text(made.loop);
   text += fmt::format("reads    {}\nwrites   {}\n", joined(register_names(counts.registers_read)),
                       joined(register_names(counts.registers_written)));
-  text += fmt::format("class    unknown\ncode     {} bytes from {} region instructions in {} blocks\n",
-                      made.code.code_size, made.region.insts.size(), made.region.blocks.size());
+  text +=
+      fmt::format("class    unknown\ncode     {} from {} in {}\n", counted(made.code.code_size, "byte"),
+                  counted(made.region.insts.size(), "region instruction"), counted(made.region.blocks.size(), "block"));
   const auto& trials = made.trials;
   if (trials.runs != 0)
-    text += fmt::format("trials   {} runs as the interpreter's: {} left, {} missed, {} used up the budget\n",
-                        trials.runs, trials.left, trials.missed, trials.spent);
+    text += fmt::format("trials   {} as the interpreter's: {} left, {} missed, {} used up the budget\n",
+                        counted(trials.runs, "run"), trials.left, trials.missed, trials.spent);
   if (looked.rate) text += "rate     " + rate_text(*looked.rate) + "\n";
   if (with_region) text += "region\n" + print(made.region);
   return text;

@@ -9,6 +9,7 @@
 #include "clients/cli/verb/row_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/loop/oracle/oracle.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 
 namespace trident::cli {
@@ -42,8 +43,8 @@ class Tally {
   void print() const {
     if (json_) return print_json();
     for (const auto& [outcome, count] : outcomes_) std::printf("%-12s %6zu\n", outcome.c_str(), count);
-    std::printf("%zu rows, %zu wrong (%zu of them accepted in error), %zu malformed\n", rows_, wrong_, false_accepts_,
-                malformed_);
+    std::printf("%s, %zu wrong (%zu of them accepted in error), %zu malformed\n", counted(rows_, "row").c_str(), wrong_,
+                false_accepts_, malformed_);
   }
 
  private:

@@ -17,6 +17,7 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/limits.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/regular_file.h"
@@ -120,7 +121,7 @@ std::string nine_digits(double v) {
 }
 
 std::string expression_text(const expr::Expr& e) {
-  std::string out = "; expression: " + std::to_string(e.nodes.size()) + " nodes\n" + expr::print_infix(e) + "\n";
+  std::string out = "; expression: " + counted(e.nodes.size(), "node") + "\n" + expr::print_infix(e) + "\n";
   for (const expr::Variable& v : e.variables)
     out += "; " +
            std::string(v.is_table()    ? "table "
@@ -132,12 +133,11 @@ std::string expression_text(const expr::Expr& e) {
 }
 
 std::string code_text(const codegen::MachineCode& code, const codegen::Variant& variant, codegen::Isa isa) {
-  std::string out = "; machine code: " + std::string(codegen::name_of(isa)) + ", " + std::to_string(code.code_size) +
-                    " bytes, " + std::to_string(code.bytes.size() - code.pool_offset) + " bytes of constants, frame " +
-                    std::to_string(code.frame_bytes) + " bytes\n; variant: " + std::to_string(variant.vectors) +
-                    " vectors per iteration, " + (variant.schedule ? "scheduled" : "source order") +
-                    (variant.non_temporal ? ", non-temporal stores" : "") + ", " + std::to_string(code.spills) +
-                    " spills\n";
+  std::string out = "; machine code: " + std::string(codegen::name_of(isa)) + ", " + counted(code.code_size, "byte") +
+                    ", " + counted(code.bytes.size() - code.pool_offset, "byte") + " of constants, frame " +
+                    counted(code.frame_bytes, "byte") + "\n; variant: " + counted(variant.vectors, "vector") +
+                    " per iteration, " + (variant.schedule ? "scheduled" : "source order") +
+                    (variant.non_temporal ? ", non-temporal stores" : "") + ", " + counted(code.spills, "spill") + "\n";
   const auto text = codegen::disassemble(code, isa);
   return out + (text ? *text : "; " + text.error().message + "\n") + "\n";
 }
@@ -155,10 +155,10 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
   if (!text) return "; cost: " + text.error().message + "\n";
   const auto p = profile_main_loop(*text);
   if (!p) return "; cost: " + p.error().message + "\n";
-  std::string out = "; main loop: " + std::to_string(p->instructions) + " instructions, " +
-                    std::to_string(p->arithmetic) + " vector arithmetic (" + std::to_string(p->divisions) +
-                    " divisions or roots), " + std::to_string(p->loads) + " loads, " + std::to_string(p->stores) +
-                    " stores, " + std::to_string(p->spills) + " of them spills\n";
+  std::string out = "; main loop: " + counted(p->instructions, "instruction") + ", " + std::to_string(p->arithmetic) +
+                    " vector arithmetic (" + counted(p->divisions, "division or root", "divisions or roots") + "), " +
+                    counted(p->loads, "load") + ", " + counted(p->stores, "store") + ", " + std::to_string(p->spills) +
+                    " of them " + (p->spills == 1 ? "a spill\n" : "spills\n");
   const double elements = p->elements(bytes_per_element);
   if (elements > 0 && sample_rates(256, type).known())
     out += "; port roof: " + nine_digits(port_roof_ns(*p, type) / elements) + " ns an element, " +
@@ -169,7 +169,7 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
 std::string speculation_text(const pipeline::Speculation& s) {
   std::string out = s.published ? "; speculation: published\n" : "; speculation: not published, " + s.refused + "\n";
   for (const pipeline::SpeculationTime& t : s.times) {
-    out += ";   " + std::to_string(t.elements) + " elements: the general kernel takes " + nine_digits(t.general_ns) +
+    out += ";   " + counted(t.elements, "element") + ": the general kernel takes " + nine_digits(t.general_ns) +
            " ns, this " + nine_digits(t.matching) + " of that; " + nine_digits(t.missing) + " where none fits";
     out += t.few > 0 ? ", " + nine_digits(t.few) + " where few do not\n" : "\n";
   }
@@ -210,7 +210,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   switch (best.outcome) {
     case pipeline::Outcome::published:
       cost += "; measured: " + nine_digits(best.winner_ns) + " ns against " + nine_digits(best.baseline_ns) +
-              " ns of the baseline per call of " + std::to_string(verb.n) + " elements\n";
+              " ns of the baseline per call of " + counted(verb.n, "element") + "\n";
       return std::move(best.winner);
     case pipeline::Outcome::no_gain:
     case pipeline::Outcome::budget_spent: cost += "; " + best.note + ": the baseline stands\n"; break;
@@ -274,8 +274,8 @@ Result<std::string> disassemble_image(const std::string& path) {
   TRY(const codegen::Isa isa, image::isa_of(header.isa));
   TRY(const std::string listing, codegen::disassemble(code, isa));
   return "; " + std::string(codegen::name_of(isa)) + ", tier " + std::to_string(header.tier) + ", " +
-         std::to_string(header.inputs) + " inputs, " + std::to_string(header.outputs) + " outputs, " +
-         std::to_string(header.code_size) + " bytes of code\n" + listing;
+         counted(header.inputs, "input") + ", " + counted(header.outputs, "output") + ", " +
+         counted(header.code_size, "byte") + " of code\n" + listing;
 }
 
 bool is_image(const std::string& path) {
@@ -331,12 +331,14 @@ void add_tier_options(Verb verb, ExplainVerb& state) {
 void add_explain_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("explain", "Show each stage from an expression to its machine code");
   auto state = std::make_shared<ExplainVerb>();
-  verb.add_option("EXPR|FILE", state->input, "Expression, file with one, - for standard input, or a function NAME.fn")
+  verb.add_option("EXPR|FILE", state->input,
+                  "Expression, file with an expression, - for standard input, or function NAME.fn")
       .required();
   add_tier_options(verb, *state);
   verb.add_flag("--prove-error", state->prove_error, "Prove an error bound of the kernel over the declared ranges");
-  verb.add_option("--assume", state->assumed,
-                  "Range that a variable was seen in, name:lo:hi, not promised: speculate on it; repeatable")
+  verb.add_option(
+          "--assume", state->assumed,
+          "Range seen in a variable's data, name:lo:hi, but not promised: make a kernel that assumes it; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);
@@ -358,7 +360,8 @@ void add_explain_command(Verb app, int& status) {
 void add_disasm_command(Verb app, int& status) {
   const Verb verb = app.add_subcommand("disasm", "Disassemble a kernel image, or the kernel of an expression");
   auto state = std::make_shared<ExplainVerb>();
-  verb.add_option("FILE|EXPR", state->input, "Image file, expression, file with one, or a function NAME.fn").required();
+  verb.add_option("FILE|EXPR", state->input, "Kernel image, expression, file with an expression, or function NAME.fn")
+      .required();
   add_tier_options(verb, *state);
   verb.callback([state, verb, &status] {
     state->has_options = !verb.given().empty();

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "clients/cli/search/rewrite.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 
 namespace trident::cli {
@@ -141,9 +142,8 @@ std::string rewrite_text(const RewriteReport& report) {
     if (c.differentiated != Differentiated::none)
       out += "    differentiated by " + std::string(expr::rewrite::text_of(c.differentiated)) + "\n";
     if (c.passed_over > 0)
-      out += fmt::format(
-          "    passed over: {} cheaper form{}, wrong, less accurate, or different where a zero's sign or NaN decides\n",
-          c.passed_over, c.passed_over == 1 ? "" : "s");
+      out += fmt::format("    passed over: {}, wrong, less accurate, or different where a zero's sign or NaN decides\n",
+                         counted(c.passed_over, "cheaper form"));
     if (!c.not_finite_at.empty())
       out += fmt::format("    not finite at {:.2g} % of points of any magnitude where the source is: {}\n",
                          100 * c.not_finite_share, c.not_finite_at);
@@ -152,8 +152,8 @@ std::string rewrite_text(const RewriteReport& report) {
     for (const DerivationLine& step : c.derivation) out += step_text(step);
     if (!c.replay_fault.empty()) out += "    THE DERIVATION DOES NOT HOLD: " + c.replay_fault + "\n";
   }
-  std::snprintf(line, sizeof line, "geomean over %zu cases: tree %.3f, dag %.3f\n", report.cases.size(),
-                report.tree_geomean, report.dag_geomean);
+  std::snprintf(line, sizeof line, "geomean over %s: tree %.3f, dag %.3f\n",
+                counted(report.cases.size(), "case").c_str(), report.tree_geomean, report.dag_geomean);
   out += line;
   const Rates rates = rates_of(report);
   if (rates.search_ns > 0) {

@@ -4,6 +4,7 @@
 
 #include "jit/corpus/setting_names.h"
 #include "jit/expr/rewrite/language.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 
 namespace trident::cli {
@@ -148,10 +149,6 @@ Json point_json(const std::vector<rulecheck::Binding>& point) {
   Json values = Json::object();
   for (const rulecheck::Binding& b : point) values[b.name] = b.value;
   return values;
-}
-
-std::string counted(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::size_t count_of(const std::vector<CheckedRule>& rules, Kind kind) {

@@ -14,6 +14,7 @@
 #include "jit/calibrate/costs_file.h"
 #include "jit/corpus/setting_names.h"
 #include "jit/learn/timed_kernels.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/os/interrupt.h"
 #include "runtime/report/progress_bar.h"
@@ -89,7 +90,7 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
     TRY_VOID(can_take_place(verb.pack));
     TRY_VOID(is_none_of(verb.pack, std::array{options.path}));
     TRY(const std::size_t kernels, calibrate::pack_kernels(options.path, options.kernels, verb.pack));
-    std::fprintf(stderr, "trident: %zu kernels of %s written to %s\n", kernels, options.path.c_str(),
+    std::fprintf(stderr, "trident: %s of %s written to %s\n", counted(kernels, "kernel").c_str(), options.path.c_str(),
                  verb.pack.c_str());
     return 0;
   }
@@ -105,15 +106,15 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
     TRY(done, calibrate::calibrate_kernels(options));
   }
   if (done.kept) {
-    std::fprintf(stderr, "trident: %s: %llu kernels timed here by this build; kept\n", options.path.c_str(),
-                 static_cast<unsigned long long>(done.kernels));
+    std::fprintf(stderr, "trident: %s: %s timed here by this build; kept\n", options.path.c_str(),
+                 counted(done.kernels, "kernel").c_str());
     return 0;
   }
   std::fputs((verb.json ? calibrate::calibrated_json(done, options) : calibrate::calibrated_text(done)).c_str(),
              stdout);
   if (done.interrupted) {
-    std::fprintf(stderr, "trident: interrupted; %s has %llu kernels; run the same command again to continue\n",
-                 options.path.c_str(), static_cast<unsigned long long>(done.kernels));
+    std::fprintf(stderr, "trident: interrupted; %s has %s; run the same command again to continue\n",
+                 options.path.c_str(), counted(done.kernels, "kernel").c_str());
     return kExitInterrupted;
   }
   std::fprintf(stderr, "trident: written to %s\n", options.path.c_str());
@@ -192,7 +193,7 @@ void add_calibrate_command(Verb app, int& status) {
                   "File of the table (- for standard output) or of the kernels; default: ISA.costs or ISA.kernels in "
                   "~/.cache/trident");
   verb.add_option("--stale", state->stale_days,
-                  "Do nothing if the file fits this processor and build and is at most so many days old")
+                  "Do nothing if the file fits this processor and build and is at most N days old")
       .check(range(0, 100'000));
   verb.add_flag("--quick", state->quick, "Measure fewer rounds, with coarser figures");
   verb.add_flag("--json", state->json, "Print a JSON object instead of text");

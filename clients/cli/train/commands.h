@@ -1,5 +1,5 @@
-// Verbs that time this machine, train networks, and choose between their weights. Each function adds a verb to the application; the verb
-// leaves its exit status.
+// Verbs that time this machine, train networks, and choose between their weights. Each function adds a verb to the
+// application; the verb leaves its exit status.
 #pragma once
 
 #include "clients/cli/verb/options.h"

@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include "clients/cli/train/training_reports.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 
 namespace trident::cli {
 
 std::string score_text(const training::GuideScore& s) {
-  std::string text =
-      fmt::format("{}: {} rewrites held out, of which the best term needs {}\n", s.weights, s.samples, s.needed);
+  std::string text = fmt::format("{}: {} held out, of which the best term needs {}\n", s.weights,
+                                 counted(s.samples, "rewrite"), s.needed);
   for (const auto& [name, auc] : {std::pair{"network, in integers", s.auc},
                                   {"network, without the change that a rewrite makes", s.auc_no_delta},
                                   {"network, without the rule", s.auc_no_rule},

@@ -19,6 +19,7 @@
 #include "jit/training/train_guide.h"
 #include "jit/training/train_judge.h"
 #include "jit/training/train_judge_folds.h"
+#include "runtime/base/counted.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/interrupt.h"
 #include "runtime/os/priority.h"
@@ -185,7 +186,7 @@ void add_seed_option(Verb verb, std::uint64_t& seed) {
 }
 
 void add_threads_option(Verb verb, unsigned& threads) {
-  verb.add_option("--threads", threads, "Threads; they change nothing but the time")
+  verb.add_option("--threads", threads, "Number of threads; results do not depend on it")
       .check(range(1u, 256u))
       .capture_default_str();
 }
@@ -203,7 +204,7 @@ void add_shared_options(Verb verb, State& state) {
   verb.add_option("--depth", o.depth, "Length of feature paths from a node down; searches take 3")
       .check(range(1u, nnue::kDepthMax))
       .capture_default_str();
-  verb.add_option("--patience", o.patience, "Stop after so many epochs without a better figure; the best is kept")
+  verb.add_option("--patience", o.patience, "Stop after N epochs without a better figure, and keep the best weights")
       .check(range(1, 10'000))
       .capture_default_str();
   verb.add_option("-o,--output", state.output, "Write the weights to this file; training needs it");
@@ -237,8 +238,9 @@ Result<void> log_round(const std::string& state, const std::string& line) {
 
 /// Says that the journal has too few expressions, and how many.
 std::string too_little(const training::DaemonTraining& training, const training::TrainedRound& round) {
-  std::string text = fmt::format("{} has {} expressions", store::journal_path(training.state), round.submitted);
-  if (round.passed_over != 0) text += fmt::format(" (and {} invalid lines)", round.passed_over);
+  std::string text =
+      fmt::format("{} has {}", store::journal_path(training.state), counted(round.submitted, "expression"));
+  if (round.passed_over != 0) text += fmt::format(" (and {})", counted(round.passed_over, "invalid line"));
   return text + fmt::format("; a round needs {}. Programs that use a daemon with --state {} add expressions",
                             training.least, training.state);
 }
@@ -322,7 +324,7 @@ void add_daemon_verb(Verb train, int& status) {
   auto state = std::make_shared<DaemonVerb>();
   training::DaemonTraining& o = state->training;
   add_state_option(verb, state->state);
-  verb.add_option("--rounds", state->rounds, "Stop after so many rounds; 0: never")
+  verb.add_option("--rounds", state->rounds, "Stop after N rounds; 0: never")
       .check(range(0, 1'000'000))
       .capture_default_str();
   verb.add_option("--episodes", o.episodes, "Searches of one round, 40 to 1,000,000")
@@ -363,11 +365,10 @@ void add_train_command(Verb app, int& status) {
   add_choice(guide, "--teacher", o.teacher, kTeachers,
              "Label of a rewrite: hindsight (the best term rests on it), q (its value) or both (the mean)")
       .default_str("hindsight");
-  guide
-      .add_option("--pretrain", o.pretrain, "First learn to invert rewrites, on so many backward walks from good forms")
+  guide.add_option("--pretrain", o.pretrain, "Learn first to invert rewrites, on N backward walks from good forms")
       .check(range(0, 10'000'000))
       .capture_default_str();
-  guide.add_option("--without", o.without, "Leave this domain of rules out and test on it; repeatable");
+  guide.add_option("--without", o.without, "Hold out this domain of rules for testing; repeatable");
   guide
       .add_option("--only", o.only,
                   "Learn from this corpus, as it is and made worse, not from composed expressions; repeatable")
@@ -377,11 +378,9 @@ void add_train_command(Verb app, int& status) {
   guide.add_flag("!--no-rule", o.sight.rule, "For comparison: hide the rule of a rewrite");
   guide.add_option("--embedding", o.embedding, "Begin with the embedding of this network (*.safetensors), as a judge's")
       .check(existing_file());
-  guide.add_flag("--frozen", o.frozen, "Leave the embedding as it is");
+  guide.add_flag("--frozen", o.frozen, "Do not train the embedding");
   add_shared_options(guide, *of_guide);
-  guide
-      .add_option("--score", of_guide->score,
-                  "Report on this weights file instead, on what the same options would hold out")
+  guide.add_option("--score", of_guide->score, "Only report on this weights file, over what these options hold out")
       .check(file_name_fault)
       .excludes({"--output", "--plot", "--folder", "--resume", "--pretrain", "--embedding", "--test"})
       .excludes({"--epochs", "--patience", "--width", "--depth", "--gain", "--teacher", "--frozen"});
@@ -398,7 +397,7 @@ void add_train_command(Verb app, int& status) {
   judge.add_option("--kernels", of_judge->options.kernels,
                    "Timed kernels (`trident calibrate --kernels`); default: those that come with the program");
   judge.add_option("--without", of_judge->options.without,
-                   "Leave this generator of families out and test on it; repeatable");
+                   "Hold out this generator of families for testing; repeatable");
   add_shared_options(judge, *of_judge);
   judge
       .add_option("--folds", of_judge->options.folds,

@@ -5,6 +5,7 @@
 #include "clients/cli/train/training_reports.h"
 #include "jit/training/pretrain.h"
 #include "jit/training/train_guide.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/report/line_plot.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 void add_figures(std::string& text, const char* what, const learn::GuideFigures& f) {
   if (f.samples == 0) return;
-  text += fmt::format("{}: {} rewrites, of which the best term needs {}\n", what, f.samples, f.needed);
+  text += fmt::format("{}: {}, of which the best term needs {}\n", what, counted(f.samples, "rewrite"), f.needed);
   for (const auto& [name, auc] : {std::pair{"network", f.auc},
                                   {"network, without the change that a rewrite makes", f.auc_no_delta},
                                   {"network, among rewrites of one graph", f.within},
@@ -64,7 +65,8 @@ Json pretraining_json(const learn::Pretrained& pretrained) {
 }  // namespace
 
 std::string guide_text(const training::TrainedGuide& trained) {
-  std::string text = fmt::format("trained on {} rewrites of {} graphs\n", trained.samples, trained.graphs);
+  std::string text =
+      fmt::format("trained on {} of {}\n", counted(trained.samples, "rewrite"), counted(trained.graphs, "graph"));
   if (trained.gain_most > 0)
     text += fmt::format("log gain of a graph: {:.3f} on average, {:.3f} at most\n", trained.gain, trained.gain_most);
   if (trained.decisions > 0)

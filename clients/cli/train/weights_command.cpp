@@ -15,6 +15,7 @@
 #include "jit/expr/rewrite/rules.h"
 #include "jit/nnue/rule_keys.h"
 #include "jit/training/train_guide.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/store/state_folder.h"
 
@@ -48,8 +49,9 @@ std::string figures_text(const store::Versions::Version& version) {
   if (version.name == store::Versions::kNone) return "the weights that come with the program";
   const auto root = Json::parse(version.figures);
   if (!root.is_object() || !root.contains("ratio")) return version.figures;
-  return fmt::format("held out {:.4f} ({:.4f} before), {} expressions, {}", root.value("ratio", 0.0),
-                     root.value("ratio_before", 0.0), root.value("held_out", 0), root.value("date", ""));
+  return fmt::format("held out {:.4f} ({:.4f} before), {}, {}", root.value("ratio", 0.0),
+                     root.value("ratio_before", 0.0), counted(root.value("held_out", std::uint64_t{0}), "expression"),
+                     root.value("date", ""));
 }
 
 /// A choice that cannot be read is mended by another one.
@@ -235,7 +237,10 @@ void add_weights_command(Verb app, int& status) {
       "First digits of the digest, none (the program's own), or a file with a / in it; default: the chosen version");
   showing.add_flag("--json", showed->json, "Print a JSON object instead of text");
   auto [using_, used] = add("use", "Choose a version, and print its name", use);
-  using_.add_option("NAME", used->name, "First digits of the digest, none (the program's own) or untrained").required();
+  using_
+      .add_option("NAME", used->name,
+                  "First digits of the version's digest, none (the program's own weights) or untrained")
+      .required();
   using_.add_option("--seed", used->seed, "Seed of untrained weights").check(range(0, 1'000'000)).capture_default_str();
   auto [of_programs, of_programs_state] =
       add("programs", "List what was learnt from Triton VM programs, and what was promoted", programs);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/tir/neural/apprentice.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/store/state_folder.h"
 
@@ -51,9 +52,9 @@ std::string outcome_of(const Json& round) {
 }
 
 std::string text_of(const Json& round) {
-  return fmt::format("{}  {} blocks, gain of the candidate {:.4f} of {} held out ({:.4f} before): {}", date_of(round),
-                     round.value("learned_from", 0), round.value("gain", 0.0), round.value("held_out", 0),
-                     round.value("gain_before", 0.0), outcome_of(round));
+  return fmt::format("{}  {}, gain of the candidate {:.4f} of {} held out ({:.4f} before): {}", date_of(round),
+                     counted(round.value("learned_from", std::uint64_t{0}), "block"), round.value("gain", 0.0),
+                     round.value("held_out", 0), round.value("gain_before", 0.0), outcome_of(round));
 }
 
 }  // namespace
@@ -63,8 +64,8 @@ std::string programs_line(const std::string& state) {
   if (rounds.empty()) return "";
   const auto promoted =
       std::count_if(rounds.begin(), rounds.end(), [](const Json& round) { return round.value("promoted", false); });
-  return fmt::format("programs of Triton VM: {} rounds, {} promoted, the last {} (`trident weights programs`)",
-                     rounds.size(), promoted, date_of(rounds.back()));
+  return fmt::format("programs of Triton VM: {}, {} promoted, the last {} (`trident weights programs`)",
+                     counted(rounds.size(), "round"), promoted, date_of(rounds.back()));
 }
 
 Result<int> show_programs(const std::string& state, bool json) {
@@ -79,7 +80,7 @@ Result<int> show_programs(const std::string& state, bool json) {
     std::puts(root.dump(1).c_str());
     return 0;
   }
-  std::printf("%zu blocks to learn from, %zu left by builds since the last round\n", blocks, left);
+  std::printf("%s to learn from, %zu left by builds since the last round\n", counted(blocks, "block").c_str(), left);
   if (rounds.empty())
     std::printf("no round yet: one needs %zu blocks to learn from and as many held out, a quarter of all\n",
                 neural::RoundOptions{}.blocks_min);

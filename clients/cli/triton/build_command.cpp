@@ -310,7 +310,7 @@ void add_build_command(Verb app, int& status) {
       .expected(1)
       .allow_extra_args(false);
   verb.add_option("--ms", options->ms, "Most milliseconds to search").check(negative_fault).capture_default_str();
-  verb.add_option("--programs", options->programs, "Most whole programs to run")
+  verb.add_option("--programs", options->programs, "Most candidate programs to run")
       .check(negative_fault)
       .capture_default_str();
   verb.add_option("--mode", options->mode, "Who builds: auto (the daemon if there is one), daemon or embedded")

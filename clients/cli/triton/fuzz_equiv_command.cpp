@@ -8,6 +8,7 @@
 #include "jit/tir/equiv/programs.h"
 #include "jit/tir/equiv/shrink.h"
 #include "jit/tir/equiv/trials.h"
+#include "runtime/base/counted.h"
 #include "runtime/json/json.h"
 #include "runtime/report/progress_bar.h"
 
@@ -112,7 +113,7 @@ void print_json(const Comparison& found, bool blocks, bool time_over) {
 
 void print_samples(const Comparison& found, std::uint64_t cycles) {
   if (found.samples == 0) return;
-  std::printf("%u %s, %u failed in both", found.samples, found.samples == 1 ? "sample" : "samples", found.failed);
+  std::printf("%s, %u failed in both", counted(found.samples, "sample").c_str(), found.failed);
   if (found.undecided > 0)
     std::printf(", %u undecided: %llu cycles (--cycles) were too few to tell, or a limit of memory was met",
                 found.undecided, static_cast<unsigned long long>(cycles));
@@ -219,10 +220,10 @@ void add_fuzz_equiv_command(Verb app, int& status) {
       .allow_extra_args(false);
   add_program_options(verb, state->first);
   verb.option("--cycles").default_val(kCyclesAtMost);  // of each of many runs
-  verb.add_option("--samples", state->samples, "States to run both in, when no proof decides")
+  verb.add_option("--samples", state->samples, "Number of states to run both from when no proof decides")
       .check(range(std::uint64_t{1}, kSamplesMax))
       .capture_default_str();
-  verb.add_option("--seconds", state->seconds, "Most seconds to run them; 0: until all samples are done")
+  verb.add_option("--seconds", state->seconds, "Most seconds for the samples; 0: no limit")
       .check(range(0.0, kSecondsMax))
       .capture_default_str();
   verb.add_option("--seed", state->seed, "Seed of the samples and of the random points")

@@ -6,6 +6,7 @@
 #include "clients/cli/verb/row_file.h"
 #include "clients/cli/verb/verb.h"
 #include "jit/tir/oracle/oracle.h"
+#include "runtime/base/counted.h"
 
 namespace trident::cli {
 namespace {
@@ -42,11 +43,11 @@ struct Tally {
       if (row.checked > 0)
         std::printf("%s: %llu checked\n", name.c_str(), static_cast<unsigned long long>(row.checked));
       if (row.not_understood > 0)
-        std::printf("%s: %llu rows are not understood by this version and were not checked\n", name.c_str(),
-                    static_cast<unsigned long long>(row.not_understood));
+        std::printf("%s: %s not understood by this version and not checked\n", name.c_str(),
+                    counted(row.not_understood, "row is", "rows are").c_str());
     }
-    std::printf("%llu checked, %llu rows differ, %llu not checked\n", static_cast<unsigned long long>(checked),
-                static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(skipped));
+    std::printf("%llu checked, %s, %llu not checked\n", static_cast<unsigned long long>(checked),
+                counted(wrong, "row differs", "rows differ").c_str(), static_cast<unsigned long long>(skipped));
   }
 };
 

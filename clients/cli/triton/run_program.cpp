@@ -169,11 +169,10 @@ bool is_tir(const std::string& file) {
   return file.ends_with(kTirEnding);
 }
 
-bool names_program(const std::string& operand, const KernelOptions& options) {
+bool names_program(const std::string& operand) {
   if (operand.ends_with(".tasm") || is_tir(operand)) return true;
   std::error_code code;
-  const bool there = std::filesystem::exists(operand, code) && !std::filesystem::is_directory(operand, code);
-  return there && !parse_expression({operand}, options);
+  return std::filesystem::exists(operand, code) && !std::filesystem::is_directory(operand, code);
 }
 
 tasm::Vm machine_named(const std::string& name) {
@@ -190,14 +189,23 @@ void add_program_options(Verb verb, ProgramRun& run) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* description) {
     verb.add_option(name, values, description).take_all().expected(1).allow_extra_args(false);
   };
-  list("--secret", run.secret_input, "For a program: secret words, a list or FILE; repeatable");
-  list("--digests", run.digests, "For a program: secret digests of five words, a list or FILE; repeatable");
-  list("--ram", run.ram, "For a program: first contents of RAM, address=words; repeatable");
-  verb.add_option("--cycles", run.cycles, "For a program: most cycles to run")
-      .check(negative_fault)
-      .default_val(limits::kVmCycles);
+  list("--secret", run.secret_input, "Secret words, a list or FILE; repeatable");
+  list("--digests", run.digests, "Secret digests of five words, a list or FILE; repeatable");
+  list("--ram", run.ram, "First contents of RAM, address=words; repeatable");
+  verb.add_option("--cycles", run.cycles, "Most cycles to run").check(negative_fault).default_val(limits::kVmCycles);
   add_machine_option(verb, run.vm);
-  verb.add_flag("--json", run.json, "For a program: print one JSON object, not text");
+  verb.add_flag("--json", run.json, "Print one JSON object, not text");
+}
+
+void group_program_options(Verb verb) {
+  for (const char* name : kProgramOptions) verb.option(name).group("Options of programs");
+}
+
+Error with_reading(const std::string& operand, Error error) {
+  if (!error.message.starts_with(operand + ":") || operand.ends_with(".tasm") || is_tir(operand)) return error;
+  error.message += "\ntrident: " + operand + " is a file here, so it was read as a program in TASM; write '(" +
+                   operand + ")' for the expression";
+  return error;
 }
 
 Result<void> check_options_fit(Verb verb, bool program) {

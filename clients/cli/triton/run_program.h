@@ -58,11 +58,14 @@ struct LoadedProgram : ProgramText, ProgramInputs {
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run,
                                                     tir::lowering::PassSet passes = tir::lowering::PassSet::all());
 
-/// Returns true when the operand of `run` is a program's file: by its ending, or because such a file exists and the
-/// operand is no expression.
-bool names_program(const std::string& operand, const KernelOptions& options);
+/// Returns true when the operand of `run` is a program's file: by its ending, or because such a file exists.
+bool names_program(const std::string& operand);
+/// Adds to an error about a file without an ending how it was read.
+Error with_reading(const std::string& operand, Error error);
 /// Adds to `run` the options that only programs have.
 void add_program_options(Verb verb, ProgramRun& run);
+/// Lists them under a heading, where a verb takes other things than programs too.
+void group_program_options(Verb verb);
 void add_machine_option(Verb verb, std::string& name);
 /// An error if the command line has options of programs for an expression, or the other way round.
 Result<void> check_options_fit(Verb verb, bool program);

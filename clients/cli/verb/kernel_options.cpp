@@ -12,6 +12,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
 #include "runtime/os/cpu.h"
+#include "runtime/os/regular_file.h"
 #include "runtime/os/text_file.h"
 
 namespace trident::cli {
@@ -130,9 +131,7 @@ Result<void> check_no_lost_file(const std::string& argument) {
   if (!file) return {};
   if (code && type != std::filesystem::file_type::not_found)
     return make_error(ErrorCode::kInvalidArgument, "%s: %s", argument.c_str(), code.message().c_str());
-  if (type == std::filesystem::file_type::directory)
-    return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a file or an expression",
-                      argument.c_str());
+  if (type == std::filesystem::file_type::directory) return os::folder_error(argument);
   if (type != std::filesystem::file_type::not_found)
     return make_error(ErrorCode::kInvalidArgument, "%s is neither a file nor an expression", argument.c_str());
   return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file", argument.c_str());

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "runtime/os/atomic_file.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 namespace {
@@ -20,9 +21,7 @@ Result<void> check_kind(const std::string& path, fs::file_type kind) {
     case fs::file_type::not_found:
     case fs::file_type::unknown:  // what cannot be looked at cannot be opened either, and the system says why
     case fs::file_type::regular: return {};
-    case fs::file_type::directory:
-      return make_error(ErrorCode::kInvalidArgument, "%s: is a directory, not a file to write; name a file in it",
-                        path.c_str());
+    case fs::file_type::directory: return os::folder_error(path);
     case fs::file_type::symlink:
       what = "a symbolic link, which the file would replace; name the file that it leads to";
       break;

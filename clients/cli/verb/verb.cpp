@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "jit/ir/text.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 
@@ -104,6 +105,7 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.close();
+  if (!out && errno == EISDIR) return os::folder_error(path);
   if (!out)
     return make_error(ErrorCode::kOsError, "%s: cannot be written: %s", path.c_str(),
                       std::strerror(errno != 0 ? errno : EIO));

@@ -22,7 +22,7 @@ struct Samples {
   /// random inputs.
   unsigned count = 200;
   std::uint64_t cycles = 200'000;  ///< no run takes more
-  State given;  ///< an empty stack stands for sixteen zeros
+  State given;                     ///< an empty stack stands for sixteen zeros
   /// Called before each run with how many of how many are done; false ends the comparison there.
   std::function<bool(unsigned done, unsigned total)> goes_on{};
 };
