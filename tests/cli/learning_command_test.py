@@ -150,7 +150,8 @@ class LearningCommand(CommandCase):
             names, before = sorted(os.listdir(os.path.dirname(place))), os.lstat(place)
             for what in ("judge", "guide"):
                 done = self.trident("train", what, "--epochs", "1", "--output", place, status=2, timeout=60)
-                self.assertRegex(done.stderr, rf"^trident: {re.escape(place)}: is a {kind}, .*; name ")
+                fault = "folder, not a file$" if kind == "directory" else f"{kind}, .*; name "
+                self.assertRegex(done.stderr, rf"^trident: {re.escape(place)}: is a {fault}")
             after = os.lstat(place)
             self.assertEqual((before.st_ino, before.st_mode), (after.st_ino, after.st_mode), kind)
             self.assertEqual(names, sorted(os.listdir(os.path.dirname(place))))
