@@ -27,8 +27,9 @@ constexpr std::uint64_t kPiecesWanted = 128;
 /// Bytes that a piece writes where there are enough of them: code then stores past the caches, as it does in the whole
 /// call (codegen::kStreamBytes).
 constexpr std::uint64_t kLongPieceBytes = 4u << 20;
-/// Work for which a second thread pays: waking one up takes its waker some microseconds (runtime/os/linger.h).
-constexpr std::uint64_t kWorthNs = 25'000;
+/// Work for which a second thread pays: waking one up takes its waker 2 to 10 us, and it runs 20 us later
+/// (runtime/os/linger.h).
+constexpr std::uint64_t kWorthNs = 50'000;
 /// In calls of so many elements that is certain; they need not be tried by a first piece.
 constexpr std::uint64_t kSureElements = std::uint64_t{1} << 20;
 

@@ -57,6 +57,23 @@ class Threads(unittest.TestCase):
             self.assertRaises(TypeError, trident.set_num_threads, wrong)
         self.assertEqual(5, trident.get_num_threads())
 
+    def test_one_call_may_have_its_own_number(self):
+        x = self.x
+        trident.set_num_threads(1)
+        alone = trident.evaluate("sum(sin(x))")
+        before = thread_count()
+        self.assertEqual(alone, trident.evaluate("sum(sin(x))", threads=1))
+        self.assertEqual(before, thread_count())
+        self.assertEqual(alone, trident.evaluate("sum(sin(x))", threads=2))
+        self.assertEqual(1, trident.get_num_threads())
+        for wrong in (0, -1, 65, 1.5, "2"):
+            self.assertRaises((ValueError, TypeError), trident.evaluate, "x", {"x": x}, threads=wrong)
+        code = ("import numpy as np; os.environ['TRIDENT_MODE'] = 'interp'; x = np.ones(300_000); trident.set_num_threads(1)\n"
+                "count = lambda: len(os.listdir('/proc/self/task')); before = count()\n"
+                "trident.evaluate('sin(x)'); print(count() - before)\n"
+                "trident.evaluate('sin(x)', threads=2); print(count() - before)")
+        self.assertEqual(["0", str(min(2, trident.detect_number_of_cores()) - 1)], said(code))
+
     def test_cores_are_those_of_the_affinity_mask(self):
         self.assertEqual(len(os.sched_getaffinity(0)), trident.detect_number_of_cores())
         code = "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print(trident.detect_number_of_cores())"

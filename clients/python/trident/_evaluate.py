@@ -22,6 +22,7 @@ from . import _graph as g
 from . import _native as native
 from . import _short_call
 from . import _text
+from . import _threads
 from ._cache import Cache
 from ._chain import Chain, graphs
 from ._kernel import Kernel, address
@@ -46,11 +47,12 @@ _last = threading.local()
 
 
 def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, policy="exact", k=None,
-             ranges=None, **kwargs):
+             ranges=None, threads=None, **kwargs):
     """Evaluates an array expression such as "2*a + 3*b" element by element; a drop-in for numexpr.evaluate. The answer is
     the same at once and later, on every processor and in every run: operations as they are written, functions good to an
     ulp. policy="bounded" (with k=, default 2) or "fast" permit faster forms, as trident.Kernel says; then the last bits may
-    change when faster code is swapped in, and from run to run. ranges={"x": (lo, hi)} promises values, whatever the policy.
+    change when faster code is swapped in, and from run to run. ranges={"x": (lo, hi)} promises values, whatever the policy. threads= is the
+    number of threads of this call, as set_num_threads() is that of all; it changes no bit.
 
     Variables are looked up in local_dict (default: the caller's locals), then global_dict (the caller's globals).
     `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / % ** & | ^ ~ << >> and
@@ -73,7 +75,8 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     usual = promise is EXACT and not options and order == "K" and casting == "safe"
     bound = _bound(ex, program, names, arguments) if usual else None
     _last.call = (program, names, None if out is None else _Borrowed(out), order, casting, bound)
-    return program.run(arguments, out, order, casting)
+    with _threads.permitted(threads):
+        return program.run(arguments, out, order, casting)
 
 
 def re_evaluate(local_dict=None):
@@ -487,5 +490,5 @@ def _reduce_with_numpy(reduction, whole, out):
 _short_call.set_up(_last, _Borrowed)
 python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
 evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, '
-                             'policy="exact", k=None, ranges=None, **kwargs)')
+                             'policy="exact", k=None, ranges=None, threads=None, **kwargs)')
 re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None)")

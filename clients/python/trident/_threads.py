@@ -1,11 +1,14 @@
 """Threads of a call, under numexpr's names. Calls of evaluate, jit and Kernel on long arrays that lie in memory as the kernel
 takes them run on several threads, with the same bits whatever their number."""
+import contextlib
 import os
+import threading
 
 from ._promise import integer
 
 MAX_THREADS = 64
 _count = 0  # of a call; 0: as the library has it
+_own = threading.local()  # .count: of the calls of this thread, as long as permitted() runs
 _told = []  # functions that get each new number
 
 
@@ -19,10 +22,7 @@ def set_num_threads(nthreads):
     process's control groups give time for, are not used."""
     global _count
     before = get_num_threads()
-    wanted = integer(nthreads, "nthreads", MAX_THREADS)
-    if wanted < 1:
-        raise ValueError(f"nthreads must be a number from 1 to {MAX_THREADS}, here {nthreads}")
-    _count = wanted
+    _count = wanted = _checked(nthreads, "nthreads")
     for function in _told:
         function(wanted)
     return before
@@ -43,7 +43,26 @@ def detect_number_of_threads():
 
 def count():
     """The number that the library is called with."""
-    return _count
+    return getattr(_own, "count", 0) or _count
+
+
+@contextlib.contextmanager
+def permitted(threads):
+    """Calls of this thread inside use that number of threads; None leaves it."""
+    if threads is None:
+        yield
+        return
+    before, _own.count = getattr(_own, "count", 0), _checked(threads, "threads")
+    try:
+        yield
+    finally:
+        _own.count = before
+
+
+def _checked(number, what):
+    if integer(number, what, MAX_THREADS) < 1:
+        raise ValueError(f"{what} must be a number from 1 to {MAX_THREADS}, here {number}")
+    return int(number)
 
 
 def tell(function):
