@@ -78,7 +78,9 @@ class Deep(unittest.TestCase):
             return took
 
         for make, wanted in ((lambda n: "-" * n + "x", lambda n: x), (lambda n: "x" + "+x" * n, lambda n: x * (n + 1)),
-                             (lambda n: "i" + " - i" * n, lambda n: i * (1 - n)), (lambda n: "~" * n + "i", lambda n: i)):
+                             (lambda n: "i" + " - i" * n, lambda n: i * (1 - n)),
+                             (lambda n: "sum(x" + "+x" * n + ")", lambda n: 3.0 * (n + 1)),
+                             (lambda n: "max(x" + "+x" * n + ", axis=0)", lambda n: 2.0 * (n + 1)), (lambda n: "~" * n + "i", lambda n: i)):
             short, long = (seconds(make(n), wanted(n)) for n in (50_000, 200_000))
             self.assertLess(long, 10 * short + 1, make(3))
             self.assertLess(long, 5, make(3))

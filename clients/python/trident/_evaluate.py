@@ -264,10 +264,12 @@ class _Program:
 
     def __init__(self, tree, names, arguments, promise):
         kinds = {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)}
-        stages = tree.graphs(_text.value, kinds) if isinstance(tree, Stages) else None
+        stages = tree.graphs(_text.built, kinds) if isinstance(tree, Stages) else None
         root = stages[-1] if stages else _text.build(tree, kinds)
         self.reduction = root if isinstance(root, _text.Reduction) else None
         node = self.reduction.operand if self.reduction else root
+        if stages:
+            stages[-1] = node
         nodes = list(g.in_order(stages or [node]))
         # where(True, x, y) does without y; what is left are this program's arguments.
         inputs = sorted({n.value: n for n in nodes if n.op == "input" and n.value < len(names)}.values(), key=lambda n: n.value)
@@ -278,7 +280,8 @@ class _Program:
         self.is_scalar = [a.ndim == 0 and not all_scalars for a in arguments]
         self.casts = [(names[i], a.dtype, d) for i, a, d in zip(self.used, arguments, self.dtypes) if a.dtype != d]
         self.kernel = None
-        self.fused = self.reduction is not None and self.reduction.axis is None and self.reduction.op in _REDUCE_OP
+        self.fused = self.reduction is not None and self.reduction.axis is None and self.reduction.op in _REDUCE_OP and \
+            not stages
         if self.fused:
             node = _fused(_REDUCE_OP[self.reduction.op], node)
         self.result_dtype = g.DTYPE[node.kind]

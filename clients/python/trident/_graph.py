@@ -286,17 +286,19 @@ def _operation(node, names):
 
 def in_order(roots):
     """Every node under `roots` once, each after those that it is made of."""
-    done, stack = set(), [(root, False) for root in reversed(roots)]
+    done, stack = set(), list(reversed(roots))
     while stack:
-        node, ready = stack.pop()
+        node = stack.pop()
+        ready = node is None  # then the one below it, whose parts are done
+        if ready:
+            node = stack.pop()
         if id(node) in done:
             continue
         if ready or not node.args:
             done.add(id(node))
             yield node
         else:
-            stack.append((node, True))
-            stack.extend((a, False) for a in node.args)
+            stack += (node, None, *node.args)
 
 
 def emit(outputs):

@@ -98,7 +98,7 @@ def _named(tree):
 
 def _staged(text):
     """The text in stages and the names of its variables; None where stages cannot say it, or something is wrong with it."""
-    texts = _stages.cut(text)
+    texts = _stages.cut(text, _REDUCTIONS)
     if texts is None:
         return None
     try:
@@ -187,14 +187,13 @@ def is_harmless(tree):
 
 def build(tree, kinds):
     """The graph of `tree`, or a Reduction of one. `kinds`: name -> kind; inputs are numbered in its order."""
-    inputs = {name: g.Node("input", kind, value=i) for i, (name, kind) in enumerate(kinds.items())}
+    return built(tree, {name: g.Node("input", kind, value=i) for i, (name, kind) in enumerate(kinds.items())})
+
+
+def built(tree, inputs):
+    """As build(), over inputs by name."""
     reduction = _Walker(inputs).reduction(tree)
-    return value(tree, inputs) if reduction is None else reduction
-
-
-def value(tree, inputs):
-    """The graph of `tree` over inputs by name."""
-    return _node(_Walker(inputs).visit(tree))
+    return _node(_Walker(inputs).visit(tree)) if reduction is None else reduction
 
 
 def _node(value):
@@ -247,6 +246,9 @@ class _Walker:
         values, stack = [], [(tree, False)]
         while stack:
             node, ready = stack.pop()
+            if type(node) is ast.Name:  # half of what long texts have
+                values.append(self.inputs[node.id])
+                continue
             parts = self.parts(node)
             if parts and not ready:
                 stack.append((node, True))
@@ -269,8 +271,11 @@ class _Walker:
     @staticmethod
     def parts(tree):
         """The expressions inside `tree`; what is no expression of the language is refused here."""
-        if isinstance(tree, (ast.Constant, ast.Name)):
+        kind = type(tree)
+        if kind is ast.Constant or kind is ast.Name:
             return []
+        if kind is ast.BinOp and type(tree.op) in _BINARY:
+            return [tree.left, tree.right]
         operands = _Walker.operands(tree)
         if isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not):
             return operands
