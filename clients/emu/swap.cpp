@@ -55,7 +55,8 @@ Result<std::unique_ptr<Swap>> Swap::attach(const Cpu& cpu, const SwapOptions& op
     return make_error(ErrorCode::kDisconnected, "%s", trident_last_error());
   trident_unicorn_options attach{};
   attach.struct_size = sizeof attach;
-  attach.flags = TRIDENT_UNICORN_ANNOUNCED | TRIDENT_UNICORN_JOINED;  // no instruction is hooked
+  attach.flags =
+      TRIDENT_UNICORN_ANNOUNCED | TRIDENT_UNICORN_JOINED | TRIDENT_UNICORN_USER_MODE;  // no instruction is hooked
   if (options.verify) attach.flags |= TRIDENT_UNICORN_VERIFY;
   if (trident_unicorn_attach(cpu.engine(), handles->context, &attach, &handles->offload) != TRIDENT_OK)
     return make_error(ErrorCode::kUnsupported, "loops are not swapped: %s", trident_unicorn_error());

@@ -165,6 +165,8 @@ static void list_registers(struct head* head) {
   head->write_ids[head->write_count] = UC_ARM64_REG_PC;
   head->write_places[head->write_count] = &head->frame.pc;
   head->sctlr = (uc_arm64_cp_reg){.crn = 1, .crm = 0, .op0 = 3, .op1 = 0, .op2 = 0, .val = ~UINT64_C(0)};
+  uc_reg_read(head->owner->uc, UC_ARM64_REG_CP_REG, &head->sctlr);
+  if ((head->owner->flags & TRIDENT_UNICORN_USER_MODE) != 0) return; /* it stays as it is */
   head->read_ids[head->read_count] = UC_ARM64_REG_CP_REG;
   head->read_places[head->read_count++] = &head->sctlr;
 }

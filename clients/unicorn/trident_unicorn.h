@@ -54,7 +54,10 @@ typedef enum trident_unicorn_flag {
   TRIDENT_UNICORN_TIMED = 8,
   /* One entry may run several loops that stand one behind another in a function, the code between them, and some behind
    * the last. Excluding must then know that code, too: instructions that are hooked there, and `until` addresses. */
-  TRIDENT_UNICORN_JOINED = 16
+  TRIDENT_UNICORN_JOINED = 16,
+  /* The guest is a program without privileges: from now on neither it nor a hook writes SCTLR_EL1, which may turn on
+   * translation, alignment checks and big-endian data. Saves a look at it at each entry (some 12 ns). */
+  TRIDENT_UNICORN_USER_MODE = 32
 } trident_unicorn_flag;
 
 typedef enum trident_unicorn_kind {

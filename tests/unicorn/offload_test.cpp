@@ -445,6 +445,30 @@ TEST_F(Offload, AGuestThatTurnsItsDataBigEndianIsNotEntered) {
   EXPECT_EQ(guest_.stats().entries, entries);
 }
 
+// SCTLR as it is when a loop is installed holds for a guest that is said not to write it.
+TEST_F(Offload, AProgramWithoutPrivilegesIsLookedAtOnce) {
+  for (const bool checks_alignment : {false, true}) {
+    Guest plain, guest;
+    for (Guest* it : {&plain, &guest}) {
+      it->write_code(kCode, kFill);
+      uc_arm64_cp_reg sctlr{1, 0, 3, 0, 0, 0};
+      uc_reg_read(it->uc, UC_ARM64_REG_CP_REG, &sctlr);
+      sctlr.val |= checks_alignment ? 2 : 0;
+      uc_reg_write(it->uc, UC_ARM64_REG_CP_REG, &sctlr);
+    }
+    trident_unicorn_options options = early();
+    options.flags = TRIDENT_UNICORN_USER_MODE;
+    guest.attach(options);
+    for (Guest* it : {&plain, &guest}) {
+      it->set(repeated(kData, 100, 100));
+      EXPECT_EQ(it->run(kCode), UC_ERR_EXCEPTION);
+    }
+    EXPECT_EQ(guest.state().x, plain.state().x);
+    EXPECT_TRUE(guest.read(kData, kDataBytes) == plain.read(kData, kDataBytes));
+    EXPECT_EQ(guest.stats().entries > 20, !checks_alignment) << guest.stats().entries;
+  }
+}
+
 TEST_F(Offload, NestsAreEnteredAtBothHeads) {
   load({mov(0, 10), mov(3, 13), mov(2, 11), strb_post(1, 0, 1), subs(2, 2, 1), b_ne(-2), subs(3, 3, 1), b_ne(-5), bl(4),
         subs(12, 12, 1), b_ne(-10), kStop, kRet});
