@@ -13,8 +13,23 @@
 
 #include "clients/c/trident.h"
 
+// Null but where the engine is linked into the program (libtrident-embedded.a).
+#pragma weak trident_engine_version
+#pragma weak trident_engine_prepare
+#pragma weak trident_engine_compile
+#pragma weak trident_engine_build
+#pragma weak trident_engine_compile_loop
+#pragma weak trident_engine_compile_function
+
 namespace trident::client {
 namespace {
+
+constexpr Engine kLinked{trident_engine_compile, trident_engine_build, trident_engine_prepare, trident_engine_compile_loop,
+                         trident_engine_compile_function};
+
+bool is_linked() {
+  return trident_engine_version != nullptr && trident_engine_version() == TRIDENT_ENGINE_ABI_VERSION;
+}
 
 constexpr const char* kFile = "libtrident-engine.so";
 constexpr const char* kThisProgram = "/proc/self/exe";
@@ -76,6 +91,7 @@ Result<Engine> entries_of(const std::string& path) {
 }
 
 Result<Engine> find_engine() {
+  if (is_linked()) return kLinked;
   if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') {
     auto named = entries_of(path);
     if (named) return named;

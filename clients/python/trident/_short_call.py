@@ -29,7 +29,7 @@ def _load():
             loader = importlib.machinery.ExtensionFileLoader(name, path)
             module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
             loader.exec_module(module)
-            return module if module.VERSION == _VERSION and _reads_arrays(module) else None
+            return module if getattr(module, "VERSION", None) == _VERSION and _reads_arrays(module) else None
     return None
 
 
