@@ -89,6 +89,8 @@ class BulkWriter {
   }
   void emit(std::uint32_t id, const asmjit::Operand_& a, const asmjit::Operand_& b) { a_.emit(id, a, b); }
 
+  /// target = the variable, an f64 as its bits.
+  void copy_bits(const x86::Gp& target, std::uint32_t number);
   /// target = form; nothing else changes.
   void linear(const x86::Gp& target, const Linear& form);
 
@@ -171,13 +173,19 @@ class BulkWriter {
   asmjit::Label done_, finish_, tail_;
 };
 
+void BulkWriter::copy_bits(const x86::Gp& target, std::uint32_t number) {
+  const VRegInfo& info = f_[variables_[number]];
+  if (info.reg_class == RegClass::vector && info.fixed != kNoReg) return void(a_.vmovq(target, x86::xmm(info.fixed)));
+  emit(x86::Inst::kIdMov, target, variable(number));
+}
+
 void BulkWriter::linear(const x86::Gp& target, const Linear& form) {
   bool is_first = true;
   for (const bool negative : {false, true})
     for (const Linear::Term& term : form.terms) {
       if ((term.factor < 0) != negative) continue;
       if (is_first) {
-        emit(x86::Inst::kIdMov, target, variable(term.variable));
+        copy_bits(target, term.variable);
         if (negative) a_.neg(target);
       } else {
         emit(negative ? x86::Inst::kIdSub : x86::Inst::kIdAdd, target, variable(term.variable));

@@ -25,10 +25,21 @@ constexpr std::uint8_t kActive = 1, kFirstMask = 2, kMasks = 8;  // k1 has the l
 /// Returns the form of a node that is made before the groups: a number, the same in all lanes or a step apart.
 std::optional<Linear> made_before(const BulkLoop& loop, std::uint32_t n) {
   const Node& node = loop.nodes[n];
+  if (node.type == region::Type::f64 && node.kind == Node::Kind::constant) return Linear{{}, node.imm};
+  if (node.type == region::Type::f64 && node.kind == Node::Kind::variable)
+    return Linear{{{static_cast<std::uint32_t>(node.imm), 1}}, 0};
   if (node.type != region::Type::i64) return {};
   if (node.kind == Node::Kind::constant || node.kind == Node::Kind::variable) return linear_form(loop.nodes, n);
   const auto form = loop.lane_bytes == 8 ? linear_form(loop.nodes, n) : std::nullopt;
   return form && is_simple(*form) ? form : std::nullopt;
+}
+
+/// Returns the predicate of VCMPPD, of those that raise nothing for quiet NaN.
+int predicate_of(RegionOp op) {
+  constexpr int kEqual = 0, kNotEqual = 4, kLess = 17, kLessEqual = 18;
+  if (op == RegionOp::FEq) return kEqual;
+  if (op == RegionOp::FNe) return kNotEqual;
+  return op == RegionOp::FLt ? kLess : kLessEqual;
 }
 
 bool is_truth(const Node& node) {
@@ -255,6 +266,7 @@ std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
     }
     return to;
   }
+  if (region::is_float(node.op)) return real(node, places);
   const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
   std::uint32_t id = 0;
   if (node.op == RegionOp::Add) id = by_width(Inst::kIdVpaddb, Inst::kIdVpaddq);
@@ -264,6 +276,39 @@ std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
   if (node.op == RegionOp::Xor) id = avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor;
   CHECK(id != 0);
   op3(id, to, a, b);
+  return to;
+}
+
+std::uint8_t BulkLanes::real(const Node& node, const Places& places) {
+  const std::uint8_t a = value(node.a, places);
+  if (node.op == RegionOp::FNeg || node.op == RegionOp::FAbs) {
+    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    const bool flips = node.op == RegionOp::FNeg;
+    const std::uint8_t to = take();
+    const x86::Mem bits = writer_.pool_operand(pool_.add_repeated(flips ? kSign : ~kSign, 8, count_));
+    if (flips)
+      a_.emit(avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor, vec(to), vec(a), bits);
+    else
+      a_.emit(avx512_ ? Inst::kIdVpandq : Inst::kIdVpand, vec(to), vec(a), bits);
+    writer_.note_pool_use(0);
+    return to;
+  }
+  if (node.op == RegionOp::FSqrt) {
+    const std::uint8_t to = take();
+    if (avx512_) a_.rn_sae();
+    a_.emit(Inst::kIdVsqrtpd, vec(to), vec(a));
+    return to;
+  }
+  const std::uint8_t b = value(node.b, places), to = take();
+  constexpr std::pair<RegionOp, std::uint32_t> kIds[] = {{RegionOp::FAdd, Inst::kIdVaddpd},
+                                                         {RegionOp::FSub, Inst::kIdVsubpd},
+                                                         {RegionOp::FMul, Inst::kIdVmulpd},
+                                                         {RegionOp::FDiv, Inst::kIdVdivpd}};
+  const auto* const row =
+      std::find_if(std::begin(kIds), std::end(kIds), [&](const auto& r) { return r.first == node.op; });
+  CHECK(row != std::end(kIds));
+  if (avx512_) a_.rn_sae();
+  op3(row->second, to, a, b);
   return to;
 }
 
@@ -289,6 +334,12 @@ std::uint8_t BulkLanes::mask_truth(const Node& node, const Places& places) {
   }
   const std::uint8_t a = value(node.a, places), b = value(node.b, places);
   const x86::KReg to(next_mask_++);
+  if (region::is_float(node.op)) {
+    a_.k(active);
+    a_.sae();
+    a_.emit(Inst::kIdVcmppd, to, vec(a), vec(b), asmjit::Imm(predicate_of(node.op)));
+    return static_cast<std::uint8_t>(to.id());
+  }
   constexpr int kEqual = 0, kLess = 1, kLessEqual = 2, kNotEqual = 4;
   const bool is_unsigned = narrow_ || node.op == RegionOp::ULt || node.op == RegionOp::ULe;
   const int order = node.op == RegionOp::Eq                                ? kEqual
@@ -316,6 +367,10 @@ std::uint8_t BulkLanes::vector_truth(const Node& node, const Places& places) {
     return to;
   }
   const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
+  if (region::is_float(node.op)) {
+    a_.emit(Inst::kIdVcmppd, vec(to), vec(a), vec(b), asmjit::Imm(predicate_of(node.op)));
+    return to;
+  }
   const bool is_strict = node.op == RegionOp::ULt || node.op == RegionOp::SLt;
   if (node.op == RegionOp::Eq || node.op == RegionOp::Ne) {
     op3(by_width(Inst::kIdVpcmpeqb, Inst::kIdVpcmpeqq), to, a, b);

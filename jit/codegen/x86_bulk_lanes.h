@@ -73,6 +73,7 @@ class BulkLanes {
   std::uint8_t value(std::uint32_t n, const Places& places);
   std::uint8_t load(std::uint32_t reference, const Places& places);
   std::uint8_t computed(const regionopt::Node& node, const Places& places);
+  std::uint8_t real(const regionopt::Node& node, const Places& places);
   /// A mask register, or a vector.
   std::uint8_t truth(std::uint32_t n, const Places& places);
   std::uint8_t mask_truth(const regionopt::Node& node, const Places& places);

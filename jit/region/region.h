@@ -93,6 +93,11 @@ inline constexpr std::uint32_t kExitCount = 0
 #undef X
     ;
 std::string_view name_of(Exit exit);
+/// Returns whether `op` gives 1 or 0.
+constexpr bool gives_truth(Op op) {
+  const Signature signature = info(op).signature;
+  return signature == Signature::Compare || signature == Signature::Order || signature == Signature::Equality;
+}
 /// Returns whether `op` computes on floats.
 constexpr bool is_float(Op op) {
   return info(op).signature >= Signature::Float;

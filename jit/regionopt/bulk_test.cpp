@@ -91,6 +91,22 @@ TEST(Bulk, LeavesLoopsAloneWhoseRoundsNeedEachOther) {
   EXPECT_EQ(plans(far), 0u) << "a distance that no displacement holds";
 }
 
+/// Elements of f64 are computed one by one, but a sum of them has an order.
+TEST(Bulk, ComputesElementsOfFloatsButNoSums) {
+  const auto scaled = loop_of([](region::Builder& b) {
+    const Value place = element(b, kI, 0, 0), x = b.load(region::Type::f64, 8, false, place);
+    const Value half = b.constant(region::Type::f64, std::uint64_t{0x3FE0} << 48);
+    const Value product = b.op(Op::FMul, x, half);
+    b.store(8, place, b.op(Op::Select, b.op(Op::FLt, x, half), product, b.op(Op::FNeg, x)));
+  });
+  EXPECT_EQ(plans(scaled), 1u);
+  const auto rounded = loop_of([](region::Builder& b) {
+    const Value place = element(b, kI, 0, 0);
+    b.store(8, place, b.op(Op::FRint, b.load(region::Type::f64, 8, false, place)));
+  });
+  EXPECT_EQ(plans(rounded), 0u) << "lanes have no such op";
+}
+
 /// Where both sides of the comparison go up, the greater can wrap before they meet.
 TEST(Bulk, CountsRoundsOnlyWhereNeitherSideWraps) {
   const auto up = [](std::uint64_t step) {

@@ -61,7 +61,7 @@ class LaneCheck {
     if (of.kind != Node::Kind::op || of.type != Type::i32) return false;
     if (of.op == Op::And || of.op == Op::Or) return truth(of.a) && truth(of.b);
     if (of.op == Op::Xor) return node(of.b).kind == Node::Kind::constant && node(of.b).imm == 1 && truth(of.a);
-    if (region::info(of.op).signature != region::Signature::Compare || node(of.a).type != Type::i64) return false;
+    if (!region::gives_truth(of.op) || node(of.a).type == Type::i32) return false;
     const auto a = value(of.a), b = value(of.b);
     return a && b && (!narrow() || decides(of.op, *a, *b));
   }
@@ -82,6 +82,7 @@ class LaneCheck {
   }
   std::optional<Range> find_value(std::uint32_t n) {
     const Node& of = node(n);
+    if (of.type == Type::f64) return real(of) ? std::optional<Range>(Range{}) : std::nullopt;
     if (of.type != Type::i64) return {};
     if (const auto form = linear_form(plan_.nodes, n);
         !narrow() && of.kind != Node::Kind::constant && form && is_simple(*form))
@@ -103,6 +104,17 @@ class LaneCheck {
       case Node::Kind::op: return computed(of);
     }
     return {};
+  }
+
+  /// Returns whether lanes of eight bytes can hold an f64.
+  bool real(const Node& of) {
+    if (narrow()) return false;
+    if (of.kind == Node::Kind::variable) return !is_reduced(static_cast<std::uint32_t>(of.imm));
+    if (of.kind != Node::Kind::op) return true;
+    if (of.op == Op::Select) return truth(of.a) && value(of.b) && value(of.c);
+    constexpr Op kInLanes[] = {Op::FAdd, Op::FSub, Op::FMul, Op::FDiv, Op::FSqrt, Op::FNeg, Op::FAbs};
+    if (std::find(std::begin(kInLanes), std::end(kInLanes), of.op) == std::end(kInLanes)) return false;
+    return value(of.a) && (region::info(of.op).arity == 1 || value(of.b));
   }
 
   std::optional<Range> computed(const Node& of) {

@@ -18,13 +18,10 @@ constexpr std::uint32_t kNone = ~0u;
 
 class Evaluator {
  public:
-  Evaluator(const region::Region& region, const Loop& loop) : region_(region), loop_(loop) {
-    for (std::size_t v = 0; v < region.variables.size(); ++v)
-      if (region.variables[v].type == Type::f64) has_floats_ = true;
-  }
+  Evaluator(const region::Region& region, const Loop& loop) : region_(region), loop_(loop) {}
 
   std::optional<Round> run() {
-    if (loop_.blocks.size() > kBlocksMax || has_floats_) return {};
+    if (loop_.blocks.size() > kBlocksMax) return {};
     ways_.resize(loop_.blocks.size() + 1);
     Way start{.condition = constant(1, Type::i32), .held = {}};
     for (std::uint32_t v = 0; v < region_.variables.size(); ++v)
@@ -62,7 +59,7 @@ class Evaluator {
     const int arity = region::info(op).arity;
     if (op == Op::Select && (is_constant(a) || b == c)) return b == c || !is_constant(a, 0) ? b : c;
     const Type of = round_.nodes[op == Op::Select ? b : a].type;
-    if (op != Op::Select && is_constant(a) && (arity < 2 || is_constant(b)))
+    if (op != Op::Select && !region::is_float(op) && is_constant(a) && (arity < 2 || is_constant(b)))
       return constant(region::evaluate(op, of, round_.nodes[a].imm, round_.nodes[b].imm, 0), type);
     return add({.kind = Node::Kind::op, .op = op, .type = type, .a = a, .b = b, .c = c});
   }
@@ -135,7 +132,7 @@ class Evaluator {
     const Node& node = round_.nodes[n];
     if (node.kind != Node::Kind::op) return false;
     if (node.op == Op::Xor) return is_constant(node.b, 1) && is_truth(node.a);
-    return region::info(node.op).signature == region::Signature::Compare;
+    return region::gives_truth(node.op);
   }
   /// Returns an i32 as 0 or 1.
   std::uint32_t truth(std::uint32_t n) { return is_truth(n) ? n : op(Op::Ne, Type::i32, n, constant(0, Type::i32)); }
@@ -159,7 +156,6 @@ class Evaluator {
       if (!may_store(inst, value(inst.a))) return false;
       round_.stores.push_back({value(inst.a), value(inst.b)});
     } else {
-      if (region::is_float(inst.op)) return false;
       made = op(inst.op, inst.type, value(inst.a), value(inst.b), value(inst.c));
     }
     values_.push_back(made);
@@ -178,10 +174,10 @@ class Evaluator {
     return inst.imm == 0 && round_.accesses[access].bytes == inst.bytes && is_constant(now_.condition, 1);
   }
 
-  /// Elements of 8 bytes, or bytes without a sign; nothing of the window has been stored in this round.
+  /// Allows elements of 8 bytes, and bytes without a sign; nothing of the window has been stored in this round.
   bool may_load(const Inst& inst, std::uint32_t access) const {
     const Round::Access& from = round_.accesses[access];
-    const bool is_whole = inst.imm == 0 && inst.bytes == from.bytes && inst.type == Type::i64 && !inst.is_signed;
+    const bool is_whole = inst.imm == 0 && inst.bytes == from.bytes && inst.type != Type::i32 && !inst.is_signed;
     return is_whole && (inst.bytes == 8 || inst.bytes == 1) &&
            std::none_of(round_.stores.begin(), round_.stores.end(),
                         [&](const Round::Store& s) { return round_.accesses[s.access].window == from.window; });
@@ -189,7 +185,6 @@ class Evaluator {
 
   const region::Region& region_;
   const Loop& loop_;
-  bool has_floats_ = false;
   Round round_;
   std::vector<std::vector<Way>> ways_;  ///< into the blocks of the loop, and back to the head
   Way now_;

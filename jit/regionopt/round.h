@@ -37,7 +37,7 @@ struct Round {
   std::vector<std::uint32_t> results;  ///< per variable: the node that it holds at the end
 };
 
-/// Returns nothing where a round does what this form cannot say: floats, windows of addresses, stores that not every
+/// Returns nothing where a round does what this form cannot say: windows of addresses, stores that not every
 /// round does, loads behind stores to the same window.
 std::optional<Round> evaluate_round(const region::Region& region, const Loop& loop);
 
