@@ -4,7 +4,8 @@
 //
 //   bench_search_time [--type f32|f64] [--isa avx2|avx512] FILE...
 //
-// Prints a line for each kernel, the percentiles, and the share of each pass in all of the time.
+// Prints a line for each kernel, the percentiles, the share of each pass in all of the time, and how much the searches
+// have gained.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,6 +29,7 @@ struct Searched {
   double work_s = 0;
   std::vector<pipeline::PassTime> passes;
   std::string outcome;
+  double ratio = 1;  ///< the winner's time over the baseline's: what the search is for
 };
 
 /// Takes the declared ranges away; returns them as ranges of data.
@@ -53,14 +55,15 @@ std::optional<Searched> search(const corpus::CorpusKernel& kernel, ir::Type type
   if (!optimised.ok()) return std::nullopt;
   const bool guarded = optimised->speculation && optimised->speculation->published;
   return Searched{kernel.name, 1e-9 * static_cast<double>(os::thread_work_ns() - begin_ns), optimised->times,
-                  std::string(name_of(optimised->outcome)) + (guarded ? ", guarded" : "")};
+                  std::string(name_of(optimised->outcome)) + (guarded ? ", guarded" : ""),
+                  optimised->baseline_ns > 0 ? optimised->winner_ns / optimised->baseline_ns : 1};
 }
 
 void print_line(const Searched& one) {
   std::printf("%-24s %7.3f s ", one.name.c_str(), one.work_s);
   for (const pipeline::PassTime& pass : one.passes)
     if (pass.work_ns >= 1'000'000) std::printf(" %s %.0f", pass.pass.c_str(), 1e-6 * static_cast<double>(pass.work_ns));
-  std::printf("  (%s)\n", one.outcome.c_str());
+  std::printf("  (%s at %.3f)\n", one.outcome.c_str(), one.ratio);
   std::fflush(stdout);
 }
 
@@ -89,6 +92,10 @@ void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, co
   print_figure(of + ", P50", all[all.size() / 2].work_s);
   print_figure(of + ", P95", all[all.size() * 95 / 100].work_s);
   print_figure(of + ", most", all.back().work_s);
+  double sum = 0;
+  for (const Searched& one : all) sum += std::log(one.ratio);
+  print_figure(std::string("search: the winner's time over the baseline's, geomean, ") + name,
+               std::exp(sum / static_cast<double>(all.size())));
 }
 
 int run(std::vector<std::string> arguments) {

@@ -51,7 +51,8 @@ enum class Effort : std::uint8_t { full, brief };
 
 /// Demands on a kernel's meaning.
 enum class Demand : std::uint8_t {
-  policy,   ///< the policy at the points drawn
+  drawn,    ///< the policy at the points drawn alone: for kernels of which more is asked before they are used
+  policy,   ///< also where the kernel's own values overflow and underflow
   any_set,  ///< also at rarer points that are sought from these (tail.h), with a margin: for rewritten kernels
 };
 

@@ -93,7 +93,7 @@ Result<void> Optimisation::check_rewritten() {
       one.prepared = refused(evident ? kNotNeeded : kNotEvident);
       continue;
     }
-    auto prepared = checks_->at_drawn_points(one.form.kernel, tried_[0]);
+    auto prepared = checks_->at_first(one.form, tried_[0]);
     if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // the ones checked so far go on
     if (!prepared.ok()) return prepared.error();
     one.prepared = std::move(prepared).value();

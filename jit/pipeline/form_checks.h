@@ -15,9 +15,16 @@ class FormChecks {
              equiv::Checker& checker)
       : exact_(policy.kind == expr::PolicyKind::exact), checker_(checker), second_looks_(source, policy, check) {}
 
-  /// Asks about the points drawn. Errors of all three: those of the checker.
+  /// Asks about the points drawn, and where the kernel's values overflow. Errors of all: those of the checker.
   Result<equiv::Checker::Prepared> at_drawn_points(const kir::Kernel& kernel, const Tried& unrewritten) {
     return checker_.check_meaning(kernel, equiv::Demand::policy, &*unrewritten.prepared);
+  }
+  /// Asks about a form that at_rare_points() is asked about before it is used: where its values overflow is asked then.
+  Result<equiv::Checker::Prepared> at_first(const Form& form, const Tried& unrewritten) {
+    const bool all_now =
+        exact_ || form.pieces.count > 0;  // the first are asked no more, others are put together by this
+    const equiv::Demand demand = all_now ? equiv::Demand::policy : equiv::Demand::drawn;
+    return checker_.check_meaning(form.kernel, demand, &*unrewritten.prepared);
   }
   /// Asks about rarer points, once; the answer becomes the form's meaning.
   Result<bool> at_rare_points(Tried& tried, const Tried& unrewritten);
