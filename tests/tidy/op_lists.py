@@ -6,6 +6,7 @@ enum, under whatever name, or as its text:
   - members of one pair of brackets, alone or in rows: {Op::Sin, Op::Cos}, f(op, Op::Sin, Op::Cos), {{Op::Sin, 1}, ..}
   - comparisons, either way round, in one statement or in neighbouring ones that ask for the same operand
   - parts of a bit mask, cases of a switch, and neighbouring statements that differ in the op alone
+  - macros, and texts of several names
 Two lists have no names: an order of ops (op <= Op::Erfc), and an array of values that is indexed by an op.
 
 op_lists.txt names the lists that may be, per file, with the reason. Run this file to print them with the lists found.
@@ -34,10 +35,11 @@ class Finder:
         self.source, self.tokens, self.found = source, source.tokens, []
 
     def lists(self):
-        for find in (self.brackets, self.rows_of_names, self.comparisons, self.masks, self.cases, self.alike_statements,
-                     self.orders, self.arrays):
+        for find in (self.brackets, self.rows_of_names, self.comparisons, self.masks, self.calls, self.cases,
+                     self.alike_statements, self.orders, self.arrays):
             find()
-        found, seen = [], []
+        found = [(line, names) for line, names in self.source.macros + self.source.word_lists if len(names) >= LIST_MIN]
+        seen = []
         for first, last, names in sorted(self.found, key=lambda each: (each[0], -each[1])):
             if not any(begin <= first <= end for begin, end in seen):
                 seen.append((first, last))
@@ -135,6 +137,19 @@ class Finder:
                 if {self.tokens[begin - 1].text, self.tokens[end].text} & {"|", "|="}:
                     by_statement.setdefault(token.statement, []).append(at)
         for places in by_statement.values():
+            self.take(places)
+
+    def calls(self):
+        """Finds one function, or one array, that a statement asks about several ops: is(Op::Sin) || is(Op::Cos) || .."""
+        by_callee = {}
+        for at, token in enumerate(self.tokens):
+            if token.op and not token.is_text:
+                begin, end = self.source.unit_around(at)
+                if self.tokens[begin - 1].text == "[" and self.tokens[end].text == "]":
+                    begin = self.source.operand_back(begin - 1)
+                if begin < at:
+                    by_callee.setdefault((token.statement, self.source.text(begin, begin + 2)), []).append(at)
+        for places in by_callee.values():
             self.take(places)
 
     def cases(self):

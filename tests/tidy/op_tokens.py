@@ -17,6 +17,8 @@ OPENING, CLOSING = "({[", ")}]"
 LITERAL = re.compile(r"-?(?:[\d.].*|\".*|'.*|true|false|nullptr)$", re.S)
 CONSTANT = r"(?:- )?(?:[\d.\"'][^;:]*|true|false|(?:\w+::)*k[A-Z]\w*|\w+::\w+)"
 NAME = re.compile(r"[\w\"]")
+OPERATORS = {"or": "||", "and": "&&", "bitor": "|", "not_eq": "!="}  # written as words
+DEFINED = re.compile(r"(?:::|\()\s*([A-Z]\w*)\b")
 NOT_PLAIN = {"return", "if", "else", "case", "for", "while", "switch", "const", "constexpr", "static", "auto", "using", "default"}
 
 
@@ -30,6 +32,12 @@ def ops():
 @functools.cache
 def ops_by_text():
     return {text: name for name, text in ops().items()}
+
+
+def ops_in_text(text):
+    """Returns the names of the ops that a text lists, if it has nothing else."""
+    words = re.split(r"[\s,;|]+", text.strip())
+    return {ops_by_text()[word] for word in words} if all(word in ops_by_text() for word in words) else set()
 
 
 class Token:
@@ -67,7 +75,7 @@ class Spelling:
 
 class Source:
     def __init__(self, text):
-        self.tokens = []
+        self.tokens, self.macros, self.word_lists = [], [], []  # the last two: (line, names of ops in one text)
         self.read(text)
         self.tokens.append(Token("", text.count("\n") + 1, None, None))  # every token has a next one
         self.cut_statements()
@@ -80,7 +88,11 @@ class Source:
             word = match.group(0)
             line, seen = line + text.count("\n", seen, match.start()), match.start()
             if word.startswith(("//", "/*")) or word.lstrip().startswith("#"):
+                self.macros.append((line, {name for name in DEFINED.findall(word) if name in ops() and "#define" in word}))
                 continue
+            if word.startswith('"'):
+                self.word_lists.append((line, ops_in_text(word[1:-1])))
+            word = OPERATORS.get(word, word)
             if word in CLOSING and open_at:
                 opening = open_at.pop()
                 self.tokens.append(Token(word, line, None, self.tokens[opening].parent))

@@ -172,7 +172,12 @@ class EachRuleBites(unittest.TestCase):
                  "Cos, Sin, Tan"),
                 ("bool f(Op op) { bool a = op == Op::Sin || op == Op::Cos, b = op == Op::Tan; bool c = op == Op::Exp || op == Op::Log;\n"
                  "  return a || b || c; }\n", "Cos, Exp, Log, Sin, Tan"),
+                ("bool f(Op op) { return op == Op::Sin or op == Op::Cos or op == Op::Tan; }\n", "Cos, Sin, Tan"),
+                ("bool f(Is is) { return is(Op::Sin) || is(Op::Cos) || is(Op::Tan); }\n", "Cos, Sin, Tan"),
+                ("void f() { t[int(Op::Sin)] = t[int(Op::Cos)] = t[int(Op::Tan)] = true; }\n", "Cos, Sin, Tan"),
+                ("#define TRIG(X) X(Sin) X(Cos) \\\n  X(Tan)\n", "Cos, Sin, Tan"),
                 # texts
+                ('bool f(View s) { return in(s, "sin, cos, tan"); }\n', "Cos, Sin, Tan"),
                 ('bool f(std::string_view s) { return s == "sin" || "cos" == s || s == "tan"; }\n', "Cos, Sin, Tan"),
                 ('const std::set<std::string> kNames = {"sin", "cos", "tan"};\n', "Cos, Sin, Tan"),
                 ('void f() { m["sin"] = 1; m["cos"] = 2; m["tan"] = 3; }\n', "Cos, Sin, Tan")):
