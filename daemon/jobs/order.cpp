@@ -78,15 +78,16 @@ Result<OrderPtr> loop_order(ingest::LoopWork work, std::uint8_t isa, std::span<c
 Result<OrderPtr> function_order(ingest::FunctionWork work, std::uint8_t isa, std::span<const std::byte> message) {
   if (isa == TRIDENT_ISA_NEON)
     return make_error(ErrorCode::kUnsupported, "no code of functions is made for AArch64 processors yet");
+  TRY(const codegen::Isa widest, image::isa_of(isa));
   const auto source = std::make_shared<const ingest::FunctionWork>(std::move(work));
   Order order;
   order.isa = isa;
   order.message.assign(message.begin(), message.end());
   order.parsed_bytes = source->text.size() + source->calls.size();
-  order.identify = [source](const pipeline::Search&) {
+  order.identify = [source, widest](const pipeline::Search&) {
     Order::Identity identity;
-    identity.key = pipeline::function_key(source->text, source->calls);
-    const auto bytes = std::as_bytes(std::span(identity.key));  // a digest of all texts
+    identity.key = pipeline::function_key(source->text, source->calls, widest);
+    const auto bytes = std::as_bytes(std::span(identity.key));  // a digest of all of it
     identity.canonical.assign(bytes.begin(), bytes.end());
     return identity;
   };

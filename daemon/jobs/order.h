@@ -26,7 +26,7 @@ struct Order {
   };
 
   worker::Lane lane = worker::Lane::baseline;                 ///< whose workers begin
-  std::uint8_t isa = 0;                                       ///< enum trident_isa; of kernels
+  std::uint8_t isa = 0;                                       ///< enum trident_isa; of kernels and functions
   std::uint64_t budget_ns = 0;                                ///< programs lane: what the client allows
   std::vector<std::byte> message;                             ///< as the client sent it: workers get it
   std::uint64_t parsed_bytes = 0;                             ///< memory that the functions below hold

@@ -37,9 +37,11 @@ bool compile_function(RequestSocket& front, const RequestHeader& request, const 
   if (!submit.work.ok())
     return send_failure(front, request.ticket,
                         make_error(ErrorCode::kInternal, "the daemon's front passed on a malformed function"));
+  const auto isa = image::isa_of(request.isa);
+  if (!isa.ok()) return send_failure(front, request.ticket, isa.error());
   const std::uint64_t begun_ns = os::thread_work_ns();  // with the child of the trials
-  const auto made =
-      compile_texts(*submit.work, {.seed = request.seed, .key = request.key, .stage = function_trials().get()});
+  const auto made = compile_texts(
+      *submit.work, {.seed = request.seed, .key = request.key, .bulk = *isa, .stage = function_trials().get()});
   const std::uint64_t cpu_ns = os::thread_work_ns() - begun_ns;
   if (!made.ok()) return send_failure(front, request.ticket, made.error(), cpu_ns);
   const ResponseHeader header{

@@ -16,7 +16,7 @@ namespace trident::pipeline {
 namespace {
 
 constexpr std::string_view kFunctionDomain = "trident function key 1";
-constexpr std::string_view kTextsDomain = "trident function texts 1";
+constexpr std::string_view kTextsDomain = "trident function texts 2";
 /// Frames of trials are at least as large, so that one stage serves many functions.
 constexpr std::uint32_t kFrameBytes = 1024;
 /// Local arrays of a function whose trials find room on the stage that was made ahead.
@@ -133,11 +133,13 @@ image::Key function_key(const function::Lowered& lowered) {
   return key.finish();
 }
 
-image::Key function_key(std::string_view text, std::string_view calls) {
+image::Key function_key(std::string_view text, std::string_view calls, codegen::Isa widest) {
+  const std::uint8_t isa = image::isa_number(widest);
   KeyWriter key(kTextsDomain);
   key.add(os::build_id());
   key.add(text);
   key.add(calls);
+  key.add(std::as_bytes(std::span(&isa, 1)));
   return key.finish();
 }
 

@@ -61,7 +61,8 @@ trials::Subject subject_of(const function::Function& function, const CompiledFun
 /// Makes the key of a function's image from domain tag, build id of the code generator, the region, the layout of
 /// calls.
 image::Key function_key(const function::Lowered& lowered);
-/// Makes the key of a function that has not been parsed, from domain tag, build id and its texts.
-image::Key function_key(std::string_view text, std::string_view calls);
+/// Makes the key of a function that has not been parsed, from domain tag, build id, its texts, and the widest vectors
+/// that its code may have.
+image::Key function_key(std::string_view text, std::string_view calls, codegen::Isa widest);
 
 }  // namespace trident::pipeline

@@ -197,6 +197,13 @@ TEST(FunctionKey, TellsWhatIsCompiled) {
   EXPECT_NE(key("fn f(a: [i64]) -> i64 {\n  return a[0];\n}"), key("fn g(a: [i64]) -> i64 {\n  return a[0];\n}"));
 }
 
+TEST(FunctionKey, TellsTextsAndInstructionSets) {
+  constexpr auto kWide = codegen::Isa::avx512, kNarrow = codegen::Isa::avx2;
+  EXPECT_EQ(function_key("f", "g", kWide), function_key("f", "g", kWide));
+  EXPECT_NE(function_key("f", "g", kWide), function_key("f", "g", kNarrow));
+  EXPECT_NE(function_key("f", "g", kWide), function_key("fg", "", kWide));
+}
+
 /// Every field of a description is refused by its own check.
 TEST(FunctionDescription, HostileBytesAreRefused) {
   const auto lowered = function::lower(*Library::shipped().find("quicksort"), Library::shipped());

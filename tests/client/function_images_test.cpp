@@ -69,6 +69,16 @@ Bytes described_otherwise(const Change& change) {
   return bytes;
 }
 
+/// The sum's image as an older daemon may send it, which did not ask what the client's processor has.
+Bytes for_another_processor() {
+  Bytes bytes = image_of(kSum);
+  trident_image_header header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.isa = TRIDENT_ISA_NEON;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
 /// Says hello as a daemon that knows functions, and returns the job of the first one; 0 when the client is gone.
 std::uint64_t first_job(ScriptedConnection& connection) {
   if (connection.read() == nullptr) return 0;
@@ -160,6 +170,7 @@ TEST(FunctionImages, WhatIsForAnotherFunctionIsRefused) {
   };
   const std::vector<Row> rows = {
       {"another number of parameters", image_of("fn f(x: [i64]) -> i64 { return len(x); }")},
+      {"another instruction set", for_another_processor()},
       {"a kernel", testing::build_image({.inputs = 0, .outputs = 0})},
       {"too many windows", with_too_many_windows()},
       {"a frame beyond the limit", described_otherwise([](auto& d, auto&) { d.frame_bytes = 8192; })},

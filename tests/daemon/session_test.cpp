@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -82,6 +83,31 @@ TEST(Session, AClientWithAvx2GetsKernelsForAvx2) {
   ASSERT_EQ(static_cast<ssize_t>(sizeof header), ::pread(baseline->fd.get(), &header, sizeof header, 0));
   EXPECT_EQ(header.magic, TRIDENT_IMAGE_MAGIC);
   EXPECT_EQ(header.isa, TRIDENT_ISA_AVX2);
+}
+
+/// The instruction set of the image that a client of `isa` gets of a function whose loop goes over an array.
+std::uint32_t isa_of_function(const std::string& socket, std::uint8_t isa) {
+  RawClient client(socket);
+  client.send(hello_message(1, 1, 0, isa));
+  if (const auto welcome = client.next(); !welcome || welcome->kind() != wire::Body::Welcome) return 0;
+  client.send(function_message(
+      "fn total(x: [i64]) -> i64 { let s = 0; for i in 0..len(x) { s = s + x[i]; } return s; }", "", 1));
+  const auto answer = client.next_result();
+  if (!answer || answer->kind() != wire::Body::KernelReady) return 0;
+  const auto* image = answer->message().body_as_KernelReady()->image();
+  trident_image_header header{};
+  std::memcpy(&header, image->data(), sizeof header);
+  return header.isa;
+}
+
+// One daemon serves both in turn: neither may get from the cache what was made for the other.
+TEST(Session, AClientGetsFunctionsForItsOwnInstructionSet) {
+  if (!os::cpu_features().avx512 || !os::cpu_features().bmi2) GTEST_SKIP() << "no AVX-512 here";
+  for (const std::uint8_t first : {TRIDENT_ISA_AVX2, TRIDENT_ISA_AVX512}) {
+    const PrivateDaemon daemon;
+    const std::uint8_t second = first == TRIDENT_ISA_AVX2 ? TRIDENT_ISA_AVX512 : TRIDENT_ISA_AVX2;
+    for (const std::uint8_t isa : {first, second, first}) EXPECT_EQ(isa, isa_of_function(daemon.socket(), isa));
+  }
 }
 
 TEST(Session, AClientWithoutAnInstructionSetInCommonIsTold) {
