@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "jit/function/call.h"
 #include "jit/function/describe.h"
 #include "runtime/os/cpu.h"
 #include "schemas/function_image.h"
+#include "tests/support/foreign_floats.h"
 
 namespace trident::pipeline {
 namespace {
@@ -117,6 +120,51 @@ TEST(CompileFunction, ArraysOfRealsAreTried) {
   EXPECT_EQ(returned.arguments[0].elements,
             (std::vector<std::int64_t>{function::bits_of(4.0), function::bits_of(0.25)}));
 }
+
+Argument reals(const std::vector<double>& values) {
+  Argument list{.is_array = true, .is_real = true};
+  for (const double x : values) list.elements.push_back(function::bits_of(x));
+  return list;
+}
+
+/// Numbers that round, and subnormal ones.
+std::vector<double> delicate_reals(std::size_t count) {
+  std::vector<double> x(count);
+  for (std::size_t i = 0; i < count; ++i) x[i] = i % 5 == 3 ? 0x1.8p-1030 : static_cast<double>(i) * 0.37 - 5;
+  return x;
+}
+
+#if defined(__x86_64__)
+/// The code itself, called by threads that round otherwise, lose subnormals or trap exceptions.
+TEST(CompileFunction, BulkCodeOfRealsGivesTheStandardBitsInEveryEnvironment) {
+  REQUIRE_FUNCTION_CODE();
+  for (const codegen::Isa isa : {codegen::Isa::avx2, bulk_isa()}) {
+    const Native f = native(
+        "fn f(x: [f64], lo: f64, y: out [f64]) -> i64 {\n  let n = 0;\n  for i in 0..len(x) {\n"
+        "    y[i] = sqrt(abs(x[i])) / 3.0 + x[i] * lo;\n    if x[i] < lo {\n      n = n + 1;\n    }\n  }\n"
+        "  return n;\n}",
+        {.bulk = isa});
+    EXPECT_EQ(f.mapped.header().tier, TRIDENT_TIER_OPTIMISED);
+    const std::vector<double> x = delicate_reals(67);
+    for (const double lo : {0.0, 0x1p-1060, 0.3}) {
+      std::vector<double> y;
+      for (const double v : x) y.push_back(std::sqrt(std::fabs(v)) / 3 + v * lo);
+      const auto n = std::count_if(x.begin(), x.end(), [&](double v) { return v < lo; });
+      const std::vector<Argument> arguments = {
+          reals(x), {.is_real = true, .number = function::bits_of(lo)}, reals(std::vector<double>(x.size()))};
+      for (const testing::FloatEnvironment& environment : testing::kForeignFloats) {
+        function::Returned returned;
+        {
+          const testing::ForeignFloats floats(environment);
+          returned = f(arguments);
+        }
+        EXPECT_EQ(returned.result, n) << environment.name;
+        EXPECT_EQ(returned.arguments[2].elements, reals(y).elements) << environment.name;
+      }
+    }
+  }
+}
+#endif
 
 TEST(CompileFunction, TrialsReachMostBlocks) {
   REQUIRE_FUNCTION_CODE();

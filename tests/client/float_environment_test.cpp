@@ -1,7 +1,9 @@
-// A program whose threads round otherwise, lose subnormals or trap exceptions submits and calls kernels, in every mode.
-// Oracle: the interpreter's bits in the standard environment, which policy exact promises of every tier.
+// A program whose threads round otherwise, lose subnormals or trap exceptions submits and calls kernels and functions,
+// in every mode. Oracle: of kernels the interpreter's bits in the standard environment, which policy exact promises of
+// every tier; of functions C++ in the standard environment.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "clients/c/trident.h"
+#include "clients/c/trident_function.h"
+#include "runtime/os/cpu.h"
 #include "schemas/kernel_image.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/support/foreign_floats.h"
@@ -136,7 +139,8 @@ void expect_right(const FloatEnvironment& environment, trident_mode mode, const 
   if (mode == TRIDENT_MODE_EMBEDDED) {
     EXPECT_EQ(session.stats.baseline_received, std::size(kTexts)) << environment.name;
   } else {
-    EXPECT_GE(session.stats.baseline_received + session.stats.optimised_received, std::size(kTexts)) << environment.name;
+    EXPECT_GE(session.stats.baseline_received + session.stats.optimised_received, std::size(kTexts))
+        << environment.name;
   }
   EXPECT_EQ(session.stats.errors + session.stats.rejected_images, 0u) << environment.name;
 }
@@ -156,6 +160,153 @@ TEST(FloatEnvironments, KernelsOfADaemonGiveTheStandardBits) {
   const std::string socket = daemon.socket();
   for (const FloatEnvironment& environment : kForeignFloats)
     expect_right(environment, TRIDENT_MODE_DAEMON, socket.c_str());
+}
+
+// --- functions -------------------------------------------------------------------------------------------------------
+
+/// Many rounds at once; the last ones alone, or under a mask.
+constexpr const char* kBulkFunction = R"(@param lo in [0.0, 10.0]
+fn scaled(x: [f64], lo: f64, y: out [f64]) -> i64 {
+  let n = 0;
+  for i in 0..len(x) {
+    y[i] = sqrt(abs(x[i])) / 3.0 + x[i] * lo;
+    if x[i] < lo {
+      n = n + 1;
+    }
+  }
+  return n;
+}
+)";
+/// One round after the other.
+constexpr const char* kScalarFunction = R"(@param lo in [0.0, 10.0]
+fn running_sums(x: [f64], lo: f64, y: out [f64]) -> i64 {
+  let s = lo;
+  let n = 0;
+  for i in 0..len(x) {
+    s = s + x[i] * 0.1;
+    y[i] = s / 3.0;
+    if s < lo {
+      n = n + 1;
+    }
+  }
+  return n;
+}
+)";
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+
+struct FunctionAnswer {
+  std::vector<double> y = std::vector<double>(kElements);
+  std::int64_t n = -1;
+  [[nodiscard]] bool same(const FunctionAnswer& other) const {
+    return n == other.n && std::memcmp(y.data(), other.y.data(), kElements * sizeof(double)) == 0;
+  }
+};
+
+FunctionAnswer scaled(double lo) {
+  FunctionAnswer answer{.n = 0};
+  for (std::size_t i = 0; i < kElements; ++i) {
+    const double x = shared_data()[i];
+    answer.y[i] = std::sqrt(std::fabs(x)) / 3 + x * lo;
+    answer.n += x < lo ? 1 : 0;
+  }
+  return answer;
+}
+
+FunctionAnswer running_sums(double lo) {
+  FunctionAnswer answer{.n = 0};
+  double s = lo;
+  for (std::size_t i = 0; i < kElements; ++i) {
+    s = s + shared_data()[i] * 0.1;
+    answer.y[i] = s / 3;
+    answer.n += s < lo ? 1 : 0;
+  }
+  return answer;
+}
+
+/// Observations of one thread with one function; filled without arithmetic.
+struct FunctionSeen {
+  FunctionAnswer at_once, last;
+  trident_returned returned{}, below_range{}, not_a_number{};
+  trident_status waited = TRIDENT_E_TIMEOUT;
+};
+
+trident_returned call(const trident_kernel* kernel, const double& lo, FunctionAnswer& answer) {
+  trident_argument arguments[3] = {};
+  arguments[0].data = const_cast<double*>(shared_data().data()), arguments[0].count = kElements;
+  std::memcpy(&arguments[1].value, &lo, sizeof lo);
+  arguments[2].data = answer.y.data(), arguments[2].count = kElements;
+  trident_returned returned{};
+  returned.struct_size = sizeof returned;
+  trident_function_call(kernel, arguments, 3, 0, &returned);
+  answer.n = returned.value.i;
+  return returned;
+}
+
+/// Submits and calls `text` in the environment, in a thread of its own.
+FunctionSeen use_function(const FloatEnvironment& environment, trident_mode mode, const char* socket, const char* text,
+                          const double& lo) {
+  FunctionSeen seen;
+  FunctionAnswer none;
+  constexpr double kBelow = -kLeast, kNan = std::numeric_limits<double>::quiet_NaN();
+  std::thread([&] {
+    const ForeignFloats floats(environment);
+    trident_options options{};
+    options.struct_size = sizeof options;
+    options.mode = static_cast<std::uint32_t>(mode);
+    options.socket_path = socket;
+    trident_ctx* ctx = nullptr;
+    trident_kernel* kernel = nullptr;
+    trident_submit_options submit = TRIDENT_SUBMIT_OPTIONS_INIT;
+    submit.syntax = TRIDENT_SYNTAX_FUNCTION;
+    if (trident_open(&options, &ctx) != TRIDENT_OK) return;
+    if (trident_submit(ctx, text, &submit, &kernel) == TRIDENT_OK) {
+      call(kernel, lo, seen.at_once);
+      seen.waited = trident_wait(kernel, TRIDENT_TIER_BASELINE, kPatienceMs);
+      seen.returned = call(kernel, lo, seen.last);
+      seen.below_range = call(kernel, kBelow, none);
+      seen.not_a_number = call(kernel, kNan, none);
+      trident_close_kernel(kernel);
+    }
+    trident_close(ctx);
+  }).join();
+  return seen;
+}
+
+void expect_functions_right(trident_mode mode, const char* socket = nullptr) {
+  struct Row {
+    const char* text;
+    FunctionAnswer (*oracle)(double lo);
+    std::uint32_t tier;
+  };
+  const Row rows[] = {{kBulkFunction, &scaled, TRIDENT_TIER_OPTIMISED},
+                      {kScalarFunction, &running_sums, TRIDENT_TIER_BASELINE}};
+  const bool compiles = mode != TRIDENT_MODE_INTERP && os::cpu_features().bmi2;
+  for (const Row& row : rows)
+    for (const FloatEnvironment& environment : kForeignFloats)
+      for (const double lo : {0.0, 4 * kLeast, 1e-310, 0.3}) {
+        const FunctionSeen seen = use_function(environment, mode, socket, row.text, lo);
+        const std::string what = std::string(environment.name) + ", " + std::to_string(lo) + ", " + row.text;
+        const FunctionAnswer expected = row.oracle(lo);
+        EXPECT_TRUE(seen.at_once.same(expected)) << what;
+        EXPECT_TRUE(seen.last.same(expected)) << what;
+        EXPECT_GE(seen.returned.tier, compiles ? row.tier : 0) << what;
+        EXPECT_EQ(TRIDENT_FAILED_RANGE, seen.below_range.failure) << what;
+        EXPECT_EQ(TRIDENT_FAILED_RANGE, seen.not_a_number.failure) << what;
+      }
+}
+
+TEST(FloatEnvironments, InterpretedFunctionsGiveTheStandardBits) {
+  expect_functions_right(TRIDENT_MODE_INTERP);
+}
+
+TEST(FloatEnvironments, FunctionsOfTheEngineGiveTheStandardBits) {
+  ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
+  expect_functions_right(TRIDENT_MODE_EMBEDDED);
+}
+
+TEST(FloatEnvironments, FunctionsOfADaemonGiveTheStandardBits) {
+  const PrivateDaemon daemon;
+  expect_functions_right(TRIDENT_MODE_DAEMON, daemon.socket().c_str());
 }
 
 }  // namespace
