@@ -24,9 +24,15 @@ void trident_unicorn_mirrors_free(struct mirrors* m) {
   m->count = 0;
 }
 
+/* Pieces that show the same memory share a mirror: a store to one is seen in the other. Where they show parts of it,
+ * there is none. */
 static struct mirror* mirror_of(struct mirrors* m, const struct piece* piece) {
-  for (uint32_t i = 0; i < m->count; ++i)
-    if (m->of[i].begin == piece->begin) return &m->of[i];
+  const uint64_t bytes = piece->last - piece->begin + 1;
+  for (uint32_t i = 0; i < m->count; ++i) {
+    struct mirror* const known = &m->of[i];
+    if (known->real == piece->host && bytes_of(known) == bytes) return known;
+    if (known->real < piece->host + bytes && piece->host < known->real + bytes_of(known)) return NULL;
+  }
   if (m->count == WINDOWS_MAX) return NULL;
   struct mirror* const mirror = &m->of[m->count];
   *mirror = (struct mirror){piece->begin, piece->last, piece->host, NULL, NULL};

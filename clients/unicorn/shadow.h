@@ -1,5 +1,6 @@
 /* Copies of the guest's memory for a shadow run: a mirror per piece, of which only the chunks that native code may
- * touch are copied. Windows that overlap see one memory, as they do in the guest. */
+ * touch are copied. Windows that overlap see one memory, as they do in the guest; so do pieces that show the same
+ * memory of this process. */
 #ifndef TRIDENT_UNICORN_SHADOW_H
 #define TRIDENT_UNICORN_SHADOW_H
 

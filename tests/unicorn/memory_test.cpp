@@ -3,7 +3,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
+#include <cstring>
+#include <memory>
 
 #include "tests/unicorn/offload.h"
 
@@ -134,6 +137,60 @@ TEST_F(Memory, PagesThatMayOnlyBeWrittenAreTheGuestsAlone) {
     into.x[13] = kData + page * 0x1000;
     run_both(into);
   }
+}
+
+/// Maps `host` twice, the second time with `offset` bytes fewer, one behind the other, and names both.
+class Twice {
+ public:
+  static constexpr std::uint64_t kFirst = 0x50'0000, kSecond = 0x60'0000, kBytes = 0x4000;
+  Twice(const std::array<Guest*, 2>& guests, std::uint64_t offset) {
+    for (std::size_t i = 0; i < guests.size(); ++i) {
+      regions_ = {{{kFirst, kBytes, host_[i], TRIDENT_UNICORN_POINTER, 0},
+                   {kSecond, kBytes - offset, host_[i] + offset, TRIDENT_UNICORN_POINTER, 0}}};
+      for (const trident_unicorn_region& region : regions_)
+        EXPECT_EQ(uc_mem_map_ptr(guests[i]->uc, region.base, region.size, UC_PROT_READ | UC_PROT_WRITE, region.host),
+                  UC_ERR_OK);
+    }
+  }
+  /// Options that name the regions of the last guest.
+  [[nodiscard]] trident_unicorn_options options() const {
+    trident_unicorn_options options = early();
+    options.regions = regions_.data();
+    options.region_count = regions_.size();
+    return options;
+  }
+  [[nodiscard]] bool is_equal() const { return std::memcmp(host_[0], host_[1], kBytes) == 0; }
+
+ private:
+  alignas(4096) std::uint8_t host_[2][kBytes] = {};
+  std::array<trident_unicorn_region, 2> regions_{};
+};
+
+// Two shadow runs would call the code wrong if a store to one region were not seen in the other.
+TEST_F(Memory, RegionsThatShowTheSameMemoryAreOneInShadowRuns) {
+  // Stores bytes to x10, and loads them by x13, one behind.
+  load({mov(0, 10), mov(2, 11), mov(6, 13), strb_post(1, 0, 1), ldrb_post(5, 6, 1), add_x(1, 1, 5), subs(2, 2, 1),
+        b_ne(-4), bl(4), subs(12, 12, 1), b_ne(-10), kStop, kRet});
+  const auto twice = std::make_unique<Twice>(std::array{&plain_, &guest_}, 0);
+  guest_.attach(twice->options());
+  GuestState state = repeated(Twice::kFirst + 0x100, 200, 100);
+  state.x[13] = Twice::kSecond + 0xFF;
+  run_both(state);
+  EXPECT_TRUE(twice->is_equal());
+  EXPECT_EQ(guest_.stats().mismatches, 0u) << guest_.loop().note;
+  EXPECT_GT(guest_.stats().entries, 50u);
+}
+
+TEST_F(Memory, LoopsInRegionsThatShareSomeMemoryAreTheGuests) {
+  load({mov(0, 10), mov(2, 11), mov(6, 13), strb_post(1, 0, 1), ldrb_post(5, 6, 1), add_x(1, 1, 5), subs(2, 2, 1),
+        b_ne(-4), bl(4), subs(12, 12, 1), b_ne(-10), kStop, kRet});
+  const auto twice = std::make_unique<Twice>(std::array{&plain_, &guest_}, 0x1000);
+  guest_.attach(twice->options());
+  GuestState state = repeated(Twice::kFirst + 0x1100, 200, 100);
+  state.x[13] = Twice::kSecond + 0xFF;
+  run_both(state);
+  EXPECT_TRUE(twice->is_equal());
+  EXPECT_EQ(guest_.stats().mismatches, 0u);
 }
 
 TEST_F(Memory, NamedRegionsThatWrapAroundAreInvalid) {
