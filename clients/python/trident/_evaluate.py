@@ -11,10 +11,10 @@ summation is part of their meaning.
 What the kernels have no types for (complex numbers, strings) or the language no operation is handed to numexpr itself
 where that is installed, so results and errors are numexpr's; otherwise the error names it.
 """
+import ast
 import inspect
 import sys
 import threading
-import weakref
 
 import numpy as np
 
@@ -25,9 +25,11 @@ from . import _text
 from . import _threads
 from ._cache import Cache
 from ._chain import Chain, graphs
-from ._kernel import Kernel, address
+from ._kernel import Kernel, address, check_context
 from ._native import TridentError
+from ._out import Borrowed, check_out, store
 from ._promise import EXACT, Promise
+from ._several import Several
 from ._stages import Stages
 
 _CACHE_MAX = 256
@@ -47,12 +49,13 @@ _last = threading.local()
 
 
 def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, policy="exact", k=None,
-             ranges=None, threads=None, **kwargs):
+             ranges=None, threads=None, context=None, **kwargs):
     """Evaluates an array expression such as "2*a + 3*b" element by element; a drop-in for numexpr.evaluate. The answer is
     the same at once and later, on every processor and in every run: operations as they are written, functions good to an
     ulp. policy="bounded" (with k=, default 2) or "fast" permit faster forms, as trident.Kernel says; then the last bits may
     change when faster code is swapped in, and from run to run. ranges={"x": (lo, hi)} promises values, whatever the policy. threads= is the
-    number of threads of this call, as set_num_threads() is that of all; it changes no bit.
+    number of threads of this call, as set_num_threads() is that of all; it changes no bit. context= is the trident.Context
+    that compiles. A text of several expressions, "(a + b, a*b)", gives a tuple of results; `out` is then a tuple, too.
 
     Variables are looked up in local_dict (default: the caller's locals), then global_dict (the caller's globals).
     `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / % ** & | ^ ~ << >> and
@@ -65,18 +68,30 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     variables or operations than one kernel holds, optimization and truediv) is evaluated by numexpr, if it is installed,
     on its own terms; if not, the error says so.
     """
-    tree, names = _find_tree(ex)
-    options = _check_options(kwargs)
-    promise = EXACT if policy == "exact" and k is None and ranges is None else Promise(policy, k, ranges)
-    promise.check_names(names, "variable of the expression")
-    arguments = _arguments(names, local_dict, global_dict, sys._getframe(1) if names else None)
-    program = _find_program(ex, tree, names, arguments, options, promise)
-    order = _check_layout(out, order, casting)
-    usual = promise is EXACT and not options and order == "K" and casting == "safe"
-    bound = _bound(ex, program, names, arguments) if usual else None
-    _last.call = (program, names, None if out is None else _Borrowed(out), order, casting, bound)
+    program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs,
+                                         sys._getframe(1))
     with _threads.permitted(threads):
         return program.run(arguments, out, order, casting)
+
+
+def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame):
+    """The program of a call of evaluate() from `frame`, its arguments and order; re_evaluate() then repeats that call."""
+    tree, names = _find_tree(ex)
+    options = _check_options(kwargs)
+    promise = EXACT
+    if policy != "exact" or k is not None or ranges is not None or context is not None:
+        check_context(context)
+        if context is not None:
+            context._open()  # an error now: numexpr would be asked after one from a kernel
+        promise = Promise(policy, k, ranges, context)
+    promise.check_names(names, "variable of the expression")
+    arguments = _arguments(names, local_dict, global_dict, frame if names else None)
+    program = _find_program(ex, tree, names, arguments, options, promise)
+    order = _check_layout(program.outs(out), order, casting)
+    usual = promise is EXACT and not options and order == "K" and casting == "safe"
+    bound = _bound(ex, program, names, arguments) if usual else None
+    _last.call = (program, names, None if out is None else program.borrowed(out), order, casting, bound)
+    return program, arguments, order
 
 
 def re_evaluate(local_dict=None):
@@ -105,32 +120,6 @@ def _bound(ex, program, names, arguments):
     return bound
 
 
-class _Borrowed:
-    """The array that the last call wrote to, without keeping its memory: re_evaluate() writes there again as long as
-    somebody else has it, or the array that it is a part of."""
-    __slots__ = ("array", "owner", "place")
-
-    def __init__(self, array):
-        self.array, self.owner, self.place = weakref.ref(array), None, None
-        if array.base is not None:
-            self.place = (array.shape, array.dtype, address(array), array.strides)
-        if isinstance(array.base, np.ndarray):
-            self.owner = weakref.ref(array.base)
-
-    def find(self):
-        """The array; None, for a new one, where nobody has it."""
-        array = self.array()
-        if array is not None or self.place is None:
-            return array
-        owner = self.owner() if self.owner is not None else None
-        if owner is not None:
-            shape, dtype, start, strides = self.place
-            memory = owner.ravel("K").view(np.uint8)
-            if np.may_share_memory(memory, owner) and 0 <= start - address(memory) < memory.size:
-                return np.ndarray(shape, dtype, memory, start - address(memory), strides)
-        raise RuntimeError("the array that the last evaluate() wrote to is gone: call evaluate() with out= again")
-
-
 def _find_tree(ex):
     if not isinstance(ex, str):
         raise ValueError("must specify expression as a string")
@@ -146,7 +135,7 @@ def _check_options(kwargs):
     return tuple((n, kwargs[n]) for n in usual if n in kwargs and kwargs[n] not in usual[n])
 
 
-def _check_layout(out, order, casting):
+def _check_layout(outs, order, casting):
     """Whichever way a result is made, what numexpr refuses is refused, in its words and in its order. `order` as
     numpy.nditer takes it."""
     if not isinstance(casting, str):
@@ -158,7 +147,7 @@ def _check_layout(out, order, casting):
         raise TypeError(f"order must be str, not {type(order).__name__}")
     if letter not in ("C", "F", "A", "K", "c", "f", "a", "k"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if out is not None and not isinstance(out, np.ndarray):
+    if not all(o is None or isinstance(o, np.ndarray) for o in outs):
         raise ValueError("out keyword parameter is not an array")
     return letter.upper()
 
@@ -190,6 +179,9 @@ def _find_program(ex, tree, names, arguments, options, promise):
 
 
 def _make_program(ex, tree, names, arguments, options, promise):
+    if type(tree) is ast.Tuple:
+        return Several(tree.elts, lambda part: _make_program(ast.unparse(part), part, names, arguments, options, promise),
+                       names, arguments, promise)
     try:
         if options:
             raise NotImplementedError(f"{options[0][0]}={options[0][1]!r} is not supported")
@@ -230,7 +222,17 @@ def _too_large(error):
                         "on its own", error.status)
 
 
-class _Numexpr:
+class _One:
+    """The program of one expression, with one array to write to."""
+
+    @staticmethod
+    def outs(out):
+        return (out,)
+
+    borrowed = Borrowed
+
+
+class _Numexpr(_One):
     """An expression that numexpr itself evaluates. `limit`: the error where numexpr cannot either, if it is not numexpr's."""
 
     def __init__(self, numexpr, ex, names, options, limit):
@@ -257,7 +259,7 @@ class _Numexpr:
             last["kwargs"]["out"] = None
 
 
-class _Program:
+class _Program(_One):
     """One expression for one combination of operand kinds."""
 
     bound_since = None  # its Bound is known to the module _call since it forgot that many times
@@ -319,7 +321,7 @@ class _Program:
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
         if self.literal is not None:
-            return self.literal.copy() if out is None else _store(out, self.literal, casting)
+            return self.literal.copy() if out is None else store(out, self.literal, casting)
         for name, have, want in self.casts:
             _check_operand(name, have, want, casting)
         arguments = [arguments[i] for i in self.used]
@@ -384,11 +386,11 @@ class _Program:
             result = self._run_blocks([a.reshape(1) for a in arrays], dtypes, params, None, order, casting).reshape(())
             if out is None:
                 return result
-            _check_out(out, result.dtype, casting)
+            check_out(out, result.dtype, casting)
             np.copyto(out, result, casting=casting)
             return out
         if out is not None:
-            _check_out(out, self.result_dtype, casting)
+            check_out(out, self.result_dtype, casting)
         if len(arrays) > _ITERATED_MAX:
             return self._run_many(arrays, dtypes, params, out, order)
         flags = ["external_loop", "buffered", "delay_bufalloc", "zerosize_ok", "copy_if_overlap"]
@@ -444,7 +446,7 @@ class _Program:
             n *= extent
         self.kernel._run(n, [address(o) for o in operands], [address(result)], params)
         result = np.asarray(result != 0) if self.is_bool else result
-        return result if out is None else _store(out, result, casting)
+        return result if out is None else store(out, result, casting)
 
 
 def _fused(op, node):
@@ -467,20 +469,6 @@ def _check_operand(name, have, want, casting):
                     "another casting")
 
 
-def _check_out(out, have, casting):
-    if not np.can_cast(have, out.dtype, casting):
-        raise TypeError(f"the result is {have} and would be cast to out's {out.dtype}, which casting='{casting}' forbids: "
-                        f"give an out of {have}, or another casting")
-
-
-def _store(out, result, casting):
-    if out.shape != result.shape:
-        raise ValueError(f"out has shape {out.shape}, the result {result.shape}")
-    _check_out(out, result.dtype, casting)
-    np.copyto(out, result, casting=casting)
-    return out
-
-
 def _reduce_with_numpy(reduction, whole, out):
     """Reductions over one axis."""
     if reduction.axis is not None and reduction.axis >= whole.ndim:
@@ -490,8 +478,8 @@ def _reduce_with_numpy(reduction, whole, out):
                       _NUMPY_REDUCE[reduction.op](whole, axis=reduction.axis, out=out))
 
 
-_short_call.set_up(_last, _Borrowed)
+_short_call.set_up(_last, Borrowed)
 python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
 evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, '
-                             'policy="exact", k=None, ranges=None, threads=None, **kwargs)')
+                             'policy="exact", k=None, ranges=None, threads=None, context=None, **kwargs)')
 re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None)")

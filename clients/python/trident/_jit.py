@@ -89,7 +89,7 @@ class _Recording:
 class _Compiled:
     """The kernel of a recording for one combination of argument kinds."""
 
-    def __init__(self, recording, values, promise, context):
+    def __init__(self, recording, values, promise):
         self.recording, self.kernel = recording, None
         if not recording.nodes:
             return
@@ -105,7 +105,7 @@ class _Compiled:
         try:
             self.kernel = promise.kernel(recording.text, recording.names,
                                          {f"x{i}": name_of[d] for i, d in self.dtypes.items()},
-                                         [f"x{i}" for i in numbers], max(v.size for _, v in used), context)
+                                         [f"x{i}" for i in numbers], max(v.size for _, v in used))
         except TridentError as error:
             if error.status != native.E_LIMIT:
                 raise
@@ -181,8 +181,8 @@ def _cut(result, shape):
 class _Function:
     """A jit function: the plain one, and what has been compiled for it."""
 
-    def __init__(self, function, promise, fallback, context):
-        self.function, self.promise, self.fallback, self.context = function, promise, fallback, context
+    def __init__(self, function, promise, fallback):
+        self.function, self.promise, self.fallback = function, promise, fallback
         self.name = getattr(function, "__name__", repr(function))
         self.kernels = {}
         self.compiled = Cache(_RECORDINGS_MAX)     # (argument kinds, text of the recording) -> _Compiled
@@ -255,7 +255,7 @@ class _Function:
         values = values + [np.asarray(n) for n in made[len(values):]]
         computed = tuple(kind for _, _, kind in recording.steps)
         entry = self.compiled.find((kinds, computed, recording.results, recording.text),
-                                   lambda: _Compiled(recording, values, self.promise, self.context))
+                                   lambda: _Compiled(recording, values, self.promise))
         if entry.kernel is not None:
             self.kernels[kinds] = entry.kernel
         if proof is not None and proof.holds():
@@ -308,8 +308,9 @@ def jit(function=None, *, policy="exact", k=None, ranges=None, fallback=False, c
         return functools.partial(jit, policy=policy, k=k, ranges=ranges, fallback=fallback, context=context)
     if any(is_other(function) for is_other in _NO_PLAIN_FUNCTION):
         raise TypeError("a jit function returns its arrays at once: it is no coroutine and no generator")
-    promise = EXACT if policy == "exact" and k is None and ranges is None else Promise(policy, k, ranges)
-    state = _Function(function, promise, fallback, context)
+    usual = policy == "exact" and k is None and ranges is None and context is None
+    promise = EXACT if usual else Promise(policy, k, ranges, context)
+    state = _Function(function, promise, fallback)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):

@@ -85,29 +85,30 @@ def _checked_range(name, pair):
 
 
 class Promise:
-    """`key` tells one promise from another."""
-    __slots__ = ("policy", "k", "ranges", "key")
+    """Promises, and the context that keeps them. `key` tells one promise from another."""
+    __slots__ = ("policy", "k", "ranges", "context", "key")
 
-    def __init__(self, policy, k, ranges):
+    def __init__(self, policy, k, ranges, context=None):
         one_of(native.POLICIES, policy, "policy")
         if ranges is not None and not isinstance(ranges, Mapping):
             raise TypeError(f"{_RANGES}, here {shown(ranges)}")
         self.policy, self.k = policy, _checked_k(k, policy)
         self.ranges = {name: _checked_range(name, pair) for name, pair in (ranges or {}).items()}
-        self.key = (self.policy, self.k, *sorted(self.ranges.items()))
+        self.context = context
+        self.key = (self.policy, self.k, context, *sorted(self.ranges.items()))
 
     def check_names(self, names, what):
         for name in self.ranges:
             if name not in names:
                 raise ValueError(f"ranges: '{name}' is no {what}")
 
-    def kernel(self, text, names, types, scalars, size, context=None):
+    def kernel(self, text, names, types, scalars, size):
         """The kernel of a graph's text; `names`: of its inputs by number, `types` and `scalars`: by x0, x1, .., `size`:
         elements of a typical call, which does not tell one kernel from another."""
         from ._kernel import Kernel  # at the top it would import itself: it checks promises with this module
         ranges = {f"x{i}": self.ranges[name] for i, name in enumerate(names) if name in self.ranges and f"x{i}" in types}
         return Kernel(text, syntax="infix", types=types, scalars=scalars, policy=self.policy,
-                      k=self.k, ranges=ranges, context=context, _hint=min(size, 1 << 24), _made=True)
+                      k=self.k, ranges=ranges, context=self.context, _hint=min(size, 1 << 24), _made=True)
 
 
 EXACT = Promise("exact", None, None)

@@ -1,0 +1,57 @@
+"""Where evaluate() writes: checks of `out`, and what re_evaluate() remembers of it."""
+import weakref
+
+import numpy as np
+
+from ._kernel import address
+
+
+class Borrowed:
+    """The array that the last call wrote to, without keeping its memory: re_evaluate() writes there again as long as
+    somebody else has it, or the array that it is a part of."""
+    __slots__ = ("array", "owner", "place")
+
+    def __init__(self, array):
+        self.array, self.owner, self.place = weakref.ref(array), None, None
+        if array.base is not None:
+            self.place = (array.shape, array.dtype, address(array), array.strides)
+        if isinstance(array.base, np.ndarray):
+            self.owner = weakref.ref(array.base)
+
+    def find(self):
+        """The array; None, for a new one, where nobody has it."""
+        array = self.array()
+        if array is not None or self.place is None:
+            return array
+        owner = self.owner() if self.owner is not None else None
+        if owner is not None:
+            shape, dtype, start, strides = self.place
+            memory = owner.ravel("K").view(np.uint8)
+            if np.may_share_memory(memory, owner) and 0 <= start - address(memory) < memory.size:
+                return np.ndarray(shape, dtype, memory, start - address(memory), strides)
+        raise RuntimeError("the array that the last evaluate() wrote to is gone: call evaluate() with out= again")
+
+
+class BorrowedAll:
+    """The arrays that the last call wrote to, as Borrowed."""
+    __slots__ = ("arrays",)
+
+    def __init__(self, arrays):
+        self.arrays = [None if a is None else Borrowed(a) for a in arrays]
+
+    def find(self):
+        return tuple(None if a is None else a.find() for a in self.arrays)
+
+
+def check_out(out, have, casting):
+    if not np.can_cast(have, out.dtype, casting):
+        raise TypeError(f"the result is {have} and would be cast to out's {out.dtype}, which casting='{casting}' forbids: "
+                        f"give an out of {have}, or another casting")
+
+
+def store(out, result, casting):
+    if out.shape != result.shape:
+        raise ValueError(f"out has shape {out.shape}, the result {result.shape}")
+    check_out(out, result.dtype, casting)
+    np.copyto(out, result, casting=casting)
+    return out
