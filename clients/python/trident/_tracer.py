@@ -1,5 +1,6 @@
 """Stand-ins for arrays that record what a function does to them: operators, NumPy's ufuncs, where, clip and the reductions
-sum, min, max, mean, dot, each built with NumPy's types and NumPy's results in the corner cases.
+sum, prod, min, max, mean, var, std, argmin, argmax, dot, each built with NumPy's types and NumPy's results in the corner
+cases. Functions that NumPy makes of these (select, any, nan_to_num) are in _composed.py.
 
 Everything else that an array can do is refused by a TraceError that says what to write instead. A refusal marks the
 trace as spoilt, so a function that catches the error (`except TypeError`) does not slip through with the other branch;
@@ -118,8 +119,7 @@ _TWO_CALLS = ("arrays of two calls meet: a value that a function keeps or reads 
 _IN_PLACE = "changing an array in place (x += 1, x[i] = 1, out=) cannot be recorded; write x = x + 1, np.where(...)"
 _INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as an argument",
             "size": "pass the number in as an argument", "ndim": "pass it in as an argument",
-            "dot": "write np.dot(x, y)", "round": "write np.rint(x)", "copy": "write x", "conj": "write x", "real": "write x", "any": "write np.max(x)",
-            "all": "write np.min(x)"}
+            "dot": "write np.dot(x, y)", "real": "write x"}
 
 
 def _recorded(build):
@@ -210,10 +210,14 @@ class Tracer(NDArrayOperatorsMixin):
         unknown = [k for k, v in kwargs.items() if v is not None and k not in ("casting", "order", "subok", "out")]
         if unknown or kwargs.get("casting", "same_kind") != "same_kind":
             trace.refuse(f"np.{name}: the arguments {', '.join(kwargs)} cannot be recorded; use np.where and astype")
+        if name in _composed.UFUNCS:
+            return _composed.UFUNCS[name](trace, *inputs)
         return _ufunc(trace, name, inputs)
 
     def __array_function__(self, func, types, args, kwargs):
         del types
+        if func in _composed.FUNCTIONS:
+            return _composed.FUNCTIONS[func](self._trace, *args, **kwargs)
         if func not in _FUNCTIONS:
             self._trace.refuse(f"np.{func.__name__} cannot be recorded; write it with ufuncs, np.where and reductions")
         return _FUNCTIONS[func](self._trace, *args, **kwargs)
@@ -221,6 +225,8 @@ class Tracer(NDArrayOperatorsMixin):
     def __getattr__(self, name):
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        if name in _composed.METHODS:
+            return functools.partial(_composed.METHODS[name], self._trace, self)
         self._trace.refuse(f"an array's .{name} cannot be recorded: the function is compiled for all elements at once; "
                            + _INSTEAD.get(name, "use NumPy's ufuncs, np.where and reductions"))
 
@@ -668,3 +674,5 @@ _FUNCTIONS = {
     np.vdot: _product(False), np.amin: _min, np.amax: _max, np.min: _min, np.max: _max,
     np.var: _var, np.std: _std, np.argmin: _argmin, np.argmax: _argmax,
 }
+
+from . import _composed  # noqa: E402; it is written with the stand-ins of this module
