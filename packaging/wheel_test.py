@@ -1,5 +1,6 @@
 """The wheel, made of this build, in a virtual environment that has nothing but it: the command, the package without NumPy, with
 NumPy, and what the files ask of a system. The oracle of its answers is NumPy; that of its symbols is Python's own header."""
+import json
 import os
 import pathlib
 import re
@@ -33,9 +34,12 @@ print(*{line.split()[-1] for line in open("/proc/self/maps") if "libtrident" in 
 
 def declared_in_the_stable_interface():
     """Returns the names that Python.h declares for extensions that run on Python 3.11 and later."""
-    text = subprocess.run(["gcc", "-E", "-DPy_LIMITED_API=0x030B0000", "-include", "Python.h", "-x", "c", "/dev/null",
-                           "-I/usr/include/python3.11"], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"\b_?Py\w+", text))
+    names = set()
+    for lengths in ("-UPY_SSIZE_T_CLEAN", "-DPY_SSIZE_T_CLEAN"):  # with it, functions that read lengths have other names
+        names |= set(re.findall(r"\b_?Py\w+", subprocess.run(
+            ["gcc", "-E", lengths, "-DPy_LIMITED_API=0x030B0000", "-include", "Python.h", "-x", "c", "/dev/null",
+             "-I/usr/include/python3.11"], capture_output=True, text=True, check=True).stdout))
+    return names
 
 
 def python_symbols(path):
@@ -115,6 +119,15 @@ class Wheel(unittest.TestCase):
         for path in extensions:
             self.assertIn("PyModule_Create2", python_symbols(path))
             self.assertFalse(python_symbols(path) - stable, path)
+
+
+class Versions(unittest.TestCase):
+    def test_every_package_has_the_project_s_version(self):
+        version = make_wheel.version_of_project()
+        root = make_wheel.ROOT
+        self.assertEqual(version, json.loads((root / "packaging/vcpkg/trident/vcpkg.json").read_text())["version"])
+        self.assertRegex((root / "packaging/debian/changelog").read_text(), rf"\Atrident \({re.escape(version)}\) ")
+        self.assertIn(f'__version__ = "{version}"', (root / "clients/python/trident/__init__.py").read_text())
 
 
 if __name__ == "__main__":
