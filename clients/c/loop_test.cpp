@@ -122,6 +122,23 @@ TEST_F(LoopTest, WithoutCodeNothingIsTouched) {
   EXPECT_EQ(0u, facts(loop).entries);
 }
 
+TEST_F(LoopTest, WithoutABudgetNoRoundBegins) {
+  map_code(kReadExecute);
+  map_data();
+  trident_loop* loop = submit();
+  ASSERT_TRUE(deliver(loop).ok());
+  EXPECT_EQ(TRIDENT_LOOP_LEFT, enter(loop));
+  frame_.region.budget = 0;
+  const trident_loop_frame before = frame_;
+  EXPECT_EQ(TRIDENT_LOOP_BUDGET, trident_loop_enter(loop, &frame_));
+  EXPECT_EQ(0u, frame_.region.budget);
+  EXPECT_EQ(0u, frame_.iterations);
+  EXPECT_EQ(before.pc, frame_.pc);
+  EXPECT_EQ(0, std::memcmp(before.x, frame_.x, sizeof before.x));
+  EXPECT_EQ(0, std::memcmp(before.scratch, frame_.scratch, sizeof before.scratch));
+  EXPECT_EQ(1u, facts(loop).entries);
+}
+
 TEST_F(LoopTest, CodeIsEnteredWithTheWindowsThatItsRegistersPointTo) {
   map_code(kReadExecute);
   map_data();

@@ -203,6 +203,7 @@ static inline uint32_t trident_loop_enter(trident_loop* loop, trident_loop_frame
   frame->iterations = 0;
   if (__atomic_load_n(&loop->checks, __ATOMIC_RELAXED) != 0 && !trident_loop_look(loop, frame))
     return TRIDENT_LOOP_REFUSED;
+  if (budget == 0) return frame->region.exit = TRIDENT_LOOP_BUDGET; /* code would take a round from it first */
   loop->entry(frame, loop->windows);
   if (frame->region.exit != TRIDENT_LOOP_REFUSED) trident_loop_left(loop, frame, budget);
   return frame->region.exit;

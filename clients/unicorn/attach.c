@@ -163,13 +163,14 @@ static void add_handle_to_stats(const trident_unicorn* h, trident_unicorn_stats*
 }
 
 void trident_unicorn_get_stats(const trident_unicorn* h, trident_unicorn_stats* stats) {
+  if (stats == NULL) return;
   trident_unicorn_stats now = {.struct_size = stats->struct_size};
   if (h != NULL) add_handle_to_stats(h, &now);
   memcpy(stats, &now, COPY_MIN(stats->struct_size, sizeof now));
 }
 
 trident_status trident_unicorn_get_loop(const trident_unicorn* h, uint32_t number, trident_unicorn_loop_facts* facts) {
-  if (h == NULL) return no_handle();
+  if (h == NULL || facts == NULL) return no_handle();
   if (number >= h->head_count) return trident_unicorn_fail(TRIDENT_E_INVALID, "there is no loop of this number");
   const struct head* const head = h->heads[number];
   const struct worth* const w = &head->worth;

@@ -156,7 +156,7 @@ class Twice {
   [[nodiscard]] trident_unicorn_options options() const {
     trident_unicorn_options options = early();
     options.regions = regions_.data();
-    options.region_count = regions_.size();
+    options.region_count = static_cast<std::uint32_t>(regions_.size());
     return options;
   }
   [[nodiscard]] bool is_equal() const { return std::memcmp(host_[0], host_[1], kBytes) == 0; }

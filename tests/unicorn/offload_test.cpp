@@ -716,5 +716,12 @@ TEST(Attach, WithoutAHandleNothingHappens) {
   trident_unicorn_detach(nullptr);
 }
 
+TEST_F(Offload, QuestionsWithoutAPlaceForTheAnswerAreNoHarm) {
+  guest_.attach(early());
+  ASSERT_EQ(trident_unicorn_loop(guest_.handle, kCode), TRIDENT_OK);
+  trident_unicorn_get_stats(guest_.handle, nullptr);
+  EXPECT_EQ(trident_unicorn_get_loop(guest_.handle, 0, nullptr), TRIDENT_E_INVALID);
+}
+
 }  // namespace
 }  // namespace trident::tests
