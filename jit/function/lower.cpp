@@ -222,6 +222,7 @@ class Lowering {
   void set(std::uint32_t variable, Value value) {
     build_.set(variable, value);
     build_.at(++step_);
+    if (nonzero_ == variable) nonzero_.reset();
   }
   Result<void> within_limits(std::uint32_t offset) const;
 
@@ -278,6 +279,7 @@ class Lowering {
   std::uint32_t step_ = 0, slot_ = region::kFrameHeadBytes, variables_ = 0;
   std::uint32_t budget_ = 0, failure_ = 0, place_ = 0;
   std::uint64_t local_bytes_ = 0;
+  std::optional<std::uint32_t> nonzero_;  ///< a variable that is not 0 here: a division by it was let pass
   Frame* frame_ = nullptr;
 };
 
@@ -286,6 +288,7 @@ void Lowering::bind(Label label) {
   labels_[label] = build_.begin_block();
   build_.at(++step_);
   open_ = true;
+  nonzero_.reset();
 }
 
 void Lowering::join(Label label) {
@@ -699,7 +702,11 @@ Result<Value> Lowering::choice(const Expression& e) {
 Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainder) {
   TRY(const auto operands, both(e.operands[0], e.operands[1]));
   auto [a, b] = operands;
-  if (has_flow(e, library_)) {
+  const Expression& divisor = e.operands[1];
+  const auto named =
+      divisor.kind == EK::name ? std::optional(frame_->names.find(divisor.name)->second.variable) : std::nullopt;
+  const bool is_checked = named && named == nonzero_;
+  if (has_flow(e, library_) && !is_checked) {
     const std::uint32_t kept = variable(RegionType::i64), by = variable(RegionType::i64);
     const Label go = label();
     set(kept, a);
@@ -710,6 +717,7 @@ Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainde
     b = build_.get(by);
     release(kept);
     release(by);
+    nonzero_ = named;
   }
   const Value quotient = build_.op(divide, a, b);
   return is_remainder ? build_.op(Op::Sub, a, build_.op(Op::Mul, quotient, b)) : quotient;
