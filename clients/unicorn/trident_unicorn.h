@@ -16,6 +16,8 @@
  *     such a place, and not always the one of Unicorn alone. Who needs the instruction hooks the code, and excludes it.
  *   - loads from pages whose permission to be read was taken away. Unicorn 2.0.1 lets them through while it remembers
  *     an access of the guest's own; it does not remember native ones, so such a load may fault.
+ *   - data after the guest has set SCTLR_EL1.EE and the program has cleared it by uc_reg_write(). Unicorn 2.0.1 goes on
+ *     in big-endian order until the guest writes the register itself; native code reads the register.
  *   - loops that run natively are invisible to the program's own hooks, and to the instruction count of uc_emu_start().
  *
  * So a program must say
