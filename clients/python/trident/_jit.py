@@ -27,6 +27,7 @@ from . import _graph as g
 from . import _native as native
 from ._cache import Cache
 from ._kernel import address, check_context
+from ._narrow import DTYPES, Narrow
 from ._native import TridentError
 from ._promise import EXACT, Promise
 from ._proof import Proof
@@ -45,7 +46,9 @@ class _Recording:
         trace = Trace(numbers, weak)
         stand_ins = inspect.BoundArguments(bound.signature, collections.OrderedDict())
         for i, (name, value) in enumerate(zip(bound.arguments, values)):
-            stand_ins.arguments[name] = trace.argument(i, _KIND[value.dtype], value.ndim == 0)
+            narrow = value.dtype.newbyteorder("=") in DTYPES
+            stand_in = trace.argument(i, g.I32 if narrow else _KIND[value.dtype], value.ndim == 0)
+            stand_ins.arguments[name] = Narrow(stand_in._node, trace, value.dtype.newbyteorder("=")) if narrow else stand_in
         try:
             returned = function(*stand_ins.args, **stand_ins.kwargs)
         except Exception:
@@ -58,15 +61,16 @@ class _Recording:
             raise TraceError(trace.refusal)
         self.is_tuple = type(returned) in (tuple, list)
         results = list(returned) if self.is_tuple else [returned]
-        if not results or not all(type(r) is Tracer and r._trace is trace for r in results):
+        if not results or not all(type(r) in (Tracer, Narrow) and r._trace is trace for r in results):
             raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
         self.is_list = type(returned) is list
         self.steps, self.numbers_made = trace.steps, trace.numbers
         self.inputs = trace.inputs
         self.plain = tuple(r._node.value if r._number is not None else None for r in results)  # inputs that are results
-        self.results = (type(returned), self.plain)
+        self.results = (type(returned), self.plain, *(r.dtype.str for r in results if type(r) is Narrow))
         self.nodes = [r._node for r in results if r._number is None]
         self.is_bool = [n.kind == g.BOOL for n in self.nodes]
+        self.narrow = [r.dtype if type(r) is Narrow else None for r in results if r._number is None]
         self.guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
         self.products, self.extremes = trace.products, trace.extremes
         self.used, self.reduced = self._survey()
@@ -134,6 +138,7 @@ class _Compiled:
             raise ValueError("Integers to negative integer powers are not allowed.")
         results = [_cut(r, s) for r, s in zip(results[:count], shapes)]
         results = [r != 0 if b else r for r, b in zip(results, self.recording.is_bool)]
+        results = [r if d is None else r.astype(d) for r, d in zip(results, self.recording.narrow)]
         return [r[()] if r.ndim == 0 else r for r in results]
 
     def _shapes(self, values):
@@ -274,9 +279,11 @@ def _argument(name, value):
         raise TraceError(f"the argument '{name}' is {what}, and a jit function takes arrays and numbers: convert it with "
                          "np.asarray, or bind it with functools.partial or in a closure")
     array = np.asarray(value)
+    if array.dtype.newbyteorder("=") in DTYPES and array.ndim:
+        return array
     if array.dtype not in _KIND:
-        raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32 and float64 can be "
-                         "compiled: convert it with astype")
+        raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32, float64 and arrays of 8- and "
+                         "16-bit integers can be compiled: convert it with astype")
     return array
 
 

@@ -137,7 +137,14 @@ def _recorded(build):
     return call
 
 
-class Tracer(NDArrayOperatorsMixin):
+class ByType(type):
+    """NumPy asks whether one stand-in is of the other's class; nobody else may look at a stand-in's __class__."""
+
+    def __instancecheck__(cls, instance):
+        return type(instance) is cls
+
+
+class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
     """Stands for an array (or a scalar argument) while a function is recorded."""
     __slots__ = ("_node", "_trace", "_weak", "_number")
 
@@ -152,7 +159,8 @@ class Tracer(NDArrayOperatorsMixin):
         return g.DTYPE[self._node.kind]
 
     def astype(self, *args, **kwargs):
-        return _astype(self._trace, self, *args, **kwargs)
+        narrow = _narrow.asked_for(*args, **kwargs) if self._trace.alive else None
+        return _narrow.converted(self._trace, self._node, narrow) if narrow else _astype(self._trace, self, *args, **kwargs)
 
     def sum(self, *args, **kwargs):
         return _sum(self._trace, self, *args, **kwargs)
@@ -198,6 +206,8 @@ class Tracer(NDArrayOperatorsMixin):
         return super().__pow__(other)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if any(type(i) is _narrow.Narrow for i in inputs):
+            return NotImplemented  # its own method knows
         trace, name = self._trace, ufunc.__name__
         if kwargs.get("out") is not None or method == "at":
             trace.refuse(_IN_PLACE)
@@ -215,7 +225,8 @@ class Tracer(NDArrayOperatorsMixin):
         return _ufunc(trace, name, inputs)
 
     def __array_function__(self, func, types, args, kwargs):
-        del types
+        if _narrow.Narrow in types:
+            return NotImplemented
         if func in _composed.FUNCTIONS:
             return _composed.FUNCTIONS[func](self._trace, *args, **kwargs)
         if func not in _FUNCTIONS:
@@ -675,4 +686,4 @@ _FUNCTIONS = {
     np.var: _var, np.std: _std, np.argmin: _argmin, np.argmax: _argmax,
 }
 
-from . import _composed  # noqa: E402; it is written with the stand-ins of this module
+from . import _composed, _narrow  # noqa: E402; they are written with the stand-ins of this module
