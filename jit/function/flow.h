@@ -1,0 +1,31 @@
+// Questions that lowering asks of texts: which expressions need blocks of their own, which can fail, what loops change.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "jit/function/library.h"
+
+namespace trident::function {
+
+/// Returns whether evaluating `e` needs several blocks.
+bool has_flow(const Expression& e, const Library& library);
+/// Returns whether `e` can be evaluated although its value is not needed: nothing in it can fail.
+bool is_plain(const Expression& e, const Library& library);
+/// Returns whether `e` is a quotient or a remainder of integers.
+bool divides(const Expression& e);
+/// Returns whether one of `list` gives `name` a new value.
+bool assigns(const std::vector<Statement>& list, std::string_view name);
+/// Returns whether a copy of `e` is small: calls in it are of short functions.
+bool is_short(const Expression& e, const Library& library);
+
+/// Limits of one name from both sides, joined by &&.
+struct Between {
+  const Expression* name;
+  std::int64_t lo, hi;
+};
+std::optional<Between> between(const Expression& e);
+
+}  // namespace trident::function
