@@ -393,7 +393,7 @@ class NumexprsRules(unittest.TestCase):
     def test_exceptions(self):
         for text in """f8 and i4;not b;f8 < i4 < 2;f8 +;foo(f8);sin(f8, f8);sin();f8[0];f8.foo;f8.sum();where(f8, f8, f8);
                 where(b, f8);sum(f8) * 2;sum(sum(f8));sum(f8, axis=-1);sum(f8, foo=1);f8 + None;None;'x';...;sin;sin + 1;
-                f8 @ f8;f8 in f8;[f8];{};f8 if b else f8;f8 := 1;sin(x=f8);sin(*f8);f8 // 2;i4 // 2;w + w;w + 1;round(f8);
+                f8 @ f8;f8 in f8;[f8];{};f8 if b else f8;f8 := 1;sin(x=f8);sin(*f8);f8 // 2;i4 // 2;w + w;w + 1;around(f8);
                 min(z);b + c;b - c;-b;f8 & 1;f8 << 1;z < z;z % 2;none + 1;1 / 0;5 % 0;f8 is None;
                 2**99999 * f8""".replace("\n", "").split(";"):
             with self.subTest(text.strip()):

@@ -66,6 +66,33 @@ class Names(unittest.TestCase):
         self.assertRaises(ValueError, trident.set_vml_accuracy_mode, "none")
 
 
+class LaterFunctions(unittest.TestCase):
+    """Functions that Debian's numexpr has not. The oracle is NumPy."""
+
+    def test_on_corner_values(self):
+        floats = [0.0, -0.0, 1.5, 2.5, -0.5, -3.0, np.inf, -np.inf, np.nan, 1e30]
+        for x in (np.array(floats), np.array(floats, "f4"), np.array([0, 5, -7, 2**31 - 1], "i4"), np.array([0, -2**63, 9], "i8")):
+            for name in ("isnan", "isinf", "isfinite", "sign", "signbit", "round"):
+                a = x if name != "signbit" else x[x == x]
+                wanted, got = getattr(np, name)(a), trident.evaluate(f"{name}(a)")
+                self.assertEqual(np.float64 if name == "round" and x.dtype.kind == "i" else wanted.dtype, got.dtype, name)
+                np.testing.assert_array_equal(got, wanted, name)
+                if got.dtype.kind == "f":
+                    np.testing.assert_array_equal(np.signbit(got[a == a]), np.signbit(wanted[a == a]), name)
+            a, b = np.repeat(x, x.size), np.tile(x, x.size)
+            for name in ("maximum", "minimum", "copysign"):
+                wanted, got = getattr(np, name)(a, b), trident.evaluate(f"{name}(a, b)")
+                self.assertEqual(wanted.dtype, got.dtype, name)
+                counted = b == b if name == "copysign" else np.ones(b.size, bool)  # the sign of a NaN is nobody's
+                np.testing.assert_array_equal(got[counted], wanted[counted], name)
+        single, whole = np.array([1.5], "f4"), np.array([3], "i4")
+        self.assertEqual(np.float32, trident.evaluate("maximum(single, whole)").dtype)
+        self.assertEqual(3.0, float(trident.evaluate("maximum(round(2.5), 3)")))
+
+    def test_they_remain_names_of_variables(self):
+        np.testing.assert_array_equal(trident.evaluate("sign + round", {"sign": np.ones(2), "round": np.ones(2)}), [2, 2])
+
+
 class Contexts(unittest.TestCase):
     def test_a_context_compiles_what_is_evaluated_in_it(self):
         x = np.arange(5.0)

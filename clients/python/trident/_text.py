@@ -12,6 +12,7 @@ import numpy as np
 from . import _deep
 from . import _graph as g
 from . import _stages
+from . import _tracer
 
 COMMON = g.numexpr_common
 
@@ -23,7 +24,8 @@ _FUNCTIONS = {
     # beyond numexpr, under NumPy's names
     "log2": "log2", "exp2": "exp2", "cbrt": "cbrt", "hypot": "hypot", "trunc": "trunc", "rint": "rint",
 }
-_TWO_ARGUMENTS = ("arctan2", "fmod", "hypot")
+_AS_NUMPY = ("isnan", "isinf", "isfinite", "sign", "maximum", "minimum", "signbit", "copysign", "round")  # numexpr from 2.13 on
+_TWO_ARGUMENTS = ("arctan2", "fmod", "hypot", "maximum", "minimum", "copysign")
 _REDUCTIONS = {"sum": "sum", "min": "minof", "max": "maxof", "prod": "prod"}
 
 _BINARY = {
@@ -288,7 +290,7 @@ class _Walker:
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
             if tree.func.id in _REDUCTIONS:
                 raise RuntimeError("invalid program: reduction operations must occur last")
-            if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS:
+            if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS and tree.func.id not in _AS_NUMPY:
                 raise TypeError(f"'{tree.func.id}' is not a function that expressions know")
             if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
                 raise TypeError(f"{tree.func.id}() takes plain arguments only")
@@ -387,9 +389,27 @@ class _Walker:
                 value = getattr(np, name)(*args)
             return np.float32(value) if value.dtype == np.float16 else value
         args = [_node(a) for a in args]
+        if name in _AS_NUMPY:
+            return _Walker.as_numpy(name, args)
         if COMMON([a.kind for a in args]) == g.BOOL:  # numexpr: not less than float32
             args = [g.cast(a, g.F32) for a in args]
         return g.function(_FUNCTIONS[name], args, COMMON)
+
+    @staticmethod
+    def as_numpy(name, args):
+        """NumPy's values, NaN kept, in numexpr's type."""
+        kind = COMMON([a.kind for a in args])
+        if kind == g.BOOL:
+            raise NotImplementedError(f"{name}() of booleans is not supported")
+        args = [g.cast(a, kind) for a in args]
+        if name == "round":
+            return g.function("rint", args, COMMON)
+        if name == "copysign":
+            return g.function("copysign", args, COMMON)
+        if name == "signbit":
+            sign = g.function("copysign", [g.const(1, kind), *args], COMMON) if kind in g.FLOATS else args[0]
+            return g.compare("lt", sign, g.const(0, kind), COMMON)
+        return _tracer.ELEMENTWISE[name](*args)
 
     @staticmethod
     def part(name, a):

@@ -382,7 +382,7 @@ def _ufunc(trace, name, inputs):
         return _power(trace, *a)
     if name in _OF_BOOLEANS and all(n.kind == g.BOOL for n in a):
         return _OF_BOOLEANS[name](*a)
-    if name in _UNARY_FLOAT or name in _BINARY_FLOAT or name in _ARITHMETIC or name in _SHIFT or name in _OTHERS:
+    if name in _UNARY_FLOAT or name in _BINARY_FLOAT or name in _ARITHMETIC or name in _SHIFT or name in ELEMENTWISE:
         if all(n.kind == g.BOOL for n in a):
             raise TraceError(f"np.{name} of booleans cannot be recorded; convert them: x.astype(np.float64) or np.int64")
     if name in _ROUNDING and a[0].kind in g.INTS and _ROUNDING_KEEPS_INTEGERS and name != "rint":
@@ -395,9 +395,9 @@ def _ufunc(trace, name, inputs):
         return g.arithmetic(_ARITHMETIC[name], *a, COMMON)
     if name in _SHIFT:
         return g.shift(_SHIFT[name], *a, COMMON)
-    if name not in _OTHERS:
+    if name not in ELEMENTWISE:
         raise TraceError(f"np.{name} cannot be recorded; write it with other ufuncs, np.where and reductions")
-    return _OTHERS[name](*a)
+    return ELEMENTWISE[name](*a)
 
 
 _ROUNDING_KEEPS_INTEGERS = np.floor(np.int64(1)).dtype.kind == "i"  # NumPy 2.1 and later
@@ -504,7 +504,7 @@ def _with_elements_of(b, a):
     return g.Node("add", b.kind, (b, g.Node("and", b.kind, (a, g.const(0, b.kind))))) if a.mask & ~b.mask else b
 
 
-_OTHERS = {
+ELEMENTWISE = {
     "true_divide": lambda a, b: g.true_divide(a, b, COMMON),
     "divide": lambda a, b: g.true_divide(a, b, COMMON),
     "floor_divide": _floor_divide,
