@@ -16,8 +16,10 @@ constexpr double kMargin = 0.75;
 double most_below(int exponent) {
   return exponent == 0 ? 1 : std::ldexp(kMargin, exponent);
 }
-/// A range this wide or wider, in factors, is thought to go on to zero.
-constexpr double kWide = 16;
+/// A range this wide or wider, in factors, is thought to go on towards zero. Where all floats seen are kNearZeroSeen or
+/// more, hardly one in 2^32 is below kNearZero. An end at zero itself would cost quotients, logarithms and powers most
+/// of what ranges are assumed for: a reciprocal or a product of small values could leave the type's range.
+constexpr double kWide = 16, kNearZero = 0x1p-32, kNearZeroSeen = 0x1p-20;
 
 /// The exponent of a type's greatest power of two that is an end.
 int exponent_max(ir::Type type) {
@@ -42,10 +44,10 @@ std::optional<double> end_beyond(ir::Type type, double magnitude) {
 }
 
 /// The end between zero and the least of some magnitudes.
-double end_before(double least, double greatest) {
-  if (least * kWide <= greatest) return 0;
+double end_before(ir::Type type, double least, double greatest) {
   const double half = std::exp2(std::floor(std::log2(least * kMargin)));
-  return half < std::ldexp(1.0, kExponentMin) ? 0 : half;
+  if (least * kWide > greatest && half >= std::ldexp(1.0, kExponentMin)) return half;
+  return ir::is_float(type) && least >= kNearZeroSeen ? kNearZero : 0;
 }
 
 kir::Assumed widened(ir::Type type, const kir::Assumed& seen) {
@@ -55,7 +57,7 @@ kir::Assumed widened(ir::Type type, const kir::Assumed& seen) {
   const std::optional<double> end = end_beyond(type, most);
   if (!end) return {};
   if (seen.lo < 0 && seen.hi > 0) return {-*end, *end};
-  const double near = end_before(least, most);
+  const double near = end_before(type, least, most);
   return seen.hi <= 0 && seen.lo < 0 ? kir::Assumed{-*end, -near} : kir::Assumed{near, *end};
 }
 
