@@ -369,8 +369,9 @@ std::string range_text(const OutputValues& o, std::uint64_t n) {
   }
   const std::string count = "  " + counted(n, "element") + ", ";
   if (nans == n) return count + "all NaN\n";
-  char mean[40];
-  std::snprintf(mean, sizeof mean, "%.9g", static_cast<double>(sum / static_cast<long double>(n - nans)));
+  const double average = static_cast<double>(sum / static_cast<long double>(n - nans));
+  char mean[40];  // that of two infinities is NaN, whose sign means nothing
+  std::snprintf(mean, sizeof mean, "%.9g", std::isnan(average) ? std::fabs(average) : average);
   return count + "min " + o.text(least, 9) + ", max " + o.text(greatest, 9) + ", mean " + mean +
          (nans > 0 ? ", " + std::to_string(nans) + " NaN" : "") + "\n";
 }

@@ -313,10 +313,13 @@ std::string cache_path(const Settings& settings) {
   return {};
 }
 
-std::uint32_t optimise_workers(const Settings& settings) {
-  constexpr unsigned kByItselfMax = 4;  // each may take a hundred megabytes
-  return settings.workers != 0 ? static_cast<std::uint32_t>(settings.workers)
-                               : std::min(os::usable_cpus(), kByItselfMax);
+std::uint32_t optimise_workers(const Settings& settings, std::uint64_t open_files) {
+  if (settings.workers != 0) return static_cast<std::uint32_t>(settings.workers);
+  constexpr std::uint64_t kByItselfMax = 4;  // each may take a hundred megabytes
+  const std::uint64_t others = kOpenFilesOfFront + kOpenFilesOfWorker * settings.baseline_workers;
+  const std::uint64_t spare = open_files > others ? (open_files - others) / kOpenFilesOfWorker : 0;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(spare, 1, std::min<std::uint64_t>(os::usable_cpus(), kByItselfMax)));
 }
 
 std::string state_path(const Settings& settings) {

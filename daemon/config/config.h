@@ -60,8 +60,11 @@ std::string socket_path(const Settings& settings);
 std::string cache_path(const Settings& settings);
 /// Returns the cure for a file that cannot be read: the right to read it, the file itself, or another one with `flag`.
 std::string cure_of_reading(const std::string& path, const std::string& flag);
+/// Descriptors that the front and a few clients need, and those that each worker adds.
+constexpr std::uint64_t kOpenFilesOfFront = 34, kOpenFilesOfWorker = 2;
 /// Returns the number of optimise workers. They run at low priority, so that they take the time of idle processors.
-std::uint32_t optimise_workers(const Settings& settings);
+/// Where the settings leave it open, there are no more than a daemon with `open_files` descriptors can serve, and one.
+std::uint32_t optimise_workers(const Settings& settings, std::uint64_t open_files);
 /// The state folder, where learning is kept; empty for none.
 std::string state_path(const Settings& settings);
 

@@ -72,7 +72,7 @@ TEST(Config, AFileThatCannotBeReadIsNotPassedOver) {
   fs::permissions(folder, fs::perms(0755));
   fs::remove(file);
   fs::create_directory(file);
-  EXPECT_TRUE(refused("a directory"));
+  EXPECT_TRUE(refused("a folder"));
   fs::remove(file);
   fs::create_symlink("/nonexistent/t.toml", file);
   EXPECT_TRUE(refused("No such file"));
@@ -128,12 +128,16 @@ TEST(Config, CanBeCheckedAlone) {
 TEST(Config, OptimiseWorkersAreAsManyAsProcessorsUnlessTold) {
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
-  EXPECT_EQ(optimise_workers({}), std::min(CPU_COUNT(&before), 4));
+  constexpr std::uint64_t kMany = 1024;
+  EXPECT_EQ(optimise_workers({}, kMany), std::min(CPU_COUNT(&before), 4));
+  EXPECT_EQ(optimise_workers({}, 40), 1u);
+  EXPECT_EQ(optimise_workers({}, 8), 1u);
+  EXPECT_EQ(optimise_workers({}, 42), std::min(CPU_COUNT(&before), 2));
   CPU_ZERO(&one);
   CPU_SET(::sched_getcpu(), &one);
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-  EXPECT_EQ(optimise_workers({}), 1u);
-  EXPECT_EQ(optimise_workers({.workers = 7}), 7u);
+  EXPECT_EQ(optimise_workers({}, kMany), 1u);
+  EXPECT_EQ(optimise_workers({.workers = 7}, 40), 7u);
   ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 
@@ -146,7 +150,8 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
   EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: setting 'workers' must be a whole number, not negative");
   EXPECT_EQ(message("workers = -1\n"), "f.toml:1: setting 'workers' must be a whole number, not negative");
   EXPECT_EQ(message("log_json = 1\n"), "f.toml:1: setting 'log_json' must be true or false");
-  EXPECT_EQ(message("log_level = 1\n"), "f.toml:1: setting 'log_level' must be a text such as \"a\", with no zero byte in it");
+  EXPECT_EQ(message("log_level = 1\n"),
+            "f.toml:1: setting 'log_level' must be a text such as \"a\", with no zero byte in it");
   EXPECT_FALSE(apply_file({}, "socket = \"a\\u0000b\"\n", "f.toml").ok());
   EXPECT_FALSE(apply_file({}, "rules = [\"a\\u0000b\"]\n", "f.toml").ok());
   EXPECT_EQ(message("zzzzzzzzz = 1\n"), "f.toml:1: unknown setting 'zzzzzzzzz': tridentd --help lists all settings");

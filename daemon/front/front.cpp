@@ -284,7 +284,7 @@ Front::Front(const config::Settings& settings, std::unique_ptr<learning::CostsSo
       jobs_(
           loop_,
           {.baseline_workers = static_cast<std::uint32_t>(settings.baseline_workers),
-           .optimise_workers = config::optimise_workers(settings),
+           .optimise_workers = config::optimise_workers(settings, os::open_files_limit()),
            .program_folder = programs_folder(settings),
            .baseline_timeout_ms = settings.baseline_timeout_ms,
            .costs = costs_->told(),
@@ -438,9 +438,8 @@ void turn_clients_away() {
 
 /// Refuses fewer descriptors than front, workers and one client need.
 Result<void> check_open_files(const config::Settings& settings, std::uint64_t allowed) {
-  constexpr std::uint64_t kForClients = 34, kEachWorker = 2;
-  const std::uint64_t needed =
-      kForClients + kEachWorker * (config::optimise_workers(settings) + settings.baseline_workers);
+  const std::uint64_t workers = config::optimise_workers(settings, allowed) + settings.baseline_workers;
+  const std::uint64_t needed = config::kOpenFilesOfFront + config::kOpenFilesOfWorker * workers;
   if (allowed >= needed) return {};
   return make_error(ErrorCode::kInvalidArgument,
                     "the daemon may open %llu files and needs %llu with so many workers: raise open_files or the limit "

@@ -133,7 +133,7 @@ TEST(RuleFiles, AreRegularFilesOfSomeSize) {
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_NE(fault(fifo, ErrorCode::kInvalidArgument).find("a FIFO"), std::string::npos);
   std::filesystem::remove(fifo);
-  EXPECT_NE(fault(::testing::TempDir(), ErrorCode::kInvalidArgument).find("a directory"), std::string::npos);
+  EXPECT_NE(fault(::testing::TempDir(), ErrorCode::kInvalidArgument).find("a folder"), std::string::npos);
   EXPECT_NE(fault("/dev/zero", ErrorCode::kInvalidArgument).find("a device"), std::string::npos);
   EXPECT_NE(fault(fifo, ErrorCode::kInvalidArgument).find("No such file"), std::string::npos);
   std::ofstream(big).close();

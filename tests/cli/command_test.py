@@ -490,6 +490,7 @@ class Command(CommandCase):
             self.assertRegex(self.trident("run", "x+y", "-i", *words, status=2).stderr,
                              "--input x: found [23] values, expected one or [123], which --n says")
         self.assertIn("all NaN", self.trident("run", "log(x)", "-i", "x=-2:-1").stdout)
+        self.assertIn("mean nan\n", self.trident("run", "x", "-i", "x=inf,-inf").stdout)
 
     def test_files_are_named_where_they_are_missing_or_wrong(self):
         wrong = self.write("wrong.txt", "x +\n  y +* 3\n")

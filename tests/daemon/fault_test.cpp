@@ -445,6 +445,15 @@ TEST(Fault, WithoutDescriptorsTheConnectedAreServedAndTheOthersWait) {
   expect_service_without_descriptors("40", 100);
 }
 
+// A limit without room for a worker of each processor is met by fewer workers, unless their number was asked for.
+TEST(Fault, FewDescriptorsAreSharedByFewerWorkers) {
+  PrivateDaemon daemon({"--open-files", "40", "--baseline-workers", "2", "--workers", "0"});
+  RawClient client = RawClient::ready(daemon.socket());
+  EXPECT_TRUE(gets_a_kernel(client, 1));
+  EXPECT_EQ(daemon.workers("baseline", 2).size(), 2u);
+  EXPECT_EQ(daemon.workers("optimise").size(), 1u);
+}
+
 TEST(Fault, ABurstTakesNoDescriptors) {
   PrivateDaemon daemon(
       {"--open-files", "64", "--baseline-queue-per-user", "4000", "--optimise-queue-per-user", "4000"});
