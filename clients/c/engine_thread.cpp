@@ -21,7 +21,7 @@ namespace {
 constexpr int kNice = 10;
 constexpr std::size_t kEngineStackBytes = 8u << 20;
 /// More would take memory from the program: a search takes tens of megabytes.
-constexpr unsigned kThreadsMax = 4;
+constexpr unsigned kOptimisersMax = 4;
 
 std::string said_of(const trident_engine_result& result) {
   return {result.message, ::strnlen(result.message, sizeof(result.message))};
@@ -116,18 +116,24 @@ void* EngineThread::optimise_main(void* self) {
 void EngineThread::wait_for_optimise(std::uint64_t job) {
   const std::lock_guard lock(context_.mutex);
   optimise_.push_back(job);
-  const bool all_busy = busy_ + optimise_.size() > threads_.size() + 1;  // the caller is about to be free
-  if (all_busy && !context_.stopping && threads_.size() < std::min(kThreadsMax, os::usable_cpus())) {
+  const bool all_busy = optimising_ + optimise_.size() > threads_.size() - 1;
+  if (all_busy && !context_.stopping && threads_.size() <= std::min(kOptimisersMax, os::usable_cpus())) {
     const auto more = start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::optimise_main, this);
     if (more.ok()) threads_.push_back(*more);  // without it the others are as many as they were
   }
   work_.notify_all();
 }
 
+std::uint32_t EngineThread::next_tier(bool baselines) const {
+  if (baselines && !baseline_.empty()) return TRIDENT_TIER_BASELINE;
+  const bool optimises = !baselines || threads_.size() == 1;
+  return optimises && !optimise_.empty() ? TRIDENT_TIER_OPTIMISED : 0;
+}
+
 /// Waits for the end or for a job. In mode embedded, where nobody else does, the first thread looks at calls meanwhile.
 void EngineThread::wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines) {
   const bool looks = baselines && context_.settings().mode == TRIDENT_MODE_EMBEDDED;
-  const auto has_work = [&] { return context_.stopping || (baselines && !baseline_.empty()) || !optimise_.empty(); };
+  const auto has_work = [&] { return context_.stopping || next_tier(baselines) != 0; };
   while (!has_work()) {
     if (looks) context_.look(os::monotonic_ns());
     if (has_work()) return;
@@ -159,12 +165,11 @@ void EngineThread::run(bool baselines) {
     std::uint32_t tier = 0;
     {
       std::unique_lock lock(context_.mutex);
-      const auto has_baseline = [&] { return baselines && !baseline_.empty(); };
       wait_for_work(lock, baselines);
       if (context_.stopping) return;
-      tier = has_baseline() ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
+      tier = next_tier(baselines);
       job = take(tier);
-      ++busy_;
+      if (tier == TRIDENT_TIER_OPTIMISED) ++optimising_;
     }
     try {
       compile(job, tier);
@@ -172,7 +177,7 @@ void EngineThread::run(bool baselines) {
       context_.finish(job, Context::End::failed, "the engine in this process ran out of memory");
     }
     const std::lock_guard lock(context_.mutex);
-    --busy_;
+    if (tier == TRIDENT_TIER_OPTIMISED) --optimising_;
   }
 }
 

@@ -1,7 +1,6 @@
 // The compiler in this process, for mode embedded and for mode auto where no daemon answers: libtrident-engine.so is
-// loaded on first need and a thread of low priority runs it, baselines before optimisations, and of these what was
-// called most first. Where optimisations wait
-// and there are more processors, further threads of low priority take these.
+// loaded on first need. A thread of low priority makes baselines, others of low priority optimise, what was called most
+// first: a search takes seconds, and no baseline waits for one.
 #pragma once
 
 #include <pthread.h>
@@ -42,13 +41,15 @@ class EngineThread {
   static void* main(void* self);
   static void* optimise_main(void* self);
   void forget_closed();
-  /// Runs jobs until the context stops; those of the first tier only if `baselines`.
+  /// Runs jobs until the context stops: baselines, or optimisations.
   void run(bool baselines);
   /// Adds a job to those that wait for the second tier, and a thread if it would wait for another job.
   void wait_for_optimise(std::uint64_t job);
   /// Takes the next job of the tier: of the second what was called most. Needs the context's mutex.
   std::uint64_t take(std::uint32_t tier);
   void wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines);
+  /// Returns the tier of the job that a thread is to take, 0 for none. Needs the context's mutex.
+  [[nodiscard]] std::uint32_t next_tier(bool baselines) const;
   [[nodiscard]] bool is_queued(std::uint64_t job) const;
   void compile(std::uint64_t job, std::uint32_t tier);
   void use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
@@ -56,8 +57,8 @@ class EngineThread {
 
   Context& context_;
   Engine engine_;
-  std::vector<pthread_t> threads_;    ///< the first takes all jobs
-  std::size_t busy_ = 0;              ///< threads with a job
+  std::vector<pthread_t> threads_;    ///< the first makes baselines, and optimises if it is the only one
+  std::size_t optimising_ = 0;        ///< threads that optimise
   std::atomic<bool> cancel_ = false;  // read by the engine
   std::condition_variable work_;      // with the context's mutex
   std::deque<std::uint64_t> baseline_, optimise_;

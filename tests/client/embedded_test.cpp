@@ -125,13 +125,35 @@ TEST(Embedded, SeveralSearchesUseTheProcessorsThatThereAre) {
   for (const trident_kernel* kernel : kernels) ASSERT_NE(nullptr, kernel);
   for (trident_kernel* kernel : kernels)
     ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, 10 * kPatienceMs)) << trident_last_error();
-  EXPECT_EQ(engine_threads(), std::min(std::thread::hardware_concurrency(), 4u));
+  EXPECT_EQ(engine_threads(), 1 + std::min(std::thread::hardware_concurrency(), 4u));  // one makes baselines
   for (trident_kernel* kernel : kernels) {
     expect_right(kernel, "after several searches");
     trident_close_kernel(kernel);
   }
   trident_close(ctx);
   EXPECT_EQ(engine_threads(), 0u);
+}
+
+// A search of seconds for each processor, and one more: the baseline of a new text does not wait for any of them.
+TEST(Embedded, BaselinesDoNotWaitForSearches) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  std::vector<trident_kernel*> searched;
+  for (unsigned i = 0; i <= std::thread::hardware_concurrency(); ++i) {
+    std::string text = "x";
+    for (int term = 0; term < 300; ++term) text += " + x*" + std::to_string(1000 * i + term) + ".25";
+    searched.push_back(submit(ctx, text.c_str()));
+    ASSERT_NE(nullptr, searched.back());
+    ASSERT_EQ(TRIDENT_OK, trident_wait(searched.back(), TRIDENT_TIER_BASELINE, kPatienceMs)) << trident_last_error();
+  }
+  trident_kernel* kernel = submit(ctx, kText);
+  ASSERT_NE(nullptr, kernel);
+  ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_BASELINE, kPatienceMs)) << trident_last_error();
+  for (const trident_kernel* other : searched) EXPECT_EQ(0u, info_of(other).done);
+  expect_right(kernel, "compiled beside searches");
+  trident_close_kernel(kernel);
+  for (trident_kernel* other : searched) trident_close_kernel(other);
+  trident_close(ctx);
 }
 
 // t[2*index + 1] beside a gather by an array of numbers, of which some lie outside: the length is a scalar of its own.
