@@ -138,7 +138,7 @@ class OwnProgram(unittest.TestCase):
     def test_refuses_other_files(self):
         text = self.file_of(b"text" * 99, "text")
         for path, words in ((self.file_of(b""), "empty"), (text, "no ELF file"), (os.path.realpath(sys.executable), "machine"),
-                            ("/tmp", "directory"), ("/nowhere", "No such file")):
+                            ("/tmp", "folder"), ("/nowhere", "No such file")):
             done = emulated(path)
             self.assertEqual(done.returncode, 127, path)
             self.assertRegex(done.stderr.decode(), f"^trident-emu: {path}: .*{words}")
