@@ -52,8 +52,8 @@ def measure(way):
             import numexpr
             numexpr.set_num_threads(1)
             calls["numexpr"] = lambda: numexpr.evaluate("x*y + 1", {"x": x, "y": y})
-        except ImportError:
-            pass
+        except ImportError as error:
+            print(f"numexpr is left out: {error}", file=sys.stderr)
         calls["NumPy"] = lambda: x * y + 1
     for name, call in calls.items():
         trident.evaluate("x*y + 1")

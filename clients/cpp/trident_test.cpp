@@ -10,17 +10,6 @@
 
 #include "trident_function.hpp"
 
-TEST(Cpp, RunsOnThreads) {
-  const trident::context ctx(TRIDENT_MODE_INTERP);
-  const trident::kernel k = ctx.compile("2*x + 1");
-  std::vector<double> x(100'000), y(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
-  const void* in[] = {x.data()};
-  void* out[] = {y.data()};
-  k.run_parallel(x.size(), in, out, nullptr, 2);
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(2 * x[i] + 1, y[i]) << i;
-}
-
 #if __cplusplus >= 202002L
 #include <span>
 #endif
