@@ -5,6 +5,8 @@
 //   asin, acos   |x| > 1/2 by asin(x) = pi/2 - 2 asin(sqrt((1 - |x|) / 2))
 //
 // A base angle is added in two parts. Class ulp1 also carries the rounding error of the division or square root.
+#include <algorithm>
+
 #include "jit/kir/math/coefficients/inverse_trig.h"
 #include "jit/kir/math/functions.h"
 
@@ -78,10 +80,28 @@ Value emit_atan(Expansion& e, Value x, const Range& range) {
   return e.with_sign_of(result, x);
 }
 
+namespace {
+
+double least_magnitude(const Range& range) {
+  return std::max({range.lo, -range.hi, 0.0});
+}
+
+/// The remainder of num / den would underflow where both are next to nothing: both times a power of two, which is
+/// exact.
+void keep_remainder(Expansion& e, Value& num, Value& den) {
+  const double small = e.single() ? 0x1p-64 : 0x1p-800, factor = e.single() ? 0x1p64 : 0x1p200;
+  const Value scale = e.b.select(e.b.lt(den, e.k(small)), e.k(factor), e.k(1));
+  num = e.b.mul(num, scale);
+  den = e.b.mul(den, scale);
+}
+
+}  // namespace
+
 Value emit_atan2(Expansion& e, Value y, Value x, const Range& y_range, const Range& x_range) {
   const Value ay = e.b.abs(y), ax = e.b.abs(x);
   const Value steep = e.b.lt(ax, ay);
-  const Value num = e.b.select(steep, ax, ay), den = e.b.select(steep, ay, ax);
+  Value num = e.b.select(steep, ax, ay), den = e.b.select(steep, ay, ax);
+  if (e.ulp1() && std::max(least_magnitude(x_range), least_magnitude(y_range)) < 0x1p-64) keep_remainder(e, num, den);
   const bool never_zero = x_range.lo > 0 || x_range.hi < 0 || y_range.lo > 0 || y_range.hi < 0;
   const bool finite = bounded(x_range) && bounded(y_range);
   Value t = e.b.div(num, den);
