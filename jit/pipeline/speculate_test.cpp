@@ -11,6 +11,7 @@
 #include "jit/codegen/speculative.h"
 #include "jit/kir/builder.h"
 #include "jit/pipeline/speculative_check.h"
+#include "jit/pipeline/speculative_times.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::pipeline {
@@ -223,6 +224,36 @@ TEST(SpeculativeCheck, EachInstructionOfTheDriverIsNeeded) {
     std::fill_n(mutant.bytes.begin() + static_cast<std::ptrdiff_t>(lines[i].at), lines[i].size, std::byte{0x90});
     EXPECT_NE(product.fault_of(mutant, division), "") << i << ": " << lines[i].text;
   }
+}
+
+judge::Timings rounds(std::vector<double> general, std::vector<double> speculative) {
+  return {.ns = {std::move(general), std::move(speculative)}, .ends = {}};
+}
+
+/// A busy machine takes turns from whoever runs: from the speculative kernel in most rounds, from the general one, from
+/// both. Neither is a kernel refused for that nor is one let through.
+TEST(SpeculativeTimes, DisturbedRoundsAreNoLossAndHideNone) {
+  LeastTimes least;
+  least.take(rounds({1, 1, 1, 1, 1}, {2.81, 1.02, 12, 2.9, 2.81}));
+  EXPECT_DOUBLE_EQ(least.ratio(), 1.02);
+  LeastTimes loser;
+  loser.take(rounds({1, 3, 3, 3, 3}, {1.2, 1.2, 1.3, 1.2, 1.2}));
+  EXPECT_DOUBLE_EQ(loser.ratio(), 1.2);
+  LeastTimes both;
+  both.take(rounds({7, 8, 1}, {3, 5, 4}));
+  EXPECT_DOUBLE_EQ(both.ratio(), 3);
+  both.take(rounds({2, 2, 2}, {1.5, 1.5, 1.01}));
+  EXPECT_DOUBLE_EQ(both.ratio(), 1.01);
+}
+
+TEST(SpeculativeTimes, AKernelThatWasNotTimedTakesInfinitelyLong) {
+  LeastTimes least;
+  EXPECT_EQ(least.ratio(), INFINITY);
+  least.take(rounds({1, 1}, {}));
+  EXPECT_EQ(least.ratio(), INFINITY);
+  least = {};
+  least.take(rounds({}, {1, 1}));
+  EXPECT_EQ(least.ratio(), INFINITY);
 }
 
 Options assuming(std::vector<kir::Assumed> ranges, expr::PolicyKind policy = expr::PolicyKind::exact) {

@@ -11,7 +11,7 @@
 #include "jit/pipeline/speculate.h"
 #include "jit/pipeline/speculative_points.h"
 #include "jit/pipeline/timed_call.h"
-#include "runtime/stats/robust.h"
+#include "runtime/os/clock.h"
 
 namespace trident::pipeline {
 namespace {
@@ -22,7 +22,12 @@ constexpr judge::TimingRules kShortRules = {.rounds = 31, .cpu_ns = 200'000'000}
 constexpr judge::TimingRules kLongRules = {.rounds = 5, .cpu_ns = 2'000'000'000};
 /// The longest call that is short.
 constexpr std::uint64_t kShortLength = 4096;
-constexpr int kTriesMax = 3;
+constexpr int kTriesMax = 8;
+/// Processor time after which a kernel that seems to lose gets no further try.
+constexpr std::uint64_t kTriesNs = 1'000'000'000;
+/// Where no element fits, the speculative kernel does what the general one does, and more: where it seems to be this
+/// much faster, the general one was disturbed.
+constexpr double kMissingLeast = 0.9;
 /// The distance of elements outside where few are: the fast kernel goes on for a block between two of the general one.
 constexpr std::size_t kFewEvery = 2 * codegen::kBlockFirst;
 
@@ -47,29 +52,32 @@ equiv::Samples with_outside(const Rivals& rivals, equiv::Samples points, std::si
   return points;
 }
 
-/// Returns the time of the speculative kernel over that of the general one, the median of rounds.
-Result<double> ratio_once(const Rivals& rivals, const equiv::Samples& points, std::uint64_t elements,
-                          double& general_ns) {
+/// Ratios that are believed at once.
+struct Believed {
+  double most = kSpeculationLoss, least = 0;
+  [[nodiscard]] bool holds(double ratio) const { return ratio >= least && ratio <= most; }
+};
+
+/// Times both in turn, and again where the ratio is not believed.
+Result<LeastTimes> least_times(const Rivals& rivals, const equiv::Samples& points, std::uint64_t elements,
+                               const Believed& believed) {
   const TimedCall call(rivals.narrowed, points, elements);
   const image::Mapped* const both[] = {&rivals.general, &rivals.speculative};
   const judge::TimingRules& rules = elements > kShortLength ? kLongRules : kShortRules;
-  TRY(const judge::Timings timings, judge::time_rounds(both, rivals.signature, call.workload(), rules));
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(timings.ns[0].size(), timings.ns[1].size()); ++i)
-    ratios.push_back(timings.ns[1][i] / timings.ns[0][i]);
-  if (ratios.empty()) return std::numeric_limits<double>::infinity();
-  general_ns = stats::median(timings.ns[0]);
-  return stats::median(ratios);
-}
-
-/// Does the same, again where it seems to lose: a disturbance only adds.
-Result<double> ratio(const Rivals& rivals, const equiv::Samples& points, std::uint64_t elements, double& general_ns) {
-  double least = std::numeric_limits<double>::infinity();
-  for (int tries = 0; tries < kTriesMax && least > kSpeculationLoss; ++tries) {
-    TRY(const double ratio, ratio_once(rivals, points, elements, general_ns));
-    least = std::min(least, ratio);
+  const std::uint64_t begin_ns = os::thread_work_ns();
+  LeastTimes least;
+  for (int tries = 0; tries < kTriesMax && !believed.holds(least.ratio()); ++tries) {
+    if (os::thread_work_ns() - begin_ns > kTriesNs) break;
+    TRY(const judge::Timings timings, judge::time_rounds(both, rivals.signature, call.workload(), rules));
+    least.take(timings);
   }
   return least;
+}
+
+Result<double> ratio(const Rivals& rivals, const equiv::Samples& points, std::uint64_t elements,
+                     const Believed& believed) {
+  TRY(const LeastTimes least, least_times(rivals, points, elements, believed));
+  return least.ratio();
 }
 
 }  // namespace
@@ -83,20 +91,28 @@ std::vector<std::uint64_t> timed_lengths(const Rivals& rivals) {
   return lengths;
 }
 
+void LeastTimes::take(const judge::Timings& timings) {
+  for (const double ns : timings.ns[0]) general_ns_ = std::min(general_ns_, ns);
+  for (const double ns : timings.ns[1]) speculative_ns_ = std::min(speculative_ns_, ns);
+}
+
+double LeastTimes::ratio() const {
+  return std::isfinite(general_ns_) ? speculative_ns_ / general_ns_ : std::numeric_limits<double>::infinity();
+}
+
 Result<double> time_matching(const Rivals& rivals) {
-  double unused = 0;
   const std::uint64_t elements = call_size(rivals.source, rivals.signature, rivals.options.target.elements).elements;
-  return ratio(rivals, points_to_time(rivals.narrowed, rivals.options.search.seed), elements, unused);
+  return ratio(rivals, points_to_time(rivals.narrowed, rivals.options.search.seed), elements, {kSpeculationGain});
 }
 
 Result<SpeculationTime> time_speculative(const Rivals& rivals, std::uint64_t elements) {
   SpeculationTime time{.elements = elements};
   const equiv::Samples inside = points_to_time(rivals.narrowed, rivals.options.search.seed);
-  double unused = 0;
-  TRY(time.matching, ratio(rivals, inside, elements, time.general_ns));
-  TRY(time.missing, ratio(rivals, with_outside(rivals, inside, 1), elements, unused));
+  TRY(const LeastTimes matching, least_times(rivals, inside, elements, {}));
+  time.general_ns = matching.general_ns(), time.matching = matching.ratio();
+  TRY(time.missing, ratio(rivals, with_outside(rivals, inside, 1), elements, {.least = kMissingLeast}));
   if (elements > kShortLength) return time;  // few outside show nothing more there
-  TRY(time.few, ratio(rivals, with_outside(rivals, inside, kFewEvery), elements, unused));
+  TRY(time.few, ratio(rivals, with_outside(rivals, inside, kFewEvery), elements, {kSpeculationLossOfFew}));
   return time;
 }
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
 #include "jit/judge/guarded.h"
+#include "jit/judge/timing.h"
 #include "jit/pipeline/options.h"
 #include "jit/pipeline/pipeline.h"
 
@@ -20,6 +22,21 @@ struct Rivals {
   const image::Mapped& general;
   const image::Mapped& speculative;
   const Options& options;
+};
+
+/// The least times of the general kernel, timed first, and of the speculative one. A disturbance only adds to a time.
+/// Calls of a million elements are as long as turns of a scheduler: on a busy machine most rounds are disturbed, and
+/// medians of them compare turns.
+class LeastTimes {
+ public:
+  void take(const judge::Timings& timings);
+  [[nodiscard]] double general_ns() const { return general_ns_; }
+  /// Returns the speculative kernel's time over the general one's, infinity where one was not timed.
+  [[nodiscard]] double ratio() const;
+
+ private:
+  double general_ns_ = std::numeric_limits<double>::infinity();
+  double speculative_ns_ = std::numeric_limits<double>::infinity();
 };
 
 /// Returns the lengths of calls that are timed, in order, Target::elements among them.
