@@ -1,8 +1,9 @@
 // log, log2, log10 and log1p: x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1 (exact), and log(1 + f) by one
-// polynomial of f alone: no division, no table. In f64 that is long, and class ulp4 divides instead:
-// log(1 + f) = 2 atanh(s) with s = f / (2 + f), written as f - s (f - s^2 P(s^2)), so that the errors of s hardly
-// count. The split keeps |log(m)| at most log(2)/2, so that adding k log(2) never cancels into a smaller binade. log1p
-// splits at 3/4, so that f is exact below 1/2 where nothing else hides an error.
+// polynomial of f alone: no division, no table. In f64 that takes 21 coefficients, and a division is cheaper:
+// log(1 + f) = 2 atanh(s) with s = f / (2 + f), written as f - s (f - s^2 P(s^2)) in class ulp4. Class ulp1 writes it
+// as f - f^2/2 + s (f^2/2 + s^2 P(s^2)), as fdlibm does: the errors of s count a quarter of that. The split keeps
+// |log(m)| at most log(2)/2, so that adding k log(2) never cancels into a smaller binade. log1p splits at 3/4, so that
+// f is exact below 1/2 where nothing else hides an error.
 //
 // k is taken from the bits of x, negated (so that the final sum of a zero k and a -0 is -0, which log1p needs), and
 // left scaled by 2^23 (2^52): the conversion to float then needs no shift. The constants that multiply it carry the
@@ -16,7 +17,7 @@ namespace trident::kir::math {
 
 namespace {
 
-/// Constants of one base. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent. f64_ulp4 is the series of
+/// Constants of one base. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent. In f64, P is the series of
 /// 2 atanh, which any base shares.
 struct Base {
   CoefficientSets sets;
@@ -25,12 +26,15 @@ struct Base {
 };
 
 const Base kNatural = {
-    {kLogF32Ulp1, kLogF32Ulp4, kLogF64Ulp1, kLogSeriesF64, kLogF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
-const Base kNaturalOf1p = {
-    {kLog1pF32Ulp1, kLog1pF32Ulp4, kLog1pF64Ulp1, kLog1pSeriesF64, kLog1pF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
+    {kLogF32Ulp1, kLogF32Ulp4, kLogSeriesF64, kLogSeriesF64, kLogF32Rel3}, nullptr, nullptr, kLn2F32, kLn2F64};
+const Base kNaturalOf1p = {{kLog1pF32Ulp1, kLog1pF32Ulp4, kLog1pSeriesF64, kLog1pSeriesF64, kLog1pF32Rel3},
+                           nullptr,
+                           nullptr,
+                           kLn2F32,
+                           kLn2F64};
 const Base kBinary = {
-    {kLog2F32Ulp1, kLog2F32Ulp4, kLog2F64Ulp1, kLogSeriesF64, kLog2F32Rel3}, kLog2eF32, kLog2eF64, nullptr, nullptr};
-const Base kDecimal = {{kLog10F32Ulp1, kLog10F32Ulp4, kLog10F64Ulp1, kLogSeriesF64, kLog10F32Rel3},
+    {kLog2F32Ulp1, kLog2F32Ulp4, kLogSeriesF64, kLogSeriesF64, kLog2F32Rel3}, kLog2eF32, kLog2eF64, nullptr, nullptr};
+const Base kDecimal = {{kLog10F32Ulp1, kLog10F32Ulp4, kLogSeriesF64, kLogSeriesF64, kLog10F32Rel3},
                        kLog10eF32,
                        kLog10eF64,
                        kLog10Of2F32,
@@ -45,14 +49,35 @@ Value negated_exponent(Expansion& e, Value x, double least) {
 }
 
 bool divides(const Expansion& e) {
-  return !e.single() && !e.ulp1() && !e.rel3();
+  return !e.single() && !e.rel3();
+}
+
+Value atanh_argument(Expansion& e, Value f) {
+  return e.b.mul(f, e.b.div(e.k(1), e.b.add(f, e.k(2)), kNormal));
 }
 
 /// log(1 + f) by the series of 2 atanh(s) = f - s f + s^3 P(s^2).
 Value by_series(Expansion& e, Value f, std::span<const double> series) {
-  const Value s = e.b.mul(f, e.b.div(e.k(1), e.b.add(f, e.k(2)), kNormal));
+  const Value s = atanh_argument(e, f);
   const Value z = e.b.mul(s, s);
   return e.b.fnma(s, e.b.fnma(z, e.horner(z, series), f), f);
+}
+
+/// log(1 + f) - f + `tail` (where valid) by the same series: s (f^2/2 + s^2 P(s^2)) - f^2/2.
+Value bend_by_series(Expansion& e, Value f, std::span<const double> series, Value tail) {
+  const Value s = atanh_argument(e, f);
+  const Value z = e.b.mul(s, s);
+  const Value half = e.b.mul(f, e.k(0.5));
+  const Value sum = e.b.fma(z, e.horner(z, series), e.b.mul(half, f));
+  return e.b.fnma(half, f, tail.valid() ? e.b.fma(s, sum, tail) : e.b.mul(s, sum));
+}
+
+/// log_base(1 + f) - f * slope + `tail` (where valid).
+Value bend(Expansion& e, const Base& base, Value f, Value tail) {
+  const auto c = e.pick(base.sets);
+  if (!divides(e)) return e.b.fma(e.b.mul(f, f), e.horner(f, c), tail);
+  const double* slope = e.by_type(base.slope_f32, base.slope_f64);
+  return slope == nullptr ? bend_by_series(e, f, c, tail) : e.b.fma(bend_by_series(e, f, c, {}), e.k(slope[0]), tail);
 }
 
 /// log_base(2^k (1 + f)), nk = -k as a float scaled by 2^mantissa_bits. `small` is added where valid (ulp1).
@@ -61,26 +86,21 @@ Value combine(Expansion& e, const Base& base, Value f, Value nk, Value small = {
   const double* slope = e.by_type(base.slope_f32, base.slope_f64);
   const double* two = e.by_type(base.two_f32, base.two_f64);
   const auto add_exponent = [&](Value p) { return e.b.fma(nk, e.k(two == nullptr ? unscale : two[0] * unscale), p); };
-  if (divides(e)) {
+  if (divides(e) && !e.ulp1()) {
     const Value log = by_series(e, f, e.pick(base.sets));
     return add_exponent(slope == nullptr ? log : e.b.mul(log, e.k(slope[0])));
   }
-  const Value s = e.b.mul(f, f);
-  const Value p = e.horner(f, e.pick(base.sets));
-  if (!e.ulp1() ||
-      (slope == nullptr && e.single() && !small.valid())) {  // ln(2) rounded to f32 is close enough by luck
-    const Value head = slope == nullptr ? f : e.b.mul(f, e.k(slope[0]));
-    return add_exponent(e.b.fma(s, p, head));
-  }
-  // ulp1: the leading part of f * slope is rounded once, everything smaller is gathered beside it.
   const Value head = slope == nullptr ? f : e.b.mul(f, e.k(slope[0]));
+  if (!e.ulp1() || (slope == nullptr && e.single() && !small.valid()))  // ln(2) rounded to f32 is close enough by luck
+    return add_exponent(e.b.fma(e.b.mul(f, f), e.horner(f, e.pick(base.sets)), head));
+  // ulp1: the leading part of f * slope is rounded once, everything smaller is gathered beside it.
   Value tail = small;
   if (slope != nullptr) tail = e.b.fma(f, e.k(slope[1]), e.b.fms(f, e.k(slope[0]), head));
   if (two != nullptr) {
     const Value rest = e.k(two[1] * unscale);
     tail = tail.valid() ? e.b.fma(nk, rest, tail) : e.b.mul(nk, rest);
   }
-  return add_exponent(e.b.add(head, e.b.fma(s, p, tail)));
+  return add_exponent(e.b.add(head, bend(e, base, f, tail)));
 }
 
 /// `result` where the argument of the logarithm is positive and finite; `argument` is x or 1 + x.
@@ -127,7 +147,8 @@ Value emit_log10(Expansion& e, Value x, const Range& range) {
 Value emit_log1p(Expansion& e, Value x, const Range& range) {
   if (!range.may_be_nan && range.lo >= -0.25 && range.hi <= 0.5) {
     const auto c = e.pick(kNaturalOf1p.sets);
-    return divides(e) ? by_series(e, x, c) : e.b.fma(e.b.mul(x, x), e.horner(x, c), x);
+    if (!divides(e)) return e.b.fma(e.b.mul(x, x), e.horner(x, c), x);
+    return e.ulp1() ? e.b.add(x, bend_by_series(e, x, c, {})) : by_series(e, x, c);
   }
   return log1p_of_parts(e, {.head = x, .tail = {}, .doubled = {}}, range);
 }

@@ -9,27 +9,6 @@ inline constexpr double kLogF32Ulp4[] = {-0x1.fffffap-2, 0x1.5556f4p-2, -0x1.000
                                          -0x1.53598ap-3, 0x1.318212p-3, -0x1.251a84p-3, 0x1.660aeap-4};  // 2^-25
 inline constexpr double kLogF32Ulp1[] = {-0x1.fffff8p-2, 0x1.55555p-2,  -0x1.000432p-2, 0x1.99a41ap-3, -0x1.5425c2p-3,
                                          0x1.226df6p-3,  -0x1.0f3fcp-3, 0x1.08612ap-3,  -0x1.38478ep-4};  // 2^-27.8
-inline constexpr double kLogF64Ulp1[] = {-0x1p-1,
-                                         0x1.5555555555574p-2,
-                                         -0x1.ffffffffffebcp-3,
-                                         0x1.9999999993b04p-3,
-                                         -0x1.5555555566c61p-3,
-                                         0x1.24924927cd54p-3,
-                                         -0x1.fffffff735366p-4,
-                                         0x1.c71c7004cc9a4p-4,
-                                         -0x1.999999e1ba097p-4,
-                                         0x1.745d5ceb67f8cp-4,
-                                         -0x1.55558d85d9efep-4,
-                                         0x1.3b0d4354922efp-4,
-                                         -0x1.2487b11c873e2p-4,
-                                         0x1.116ace646092fp-4,
-                                         -0x1.00e04e85e4e37p-4,
-                                         0x1.dcaf68f038cabp-5,
-                                         -0x1.b3ad7ee72715dp-5,
-                                         0x1.ba809a14ea337p-5,
-                                         -0x1.01952ebb18d0bp-4,
-                                         0x1.d6ab527050192p-5,
-                                         -0x1.92eb6a72e6b3p-6};  // 2^-58.8
 
 // log2(1 + f) = f / ln(2) + f^2 * P(f) there.
 inline constexpr double kLog2F32Rel3[] = {-0x1.70fcbp-1, 0x1.eff276p-2, -0x1.8ec0e8p-2, 0x1.0790fcp-2};  // 2^-14
@@ -37,12 +16,6 @@ inline constexpr double kLog2F32Ulp4[] = {-0x1.715472p-1, 0x1.ec72f2p-2, -0x1.71
                                           -0x1.e994bcp-3, 0x1.b8bdbep-3, -0x1.a6d5c8p-3, 0x1.024734p-3};  // 2^-25
 inline constexpr double kLog2F32Ulp1[] = {-0x1.71547p-1, 0x1.ec7094p-2,  -0x1.715ac8p-2, 0x1.277ef4p-2, -0x1.eab17ep-3,
                                           0x1.a2e67cp-3, -0x1.877b1ap-3, 0x1.7e0ea2p-3,  -0x1.c3673cp-4};  // 2^-27.7
-inline constexpr double kLog2F64Ulp1[] = {
-    -0x1.71547652b82fep-1, 0x1.ec709dc3a042ap-2,  -0x1.71547652b825ap-2, 0x1.2776c50ef5786p-2,  -0x1.ec709dc3b4dcp-3,
-    0x1.a61762ac58249p-3,  -0x1.7154764d9092dp-3, 0x1.484b12935dbf5p-3,  -0x1.2776c5158f015p-3, 0x1.0c9ab6abd3f33p-3,
-    -0x1.ec70f7155ecd5p-4, 0x1.c6861c3b9c565p-4,  -0x1.a607a496a17eep-4, 0x1.8a743a8cc3467p-4,  -0x1.729bdb8a40446p-4,
-    0x1.57e549b57661ap-4,  -0x1.3a377cff3459ep-4, 0x1.3ef6d493eded6p-4,  -0x1.739f3268cebecp-4, 0x1.541559482adcp-4,
-    -0x1.2392fcbbd5d7ep-5};  // 2^-58.7
 
 // log10(1 + f) = f / ln(10) + f^2 * P(f) there.
 inline constexpr double kLog10F32Rel3[] = {-0x1.bc4ep-3, 0x1.2a9704p-3, -0x1.e025b2p-4, 0x1.3d5da6p-4};  // 2^-14
@@ -50,12 +23,6 @@ inline constexpr double kLog10F32Ulp4[] = {-0x1.bcb7acp-3, 0x1.287bdep-3, -0x1.b
                                            -0x1.26c05cp-4, 0x1.095a28p-4, -0x1.fd37bap-5, 0x1.3716e6p-5};  // 2^-25
 inline constexpr double kLog10F32Ulp1[] = {-0x1.bcb7aap-3, 0x1.287a72p-3, -0x1.bcbf2ap-4, 0x1.63cf3ap-4, -0x1.276f46p-4,
                                            0x1.f884b8p-5,  -0x1.d763ep-5, 0x1.cb65dep-5,  -0x1.0efffap-5};  // 2^-27.7
-inline constexpr double kLog10F64Ulp1[] = {
-    -0x1.bcb7b1526e50fp-3, 0x1.287a7636f4375p-3,  -0x1.bcb7b1526e184p-4, 0x1.63c6277520731p-4,  -0x1.287a763718756p-4,
-    0x1.fc3fa61a56ef9p-5,  -0x1.bcb7b13f59f5bp-5, 0x1.8b4df1774735ap-5,  -0x1.63c6297cc925fp-5, 0x1.436e8eeae2ae8p-5,
-    -0x1.287a7b947d51ap-5, 0x1.11a666e639dafp-5,  -0x1.fc3250a6d736p-6,  0x1.db00e1b319969p-6,  -0x1.be1108c1a3394p-6,
-    0x1.9daaace50a1dcp-6,  -0x1.7b2ba35aa2a1p-6,  0x1.82c80c17911dap-6,  -0x1.bf004472d8d2ep-6, 0x1.9284843cc1ab4p-6,
-    -0x1.541eede1a13fep-7};  // 2^-59
 
 // log(1 + f) = f + f^2 * P(f) on -1/4 <= f <= 1/2, for log1p.
 inline constexpr double kLog1pF32Rel3[] = {-0x1.fffadp-2, 0x1.598cbp-2, -0x1.075c3ap-2, 0x1.1f0c7cp-3};  // 2^-13.9
@@ -63,12 +30,6 @@ inline constexpr double kLog1pF32Ulp4[] = {-0x1.000014p-1, 0x1.5555e6p-2, -0x1.f
                                            -0x1.5884d2p-3, 0x1.32dc62p-3, -0x1.ee6364p-4, 0x1.bbbd64p-5};  // 2^-25.1
 inline constexpr double kLog1pF32Ulp1[] = {-0x1p-1,       0x1.5555a6p-2,  -0x1.00004ep-2, 0x1.9968eap-3, -0x1.54eb3ep-3,
                                            0x1.288588p-3, -0x1.0db768p-3, 0x1.ad45e2p-4,  -0x1.721e2ep-5};  // 2^-27.6
-inline constexpr double kLog1pF64Ulp1[] = {
-    -0x1.fffffffffffffp-2, 0x1.5555555555543p-2,  -0x1.00000000002b8p-2, 0x1.999999999d7eap-3,  -0x1.5555555518448p-3,
-    0x1.2492492226864p-3,  -0x1.00000011173c2p-3, 0x1.c71c734461c32p-4,  -0x1.999995c671a4dp-4, 0x1.745cd757888b8p-4,
-    -0x1.55554e39bb345p-4, 0x1.3b198fbf6ff1bp-4,  -0x1.249e289d87137p-4, 0x1.10cea2e9e979ep-4,  -0x1.fdd673f585afcp-5,
-    0x1.e2b5431f80d86p-5,  -0x1.d9da7e5fcbf71p-5, 0x1.d03c179699e25p-5,  -0x1.829b376c899dcp-5, 0x1.b2074a3117baap-6,
-    -0x1.ccca912aed2a2p-8};  // 2^-59.3
 
 // log(1 + f) = 2 atanh(s) = 2 s + s^3 P(s^2), s = f / (2 + f), on sqrt(1/2) <= 1 + f <= sqrt(2), and for log1p. The
 // error is P's alone.
