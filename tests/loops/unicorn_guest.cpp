@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kCodeBytes = 0x2000, kPageBytes = 0x1000;
 
+constexpr std::size_t kRunsOfAnEngine = 20'000;
+
 std::uint64_t page_of(std::uint64_t address) {
   return address & ~std::uint64_t{kPageBytes - 1};
 }
@@ -31,10 +33,15 @@ void note_address(uc_engine*, std::uint64_t address, std::uint32_t, void* kept) 
 UnicornGuest::UnicornGuest() {
   void* const memory = ::mmap(nullptr, kDataBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   data_ = static_cast<std::uint8_t*>(memory);
+  open();
+}
+
+void UnicornGuest::open() {
+  runs_ = 0;
   EXPECT_EQ(uc_open(UC_ARCH_ARM64, UC_MODE_ARM, &engine_), UC_ERR_OK);
   for (const std::uint64_t base : {kCodeBase, kOtherCodeBase})
     EXPECT_EQ(uc_mem_map(engine_, page_of(base), kCodeBytes, UC_PROT_READ | UC_PROT_EXEC), UC_ERR_OK);
-  EXPECT_EQ(uc_mem_map_ptr(engine_, kDataBase, kDataBytes, UC_PROT_READ | UC_PROT_WRITE, memory), UC_ERR_OK);
+  EXPECT_EQ(uc_mem_map_ptr(engine_, kDataBase, kDataBytes, UC_PROT_READ | UC_PROT_WRITE, data_), UC_ERR_OK);
   uc_hook hook = 0;
   EXPECT_EQ(uc_hook_add(engine_, &hook, UC_HOOK_CODE, reinterpret_cast<void*>(&note_address), &address_, 1, 0),
             UC_ERR_OK);
@@ -47,6 +54,10 @@ UnicornGuest::~UnicornGuest() {
 
 bool UnicornGuest::run(std::span<const std::uint32_t> code, GuestFrame& frame, std::uint64_t until,
                        std::size_t instructions, std::size_t head) {
+  if (++runs_ > kRunsOfAnEngine) {
+    uc_close(engine_);
+    open();
+  }
   for (unsigned r = 0; r < 32; ++r) uc_reg_write(engine_, register_id(r), &frame.x[r]);
   std::uint64_t nzcv = frame.nzcv;
   uc_reg_write(engine_, UC_ARM64_REG_NZCV, &nzcv);

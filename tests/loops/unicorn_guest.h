@@ -29,6 +29,8 @@ inline constexpr std::uint64_t kCodeBase = 0x1'0000, kDataBase = 0x20'0000;
 inline constexpr std::uint64_t kOtherCodeBase = 0x7FFF'1234'5FF0;
 inline constexpr std::size_t kDataBytes = 0x4000;
 
+/// Its engine is opened anew after many runs: Unicorn 2.0.1 ends with a segmentation fault when its buffer of
+/// translated code is full, and never empties it for code that was overwritten.
 class UnicornGuest {
  public:
   UnicornGuest();
@@ -45,7 +47,10 @@ class UnicornGuest {
   std::span<std::uint8_t> data() { return {data_, kDataBytes}; }
 
  private:
+  void open();
+
   uc_engine* engine_ = nullptr;
+  std::size_t runs_ = 0;  ///< since the engine was opened
   std::uint8_t* data_ = nullptr;
   std::uint64_t address_ = 0;  ///< of the instruction that ran last
 };
