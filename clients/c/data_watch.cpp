@@ -25,6 +25,12 @@ constexpr std::uint32_t kWidenedMax = 2;
 /// Code for wider ranges comes within this time, or the speculation ends.
 constexpr std::uint64_t kAnswerMaxNs = 60'000 * kMs;
 
+/// Returns whether code may assume one of the ranges.
+bool may_assume(const std::vector<wire::Range>& ranges) {
+  const auto is_known = [](const wire::Range& range) { return std::isfinite(range.lo) && std::isfinite(range.hi); };
+  return std::any_of(ranges.begin(), ranges.end(), is_known);
+}
+
 /// Returns whether `more` goes beyond `ranges`; if so, widens these.
 bool widen(std::vector<wire::Range>& ranges, const std::vector<wire::Range>& more) {
   bool wider = false;
@@ -88,8 +94,7 @@ std::uint64_t DataWatch::learn(std::uint64_t now_ns) {
 /// Returns false where nothing is to be told.
 bool DataWatch::tell_seen() {
   std::vector<wire::Range> ranges = seen_.ranges();
-  const auto is_known = [](const wire::Range& range) { return std::isfinite(range.lo) && std::isfinite(range.hi); };
-  const bool some = std::any_of(ranges.begin(), ranges.end(), is_known);
+  const bool some = may_assume(ranges);
   if (some)
     tell(std::move(ranges), 0);
   else
@@ -141,7 +146,7 @@ std::uint64_t DataWatch::measure(std::uint64_t now_ns) {
 void DataWatch::tell_wider(std::uint64_t now_ns) {
   std::vector<wire::Range> ranges = submission_.observed;
   const std::uint64_t misses = __atomic_load_n(&misses_, __ATOMIC_RELAXED);
-  const bool helps = widen(ranges, seen_.ranges()) && ++widened_ <= kWidenedMax;
+  const bool helps = widen(ranges, seen_.ranges()) && may_assume(ranges) && ++widened_ <= kWidenedMax;
   if (!helps) {
     std::fill(ranges.begin(), ranges.end(), wire::Range{});
     submission_.slot.leave_speculation();

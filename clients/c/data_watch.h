@@ -11,7 +11,8 @@
 //
 // Misses are measured against the elements of the calls between two looks: the code's counter alone does not say
 // whether one element in a billion misses or all. Wider ranges than were told before are told twice at most; then the
-// speculation is taken back, and the general code that came before returns at once.
+// speculation is taken back: anything is told, and the general code that came before returns at once. If only baseline
+// code came before, the speculative code stays until general code comes, because it loses less.
 //
 // All functions but note() need the context's mutex.
 #pragma once

@@ -122,8 +122,9 @@ class DataWatchTest : public ::testing::Test, protected Submitted {
   }
   [[nodiscard]] std::uint64_t answer() const { return submission_.slot.code<Number>()(); }
   /// Learns that values lie in [-1, 1], and gets code for that.
-  void become_fast() {
-    publish(1, 1, false), publish(2, 2, false);
+  void become_fast(bool after_general_code = true) {
+    publish(1, 1, false);
+    if (after_general_code) publish(2, 2, false);
     look(0);
     for (int i = 0; i < 16; ++i) call(i % 2 == 0 ? 1 : -1);
     look(1);
@@ -251,6 +252,24 @@ TEST_F(DataWatchTest, MissesThatNoSampleExplainsEndTheSpeculation) {
   miss(1, 1);
   EXPECT_TRUE(told(-INFINITY, INFINITY, misses_));
   EXPECT_EQ(answer(), 2u);
+}
+
+TEST_F(DataWatchTest, DataThatMayBeAnythingEndTheSpeculation) {
+  become_fast();
+  miss(NAN, 1);
+  EXPECT_TRUE(told(-INFINITY, INFINITY, misses_));
+  EXPECT_EQ(answer(), 2u);
+  EXPECT_EQ(look(1), DataWatch::kNever);
+}
+
+TEST_F(DataWatchTest, SpeculativeCodeStaysUntilGeneralCodeOfItsTierComes) {
+  become_fast(false);
+  miss(NAN, 1);
+  EXPECT_TRUE(told(-INFINITY, INFINITY, misses_));
+  EXPECT_EQ(answer(), 3u) << "the baseline is slower";
+  publish(2, 4, false);
+  EXPECT_EQ(answer(), 4u);
+  EXPECT_FALSE(submission_.slot.has_detour());
 }
 
 TEST_F(DataWatchTest, SpeculationEndsWhereNobodyAnswersWiderRanges) {

@@ -65,13 +65,14 @@ bool EngineThread::is_queued(std::uint64_t job) const {
 }
 
 /// A job that waits has them with it when its turn comes. One that is searched, or was, is searched once more; but not
-/// where nothing is known any more: the slot has gone back to general code.
+/// where nothing is known any more and the slot has gone back to general code.
 void EngineThread::observe(Submission& submission) {
   submission.observed_told = true;
   const auto is_anything = [](const wire::Range& range) {
     return !(std::isfinite(range.lo) || std::isfinite(range.hi));
   };
-  if (std::all_of(submission.observed.begin(), submission.observed.end(), is_anything)) return;
+  const bool unknown = std::all_of(submission.observed.begin(), submission.observed.end(), is_anything);
+  if (unknown && !submission.slot.speculates()) return;
   if (!is_queued(submission.job)) optimise_.push_back(submission.job);
   work_.notify_all();
 }

@@ -48,7 +48,7 @@ bool Slot::speculates() const {
 bool Slot::leave_speculation() {
   if (!speculates()) return false;
   for (std::uint32_t i = map_count_; i-- > 0;) {
-    if (revoked_[i] || is_speculative(maps_[i])) continue;
+    if (revoked_[i] || is_speculative(maps_[i]) || maps_[i].header().tier < tier()) continue;
     current_ = &maps_[i];
     ++swaps_;
     enter(reinterpret_cast<Code>(current_->entry()));

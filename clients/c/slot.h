@@ -53,7 +53,8 @@ class Slot {
   /// Brings the fallback back if the entry is of this tier. The image that was the entry is not wanted again.
   void revoke(std::uint8_t revoked_tier);
 
-  /// Replaces a speculative image by the last other one that was not revoked. Returns false if there is none.
+  /// Replaces a speculative image by the last other one of its tier that was not revoked. Returns false if there is
+  /// none: one of a lower tier is slower than the general kernel in the speculative image.
   bool leave_speculation();
 
   /// Makes `function`, which jumps to code(), the entry wherever there is no other detour. Null: no longer.

@@ -159,6 +159,21 @@ TEST_P(Undeclared, KernelsBecomeFastForTheirDataAndFollowWhenTheseChange) {
   ADD_FAILURE() << "no kernel became fast for its data";
 }
 
+/// The engine in the process makes speculative code at once, without general code before it.
+TEST_P(Undeclared, CodeThatTakesThePlaceOfDroppedCodeIsOptimised) {
+  const Client client(GetParam(), socket());
+  for (int i = 11; i <= 10 + kKernels; ++i) {
+    const Pair pair(client, oracle_, i);
+    if (!pair.becomes_fast()) continue;
+    std::uint64_t before = 0;
+    EXPECT_TRUE(pair.call_until(
+        values(3, 2), [&] { return std::exchange(before, pair.info().misses) == pair.info().misses; }, 40));
+    EXPECT_EQ(pair.info().tier, 2u);
+    return;
+  }
+  ADD_FAILURE() << "no kernel became fast for its data";
+}
+
 TEST_P(Undeclared, NothingIsLearntWhereSpeculationIsOff) {
   const Client client(GetParam(), socket(), false);
   const Pair pair(client, oracle_, 1);
