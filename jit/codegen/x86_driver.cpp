@@ -84,16 +84,11 @@ class X86Driver : public Driver<x86::Assembler> {
   static constexpr std::uint8_t kSaved[] = {3, 5, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
 
   void enter() {
-    const asmjit::Label some = a_.newLabel();
     a_.emit(x86::Inst::kIdEndbr64);
-    a_.test(x86::rsi, x86::rsi);  // no elements, no work: the tables may be null
-    a_.jnz(some);
-    a_.ret();
-    a_.bind(some);
-    if (division_.shortest != 0) {
-      a_.cmp(x86::rsi, division_.shortest);
-      a_.jb(second_);
-    }
+    if (division_.shortest != 0)
+      leave_short_calls();
+    else
+      leave_empty_calls();
     open_frame(a_, unwind_, kSaved, frame_bytes_);
     a_.mov(place(frame_.self), x86::rdi);
     a_.mov(x86::r12, x86::rsi);
@@ -101,6 +96,21 @@ class X86Driver : public Driver<x86::Assembler> {
     a_.xor_(x86::ebx, x86::ebx);
     copy_pointers(x86::rdx, frame_.inputs, arrays_.inputs.size());
     copy_pointers(x86::rcx, frame_.outputs, arrays_.outputs.size());
+  }
+
+  /// Calls of no elements are short calls, so that these meet one test.
+  void leave_short_calls() {
+    a_.cmp(x86::rsi, division_.shortest);
+    a_.jb(second_);
+  }
+
+  /// No elements, no work: the tables of pointers may be null.
+  void leave_empty_calls() {
+    const asmjit::Label some = a_.newLabel();
+    a_.test(x86::rsi, x86::rsi);
+    a_.jnz(some);
+    a_.ret();
+    a_.bind(some);
   }
 
   void copy_pointers(const x86::Gp& from, std::uint32_t to, std::size_t count) {
