@@ -4,6 +4,7 @@ import concurrent.futures
 import multiprocessing
 import os
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -46,6 +47,13 @@ f8 * k8 + s8 | i4 * k8 | s4 * s8 | s4 * 2 | k8 / 2 | b & t | 2.5 | 2 * 3 | 1 < 2
 sum(f8) | sum(i4) | sum(i8 * 2) | sum(f4) | min(f8) | max(f4 * 2) | min(i4) | max(i8) | prod(g8) | prod(j4 % 2 + 1)
 sum(f8, axis=0) | sum(f8 * g8 + 1) | max(where(b, f8, g8)) | sum(s8)
 """
+# Texts that numexpr answers so only since 2.13; numexpr_names_test.py compares them with NumPy.
+SINCE_2_13 = re.compile(r"^\(?-?(i4|i8)( - 50\))? % |//|^(copy|ones_like)\(i|^(b|True) [+*] c$|^b ?\*\* ?[12]|[\[:]|\.(foo|sum)")
+IS_OLD = tuple(map(int, numexpr.__version__.split(".")[:2])) < (2, 13)
+
+
+def can_numexpr(text):
+    return not (IS_OLD and SINCE_2_13.search(text))
 
 
 def parsed_expressions():
@@ -81,7 +89,8 @@ class AgainstNumexpr(unittest.TestCase):
         count = 0
         for text in parsed_expressions():
             with self.subTest(text):
-                self.same(text)
+                if can_numexpr(text):
+                    self.same(text)
             count += 1
         self.assertGreater(count, 130)
 
@@ -285,6 +294,9 @@ class NumexprsRules(unittest.TestCase):
                 "w": np.array([b"ab", b"cd"] * 20), "st": b"ab", "zz": 2j, "i0": np.arange(-20, 20, dtype="i4")}
 
     def same(self, text, **kwargs):
+        if not can_numexpr(text):
+            return
+
         def run(module):
             try:
                 return module.evaluate(text, local_dict=dict(self.OPERANDS), global_dict={}, **kwargs)
@@ -451,7 +463,7 @@ class Errors(unittest.TestCase):
 import numpy as np, trident
 z, w, b, a = np.ones(2, complex), np.array([b"a"]), np.array([True]), np.ones(2)
 for text, kind in (("z + 1", NotImplementedError), ("w == b'a'", NotImplementedError), ("a.imag + 1j", NotImplementedError),
-                   ("b + b", NotImplementedError), ("a & a", NotImplementedError), ("contains(w, b'a')", NotImplementedError),
+                   ("b - b", NotImplementedError), ("a & a", NotImplementedError), ("contains(w, b'a')", NotImplementedError),
                    ("10**40 + a", OverflowError)):
     try:
         trident.evaluate(text)
@@ -471,7 +483,7 @@ assert trident.evaluate("a * 2 + a.real + imag(a)").tolist() == [3.0, 3.0]
                      "9**9**9**9 + 1j * a", "((9**999)**999)**999 * a", "(1 << 9**9) * a", "a ** 9**9**9",
                      "2**(9**9) * a", "abs(9**999)**abs(999**999) * a", "'a' * 10**12 == a"):
             with self.subTest(text), self.assertRaises(
-                    (TypeError, AttributeError, OverflowError, SyntaxError, KeyError, NotImplementedError)):
+                    (ValueError, TypeError, OverflowError, SyntaxError, KeyError, NotImplementedError)):
                 with unittest.mock.patch.object(numexpr, "evaluate", side_effect=AssertionError(text)):
                     trident.evaluate(text)
 
@@ -508,7 +520,7 @@ class Integers(unittest.TestCase):
             grid = np.array(corners, dtype)
             a, b = np.concatenate([a, np.repeat(grid, n)]), np.concatenate([b, np.tile(grid, n)])
             with np.errstate(all="ignore"):
-                wanted = np.where(b == 0, 0, np.fmod(a, b))
+                wanted = np.mod(a, b)
                 floored = np.where(b == 0, 0, np.remainder(a, b))
             np.testing.assert_array_equal(wanted, trident.evaluate("a % b"))
             np.testing.assert_array_equal(floored, trident.jit(lambda a, b: a % b)(a, b))

@@ -30,15 +30,19 @@ from ._kernel import Context, Kernel, default_context
 from ._native import TridentError
 from ._numexpr import (NumExpr, get_vml_num_threads, get_vml_version, refuse as __getattr__, set_vml_accuracy_mode,
                        set_vml_num_threads, use_vml, validate)
+from ._numexpr_modules import necompiler, utils
 from ._program import Program
+from ._refusals import TraceError
+from ._symbols import E
 from ._threads import MAX_THREADS, detect_number_of_cores, detect_number_of_threads, get_num_threads, set_num_threads
-from ._tracer import TraceError
 from ._translate import TranslationError, function
 
+_init_num_threads = utils._init_num_threads
 __version__ = "0.1.2"
 ncores = detect_number_of_cores()  # when the package was imported, as numexpr has it
 nthreads = get_num_threads()
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
            "TridentError", "function", "Function", "FunctionError", "library", "Library", "TranslationError", "set_num_threads",
            "get_num_threads", "detect_number_of_cores", "detect_number_of_threads", "MAX_THREADS", "ncores", "nthreads", "validate",
-           "NumExpr", "use_vml", "get_vml_version", "set_vml_accuracy_mode", "set_vml_num_threads", "get_vml_num_threads"]
+           "NumExpr", "E", "utils", "necompiler", "use_vml", "get_vml_version", "set_vml_accuracy_mode", "set_vml_num_threads",
+           "get_vml_num_threads"]

@@ -5,8 +5,11 @@ import math
 import numpy as np
 
 from . import _graph as g
+from . import _reductions
+from . import _refusals
 from . import _tracer
-from ._tracer import COMMON, TraceError, Tracer
+from ._refusals import TraceError
+from ._tracer import COMMON, Tracer
 
 _ALL_ELEMENTS = "only reductions over all elements can be recorded (no axis, out, keepdims, initial, where)"
 _IN_PLACE = "changing an array in place cannot be recorded; leave out copy=False and out="
@@ -197,7 +200,7 @@ def _nan_extreme(op, function):
         node = _node(trace, a)
         if node.kind not in g.FLOATS or not node.mask:
             return function(a, axis, out, **kwargs)
-        _tracer._all_elements(trace, a, axis, None, out, kwargs)
+        _reductions.all_elements(trace, a, axis, None, out, kwargs)
         trace.extremes = True
         return Tracer(g.reduce(op, node, nan="ignore"), trace)
     return build
@@ -258,7 +261,7 @@ def _recorded(build):
     """`build`, whose errors are refusals."""
     def call(trace, *args, **kwargs):
         if not trace.alive:
-            trace.refuse(_tracer._KEPT)
+            trace.refuse(_refusals.KEPT)
         try:
             return build(trace, *args, **kwargs)
         except TraceError as error:

@@ -12,7 +12,9 @@ What the kernels have no types for (complex numbers, strings) or the language no
 where that is installed, so results and errors are numexpr's; otherwise the error names it.
 """
 import ast
+import functools
 import inspect
+import os
 import sys
 import threading
 
@@ -40,6 +42,7 @@ _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": n
 _NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 _REFUSALS = (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError)
+_OPTIONS = {"optimization": ("none", "moderate", "aggressive"), "truediv": (False, True, "auto")}  # the last is the default
 _NODES_MAX = 1 << 14  # no kernel holds more, even where parts are the same
 
 
@@ -58,26 +61,26 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     that compiles. A text of several expressions, "(a + b, a*b)", gives a tuple of results; `out` is then a tuple, too.
 
     Variables are looked up in local_dict (default: the caller's locals), then global_dict (the caller's globals).
-    `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / % ** & | ^ ~ << >> and
+    `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / // % ** & | ^ ~ << >> and
     comparisons; where, sqrt, sin, cos, tan, arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, arcsinh, arccosh, arctanh,
-    exp, expm1, log, log10, log1p, abs, floor, ceil, fmod, copy, ones_like, and at the root sum, prod, min, max with an
-    optional axis. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
+    exp, expm1, log, log2, log10, log1p, abs, sign, floor, ceil, trunc, round, fmod, hypot, maximum, minimum, copysign,
+    nextafter, isnan, isinf, isfinite, signbit, copy, ones_like, and at the root sum, prod, min, max with an optional axis. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
     float is float64; a shift by its width or more shifts all out; sum and prod of booleans
     count in int64, min and max of them are bool. The whole of an
     expression with anything else in it (complex numbers, strings, an operation that these types do not have, more
-    variables or operations than one kernel holds, optimization and truediv) is evaluated by numexpr, if it is installed,
-    on its own terms; if not, the error says so.
+    variables or operations than one kernel holds) is evaluated by numexpr, if it is installed, on its own terms; if not, the
+    error says so. optimization, truediv, sanitize and disable_cache are numexpr's.
     """
-    program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs,
-                                         sys._getframe(1))
+    frame = sys._getframe(max(kwargs.pop("_frame_depth", 3), 3) - 2)  # numexpr counts from inside
+    program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame)
     with _threads.permitted(threads):
         return program.run(arguments, out, order, casting)
 
 
 def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame):
     """The program of a call of evaluate() from `frame`, its arguments and order; re_evaluate() then repeats that call."""
-    tree, names = _find_tree(ex)
-    options = _check_options(kwargs)
+    optimization, sanitize = _check_options(kwargs)
+    tree, names = _find_tree(ex, sanitize)
     promise = EXACT
     if policy != "exact" or k is not None or ranges is not None or context is not None:
         check_context(context)
@@ -86,22 +89,22 @@ def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges
         promise = Promise(policy, k, ranges, context)
     promise.check_names(names, "variable of the expression")
     arguments = _arguments(names, local_dict, global_dict, frame if names else None)
-    program = _find_program(ex, tree, names, arguments, options, promise)
+    program = _find_program(ex, tree, names, arguments, optimization, promise)
     order = _check_layout(program.outs(out), order, casting)
-    usual = promise is EXACT and not options and order == "K" and casting == "safe"
+    usual = promise is EXACT and optimization == "aggressive" and sanitize and order == "K" and casting == "safe"
     bound = _bound(ex, program, names, arguments) if usual else None
     _last.call = (program, names, None if out is None else program.borrowed(out), order, casting, bound)
     return program, arguments, order
 
 
-def re_evaluate(local_dict=None):
+def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
     """Evaluates the expression of this thread's last evaluate() again, with the current values of its variables, which
     must have the same types and number of dimensions as before."""
     call = getattr(_last, "call", None)
     if call is None:
         raise RuntimeError("not a previous evaluate() execution found")
     program, names, out, order, casting, _ = call
-    arguments = _arguments(names, local_dict, None, sys._getframe(1))
+    arguments = _arguments(names, local_dict, global_dict, sys._getframe(max(_frame_depth, 2) - 1))
     return program.run(arguments, None if out is None else out.find(), order, casting)
 
 
@@ -120,19 +123,25 @@ def _bound(ex, program, names, arguments):
     return bound
 
 
-def _find_tree(ex):
+def _find_tree(ex, sanitize):
     if not isinstance(ex, str):
         raise ValueError("must specify expression as a string")
-    return _trees.find(ex, lambda: _text.parse(ex))
+    return _trees.find((ex, sanitize), lambda: _text.parse(ex, sanitize))
 
 
 def _check_options(kwargs):
-    """The options that change what an expression means."""
+    """The options that change what a text means: optimization, and whether it is checked for what numexpr forbids. Division
+    is true division whatever `truediv` says, as in numexpr on Python 3; `disable_cache` is about numexpr's own."""
     for name in kwargs:
-        if name not in ("optimization", "truediv", "sanitize"):
+        if name not in (*_OPTIONS, "sanitize", "disable_cache"):
             raise ValueError(f"Unknown keyword argument '{name}'")
-    usual = {"optimization": ("aggressive",), "truediv": ("auto", True)}
-    return tuple((n, kwargs[n]) for n in usual if n in kwargs and kwargs[n] not in usual[n])
+    for name, allowed in _OPTIONS.items():
+        if kwargs.get(name, allowed[-1]) not in allowed:
+            raise ValueError(f"'{name}' must be one of {allowed}")
+    sanitize = kwargs.get("sanitize")
+    if sanitize is None:
+        sanitize = os.environ.get("NUMEXPR_SANITIZE", "1").lower() not in ("0", "false", "no")
+    return kwargs.get("optimization", "aggressive"), bool(sanitize)
 
 
 def _check_layout(outs, order, casting):
@@ -172,36 +181,52 @@ def _arguments(names, local_dict, global_dict, frame):
                 local_dict.clear()
 
 
-def _find_program(ex, tree, names, arguments, options, promise):
+def _find_program(ex, tree, names, arguments, optimization, promise):
     signature = tuple((a.dtype.char, a.dtype.byteorder, a.ndim == 0) for a in arguments)
-    return _programs.find((ex, signature, options, promise.key),
-                          lambda: _make_program(ex, tree, names, arguments, options, promise))
+    return _programs.find((ex, signature, optimization, promise.key),
+                          lambda: _make_program(ex, tree, names, arguments, optimization, promise))
 
 
-def _make_program(ex, tree, names, arguments, options, promise):
+def _make_program(ex, tree, names, arguments, optimization, promise):
     if type(tree) is ast.Tuple:
-        return Several(tree.elts, lambda part: _make_program(ast.unparse(part), part, names, arguments, options, promise),
-                       names, arguments, promise)
+        return Several(tree.elts, lambda part: _make_program(ast.unparse(part), part, names, arguments, optimization, promise),
+                       names, arguments, optimization, promise)
     try:
-        if options:
-            raise NotImplementedError(f"{options[0][0]}={options[0][1]!r} is not supported")
         if isinstance(tree, Stages):
             try:
-                return _Program(tree, names, arguments, promise)
+                return _Program(tree, names, arguments, optimization, promise)
             except _REFUSALS:  # the whole text says why, or how
                 tree = tree.whole()
-        return _Program(tree, names, arguments, promise)
+        return _Program(tree, names, arguments, optimization, promise)
     except _REFUSALS as error:
         if not _text.is_harmless(tree) or getattr(error, "status", native.E_LIMIT) != native.E_LIMIT:
             raise
         _check_known(names, arguments)
         limit = _too_large(error) if getattr(error, "status", None) == native.E_LIMIT else None
         try:
-            import numexpr
+            numexpr = import_numexpr()
         except ImportError:
             raise limit or type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
-        return _Numexpr(numexpr, _text.shortened(ex), names, options, limit)
+        _check_installed(numexpr, tree)
+        return _Numexpr(numexpr, _text.shortened(ex), names, optimization, limit)
+
+
+def import_numexpr():
+    """The installed numexpr."""
+    import numexpr
+    return numexpr
+
+
+def _check_installed(numexpr, tree):
+    """Refuses what an older numexpr, which would have to evaluate the text, does not have."""
+    functions = getattr(getattr(numexpr, "expressions", None), "functions", None)
+    missing = [f"{name}()" for name in _text.called(tree) if functions is not None and name not in functions]
+    if "nextafter" not in (functions or ("nextafter",)) and _text.has_floor_division(tree):  # both came with 2.13
+        missing.append("//")
+    if missing:
+        raise NotImplementedError(f"kernels do not have {missing[0]} of these types, nor does numexpr {numexpr.__version__}, which is "
+                                  "installed: convert the operands, or install a newer numexpr")
 
 
 def _check_known(names, arguments):
@@ -235,8 +260,9 @@ class _One:
 class _Numexpr(_One):
     """An expression that numexpr itself evaluates. `limit`: the error where numexpr cannot either, if it is not numexpr's."""
 
-    def __init__(self, numexpr, ex, names, options, limit):
-        self.numexpr, self.ex, self.names, self.options, self.limit = numexpr, ex, names, dict(options), limit and str(limit)
+    def __init__(self, numexpr, ex, names, optimization, limit):
+        self.numexpr, self.ex, self.names, self.limit = numexpr, ex, names, limit and str(limit)
+        self.options = {} if optimization == "aggressive" else {"optimization": optimization}
 
     def run(self, arguments, out, order, casting):
         try:
@@ -264,10 +290,11 @@ class _Program(_One):
 
     bound_since = None  # its Bound is known to the module _call since it forgot that many times
 
-    def __init__(self, tree, names, arguments, promise):
+    def __init__(self, tree, names, arguments, optimization, promise):
         kinds = {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)}
-        stages = tree.graphs(_text.built, kinds) if isinstance(tree, Stages) else None
-        root = stages[-1] if stages else _text.build(tree, kinds)
+        built = functools.partial(_text.built, optimization=optimization)
+        stages = tree.graphs(built, kinds) if isinstance(tree, Stages) else None
+        root = stages[-1] if stages else _text.build(tree, kinds, optimization)
         self.reduction = root if isinstance(root, _text.Reduction) else None
         node = self.reduction.operand if self.reduction else root
         if stages:
@@ -321,7 +348,7 @@ class _Program(_One):
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
         if self.literal is not None:
-            return self.literal.copy() if out is None else store(out, self.literal, casting)
+            return self.literal.copy() if out is None else store(out, np.broadcast_to(self.literal, out.shape), casting)
         for name, have, want in self.casts:
             _check_operand(name, have, want, casting)
         arguments = [arguments[i] for i in self.used]
@@ -482,4 +509,4 @@ _short_call.set_up(_last, Borrowed)
 python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
 evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, '
                              'policy="exact", k=None, ranges=None, threads=None, context=None, **kwargs)')
-re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None)")
+re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None, global_dict=None, _frame_depth=2)")

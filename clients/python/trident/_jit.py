@@ -31,7 +31,8 @@ from ._narrow import DTYPES, Narrow
 from ._native import TridentError
 from ._promise import EXACT, Promise
 from ._proof import Proof
-from ._tracer import PYTHON_NUMBERS, Trace, TraceError, Tracer, replay, weakness
+from ._refusals import TraceError
+from ._tracer import PYTHON_NUMBERS, Trace, Tracer, replay, weakness
 
 _RECORDINGS_MAX = 64
 _ATTEMPTS_MAX = 4  # of a proof, which costs more than a recording; a function that it fails for is recorded every time

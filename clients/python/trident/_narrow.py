@@ -4,6 +4,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import _graph as g
+from . import _refusals
 from . import _tracer
 from ._tracer import ByType, Tracer
 
@@ -71,7 +72,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def _sample(self, value):
         if type(value) is Narrow or type(value) is Tracer:
             if value._trace is not self._trace:
-                self._trace.refuse(_tracer._TWO_CALLS)
+                self._trace.refuse(_refusals.TWO_CALLS)
             if not value._node.mask:
                 self._refuse(f"a number that is an argument, or reduced, beside an array of {self._dtype}")
             return np.ones(1, value.dtype)
@@ -86,7 +87,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
 
     def _check_alive(self):
         if not self._trace.alive:
-            self._trace.refuse(_tracer._KEPT)
+            self._trace.refuse(_refusals.KEPT)
 
     def _refuse(self, what):
         self._trace.refuse(f"{what} cannot be recorded; {_CURE}")

@@ -5,19 +5,20 @@ import numpy as np
 
 from . import _text
 from ._evaluate import _Numexpr, evaluate, prepared
+from ._symbols import Expression
 
 use_vml = False  # the functions of kernels are Trident's own
 _TYPES = {bool: np.bool_, int: np.int32, float: np.float32}  # as numexpr has it
 _TYPES |= {t: t for t in (np.bool_, np.int32, np.int64, np.float32, np.float64)}
 _ACCURACY = (None, "high", "low", "fast")
 _MISSING = {
-    "E": "write the expression as a text",
     "disassemble": "kernels are machine code, no program of numexpr's machine: `trident explain 'EXPR'` and `trident disasm 'EXPR'` "
                    "show them",
     "print_versions": "trident.__version__ has Trident's",
     "test": "the tests do not come with the package",
     "version": "trident.__version__ has it",
-    **dict.fromkeys(("expressions", "interpreter", "necompiler", "utils", "__BLOCK_SIZE1__", "is_cpu_amd_intel", "os", "platform"),
+    **dict.fromkeys(("expressions", "interpreter", "__BLOCK_SIZE1__", "is_cpu_amd_intel", "os", "platform", "ConstantNode",
+                     "VariableNode", "precompile", "stringToExpression", "getContext", "getArguments", "getType"),
                     "it is a part of how numexpr works"),
 }
 
@@ -42,11 +43,20 @@ def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     return None
 
 
+def get_expr_names(text, context=None, sanitize=True):
+    """The names of an expression's variables, and whether a library of functions is behind it: no."""
+    del context
+    return _text.parse(text, sanitize)[1], False
+
+
 class NumExpr:
-    """An expression as a function of its variables in the order of `signature`, pairs of a name and a type (one of NumPy's;
-    bool; int for int32 and float for float32, as numexpr has it). Without one all variables are float64 and come by name."""
+    """An expression, a text or one made of E's variables, as a function of its variables in the order of `signature`, pairs of
+    a name and a type (one of NumPy's; bool; int for int32 and float for float32, as numexpr has it). Without one all
+    variables are float64 and come by name."""
 
     def __init__(self, ex, signature=(), **kwargs):
+        if isinstance(ex, Expression):
+            ex = str(ex)
         _, names = _text.parse(ex)
         given = [name for name, _ in signature]
         if missing := [n for n in given if n not in names]:
@@ -70,6 +80,13 @@ class NumExpr:
                 raise TypeError(f"'{name}' is {value.dtype} and would be cast to {dtype}, which casting='{casting}' forbids")
             values[name] = value.astype(dtype, copy=False)
         return evaluate(self._text, values, {}, out=out, order=order, casting=casting, **self._options)
+
+    run = __call__
+
+    def __getattr__(self, name):
+        if name in ("constants", "constsig", "fullsig", "program", "signature", "tempsig"):
+            raise AttributeError(f"trident has no counterpart of numexpr.NumExpr.{name}: {_MISSING['disassemble']}")
+        raise AttributeError(f"'NumExpr' object has no attribute '{name}'")
 
 
 def get_vml_version():

@@ -13,7 +13,7 @@ import types
 
 import numpy as np
 
-from ._tracer import _FUNCTIONS
+from ._tracer import FUNCTIONS
 
 _PLAIN = {"RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "POP_TOP", "SWAP", "COPY", "LOAD_FAST", "STORE_FAST",
           "DELETE_FAST", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "BINARY_OP", "UNARY_POSITIVE", "UNARY_NEGATIVE",
@@ -36,8 +36,8 @@ def _constant(value):
         return issubclass(value, np.generic) and value.__module__ == "numpy"
     if isinstance(value, types.BuiltinFunctionType):
         return value.__self__ is math
-    return isinstance(value, types.FunctionType) and value in _FUNCTIONS or type(value) is type(np.where) and \
-        value in _FUNCTIONS
+    return isinstance(value, types.FunctionType) and value in FUNCTIONS or type(value) is type(np.where) and \
+        value in FUNCTIONS
 
 
 class Proof:

@@ -15,7 +15,7 @@ class Several:
     """The expressions of a text such as (a + b, a*b): in one pass where the operands lie as one kernel takes them, else one
     after the other. All are evaluated before the first is written to `out`, which may be an operand of the next."""
 
-    def __init__(self, trees, make, names, arguments, promise):
+    def __init__(self, trees, make, names, arguments, optimization, promise):
         if not trees:
             raise ValueError("a text of several expressions has at least one: write (a + b, a*b)")
         if any(isinstance(t, ast.Tuple) for t in trees):
@@ -27,7 +27,7 @@ class Several:
             return
         inputs = {names[i]: g.Node("input", g.kind_of_dtype(arguments[i].dtype), value=i) for i in self.used}
         self.taken = {n.value: g.I32 if n.kind == g.BOOL else n.kind for n in inputs.values()}
-        nodes = [_text.built(t, inputs) for t in trees]
+        nodes = [_text.built(t, inputs, optimization) for t in trees]
         try:
             self.kernel = promise.kernel(g.emit(g.as_kernel(nodes)), names, {f"x{i}": k for i, k in self.taken.items()}, (),
                                          max(arguments[i].size for i in self.used))

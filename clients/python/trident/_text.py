@@ -10,9 +10,9 @@ import unicodedata
 import numpy as np
 
 from . import _deep
+from . import _elementwise
 from . import _graph as g
 from . import _stages
-from . import _tracer
 
 COMMON = g.numexpr_common
 
@@ -20,12 +20,15 @@ _FUNCTIONS = {
     "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
     "arctan2": "atan2", "fmod": "fmod", "log": "log", "log1p": "log1p", "log10": "log10", "exp": "exp",
-    "expm1": "expm1", "abs": "abs", "ceil": "ceil", "floor": "floor",
-    # beyond numexpr, under NumPy's names
-    "log2": "log2", "exp2": "exp2", "cbrt": "cbrt", "hypot": "hypot", "trunc": "trunc", "rint": "rint",
+    "expm1": "expm1", "log2": "log2", "abs": "abs", "ceil": "ceil", "floor": "floor",
+    "exp2": "exp2", "cbrt": "cbrt", "rint": "rint",  # beyond numexpr, under NumPy's names
 }
-_AS_NUMPY = ("isnan", "isinf", "isfinite", "sign", "maximum", "minimum", "signbit", "copysign", "round")  # numexpr from 2.13 on
-_TWO_ARGUMENTS = ("arctan2", "fmod", "hypot", "maximum", "minimum", "copysign")
+# numexpr's from 2.12 and 2.13 on, with NumPy's values. Those of the second line are float64 of float32, too, as numexpr has it.
+_TESTS = ("isnan", "isinf", "isfinite", "signbit")
+_AS_FLOAT64 = ("sign", "round", "trunc", "maximum", "minimum", "copysign", "hypot", "nextafter")
+_KEEP_INTEGERS = ("sign", "round")
+_AS_NUMPY = _TESTS + _AS_FLOAT64
+_TWO_ARGUMENTS = ("arctan2", "fmod", "hypot", "maximum", "minimum", "copysign", "nextafter")
 _REDUCTIONS = {"sum": "sum", "min": "minof", "max": "maxof", "prod": "prod"}
 
 _BINARY = {
@@ -33,7 +36,7 @@ _BINARY = {
     ast.Div: ("div", operator.truediv), ast.Mod: ("mod", operator.mod), ast.Pow: ("pow", operator.pow),
     ast.BitAnd: ("and", operator.and_), ast.BitOr: ("or", operator.or_), ast.BitXor: ("xor", operator.xor),
     ast.LShift: ("shl", operator.lshift), ast.RShift: ("sar", operator.rshift),
-    ast.FloorDiv: (None, operator.floordiv),
+    ast.FloorDiv: ("floordiv", operator.floordiv),
 }
 _COMPARE = {
     ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt),
@@ -42,9 +45,12 @@ _COMPARE = {
 _NO_BOOLEANS = ("You can't use Python's standard boolean operators in expressions. You should use their bitwise "
                 "counterparts instead: '&' instead of 'and', '|' instead of 'or', and '~' instead of 'not'.")
 _RESERVED = {*_FUNCTIONS, *_REDUCTIONS, "where", "copy", "ones_like", "real", "imag", "complex", "conj", "contains"} - {
-    "log2", "exp2", "cbrt", "hypot", "trunc", "rint"}
+    "log2", "exp2", "cbrt", "rint"}
 _NUMEXPRS = _RESERVED | {"isnan", "isinf", "isfinite", "maximum", "minimum", "round", "trunc", "sign", "signbit", "copysign",
                          "nextafter", "hypot", "log2"}  # functions of numexpr, up to 2.14
+# Texts may not have these outside of quotes and numbers, as numexpr says.
+_QUOTED_OR_NUMBER = re.compile(r"""'[^']*'|"[^"]*"|(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[jJ]?""")
+_FORBIDDEN = re.compile(r"[;:\[]|(?<!\w)__\w+__(?!\w)|\.\s*(?!(?:real|imag)\b)[^\W\d]\w*")
 _CONSTANT_BITS_MAX = 1 << 16
 _TEXT_MAX = 1 << 20  # characters
 # A row of the same sign in front of an operand, of which the first may be an operator.
@@ -60,12 +66,15 @@ class Reduction:
         self.op, self.operand, self.axis = op, operand, axis
 
 
-def parse(text):
-    """The syntax tree of `text` and the sorted names of its variables."""
+def parse(text, sanitize=True):
+    """The syntax tree of `text` and the sorted names of its variables. What numexpr forbids in a text is a ValueError, unless
+    sanitize=False."""
     if not isinstance(text, str):
         raise ValueError("must specify expression as a string")
     if len(text) > _TEXT_MAX:
         raise ValueError(f"an expression has at most {_TEXT_MAX} characters, this one has {len(text)}: divide it into parts")
+    if sanitize:
+        _check_forbidden(text)
     if not text.isascii():
         _check_disguise(text)
     text = shortened(text.strip())
@@ -118,6 +127,13 @@ def _deep_tree(text):
         raise ValueError("an expression of more than some 3,000 operations in a row or 100 in each other consists of numbers, "
                          f"names, operators and calls only; this one has something else, {unread}: correct that, or divide "
                          "the text into parts") from None
+
+
+def _check_forbidden(text):
+    found = _FORBIDDEN.search(_QUOTED_OR_NUMBER.sub("0", text))
+    if found is not None:
+        raise ValueError(f"expressions do not have {found[0]!r}: they consist of names, numbers, operators, calls of functions, "
+                         ".real and .imag")
 
 
 def _check_disguise(text):
@@ -184,40 +200,64 @@ def is_harmless(tree):
         if isinstance(n, ast.Call):
             return isinstance(n.func, ast.Name) and n.func.id in _NUMEXPRS
         return isinstance(n, _HARMLESS) and not (isinstance(n, ast.Name) and "__" in n.id)
-    return all(map(harmless, ast.walk(tree.whole() if isinstance(tree, _stages.Stages) else tree)))
+    return all(map(harmless, _all_nodes(tree)))
 
 
-def build(tree, kinds):
+def _all_nodes(tree):
+    return ast.walk(tree.whole() if isinstance(tree, _stages.Stages) else tree)
+
+
+def called(tree):
+    """The names of the functions that a text calls."""
+    return {n.func.id for n in _all_nodes(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+
+
+def has_floor_division(tree):
+    return any(isinstance(n, ast.FloorDiv) for n in _all_nodes(tree))
+
+
+def build(tree, kinds, optimization):
     """The graph of `tree`, or a Reduction of one. `kinds`: name -> kind; inputs are numbered in its order."""
-    return built(tree, {name: g.Node("input", kind, value=i) for i, (name, kind) in enumerate(kinds.items())})
+    inputs = {name: g.Node("input", kind, value=i) for i, (name, kind) in enumerate(kinds.items())}
+    return built(tree, inputs, optimization)
 
 
-def built(tree, inputs):
+def built(tree, inputs, optimization):
     """As build(), over inputs by name."""
-    reduction = _Walker(inputs).reduction(tree)
-    return _node(_Walker(inputs).visit(tree)) if reduction is None else reduction
+    walker = _Walker(inputs, optimization)
+    reduction = walker.reduction(tree)
+    return _node(walker.visit(tree)) if reduction is None else reduction
 
 
 def _node(value):
     return value if isinstance(value, g.Node) else g.const(value)
 
 
-def _exponent(a, b):
+_REWRITTEN_POWERS = {"none": lambda b: False, "moderate": (-1, 0, 0.5, 1, 2).__contains__,
+                     "aggressive": lambda b: abs(b) <= 50 and 2 * b == int(2 * b)}
+
+
+def _power(a, b, optimization):
     """numexpr writes small whole and half powers as products and roots in the type of the base: float32 ** 0.5 stays
-    float32, int32 ** 2.0 stays int32."""
-    if a.kind == g.BOOL and b.is_const() and abs(b.value) <= 50 and 2 * b.value == int(2 * b.value):
-        raise NotImplementedError("powers of booleans are not supported")
-    if b.is_const() and b.kind in g.FLOATS and abs(b.value) <= 50 and 2 * b.value == int(2 * b.value):
-        if a.kind in g.FLOATS:
-            return g.const(b.value, a.kind)
-        if a.kind in g.INTS and b.value == int(b.value) and b.value >= 0:
-            return g.const(int(b.value))
-    return b
+    float32, int32 ** 2.0 stays int32, a boolean a boolean."""
+    if b.is_const() and _REWRITTEN_POWERS[optimization](b.value):
+        if a.kind == g.BOOL:
+            if b.value < 1 or b.value != int(b.value):
+                raise NotImplementedError("a boolean has whole positive powers only: write where(x, 1, 0)")
+            return a
+        if b.kind in g.FLOATS and a.kind in g.FLOATS:
+            b = g.const(b.value, a.kind)
+        elif b.kind in g.FLOATS and b.value == int(b.value) and b.value >= 0:
+            b = g.const(int(b.value))
+    return g.power(a, b, COMMON)
+
+
+_OF_BOOLEANS = {"add": "or", "mul": "and"}
 
 
 class _Walker:
-    def __init__(self, inputs):
-        self.inputs = inputs
+    def __init__(self, inputs, optimization):
+        self.inputs, self.optimization = inputs, optimization
 
     def reduction(self, tree):
         name = tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else None
@@ -324,27 +364,26 @@ class _Walker:
             return -a if isinstance(tree.op, ast.USub) else ~a
         return _built(g.negative if isinstance(tree.op, ast.USub) else g.invert, a)
 
-    @staticmethod
-    def visit_BinOp(tree, a, b):
+    def visit_BinOp(self, tree, a, b):
         name, on_literals = _BINARY[type(tree.op)]
         if not isinstance(a, g.Node) and not isinstance(b, g.Node):
             return on_literals(a, b)
-        if name is None:
-            raise TypeError("unsupported operand type(s) for //: write floor(a / b)")
+        if name == "pow":
+            return _built(_power, _node(a), _node(b), self.optimization)
         return _built(_Walker.binary, name, _node(a), _node(b))
 
     @staticmethod
     def binary(name, a, b):
+        kind = COMMON([a.kind, b.kind])
         if name == "div":
             return g.true_divide(a, b, COMMON)
-        if name == "pow":
-            return g.power(a, _exponent(a, b), COMMON)
-        if name == "mod":
-            kind = COMMON([a.kind, b.kind])
-            if kind not in g.FLOATS:
-                return g.trunc_mod(a, b, COMMON)
+        if name in ("mod", "floordiv") and kind in g.INTS:
+            return g.floor_mod(a, b, COMMON) if name == "mod" else _elementwise.floor_divide_integers(a, b, kind)
+        if name in ("mod", "floordiv") and kind in g.FLOATS:
             quotient = g.function("floor", [g.true_divide(a, b, COMMON)], COMMON)
-            return g.arithmetic("sub", a, g.arithmetic("mul", b, quotient, COMMON), COMMON)
+            return quotient if name == "floordiv" else g.arithmetic("sub", a, g.arithmetic("mul", b, quotient, COMMON), COMMON)
+        if name in _OF_BOOLEANS and kind == g.BOOL:
+            return g.bitwise(_OF_BOOLEANS[name], a, b, COMMON)
         if name in ("and", "or", "xor"):
             return g.bitwise(name, a, b, COMMON)
         if name in ("shl", "sar"):
@@ -399,17 +438,17 @@ class _Walker:
     def as_numpy(name, args):
         """NumPy's values, NaN kept, in numexpr's type."""
         kind = COMMON([a.kind for a in args])
-        if kind == g.BOOL:
-            raise NotImplementedError(f"{name}() of booleans is not supported")
+        if name not in _TESTS and not (kind in g.INTS and name in _KEEP_INTEGERS) or kind == g.BOOL:
+            kind = g.F64
         args = [g.cast(a, kind) for a in args]
         if name == "round":
-            return g.function("rint", args, COMMON)
-        if name == "copysign":
-            return g.function("copysign", args, COMMON)
+            return g.function("rint", args, COMMON) if kind == g.F64 else args[0]
+        if name in ("copysign", "hypot", "trunc"):
+            return g.function(name, args, COMMON)
         if name == "signbit":
             sign = g.function("copysign", [g.const(1, kind), *args], COMMON) if kind in g.FLOATS else args[0]
             return g.compare("lt", sign, g.const(0, kind), COMMON)
-        return _tracer.ELEMENTWISE[name](*args)
+        return _elementwise.ELEMENTWISE[name](*args)
 
     @staticmethod
     def part(name, a):
@@ -419,8 +458,7 @@ class _Walker:
             return _filled(a, 0.0, g.F64)
         if name == "ones_like" and a.kind == g.BOOL:
             raise NotImplementedError("ones_like() of booleans is not supported")
-        kind = a.kind if a.kind in g.FLOATS or a.kind == g.BOOL else g.F64
-        return g.cast(a, kind) if name == "copy" else _filled(a, 1, kind)
+        return a if name == "copy" else _filled(a, 1, a.kind)
 
 
 def _shown(tree):

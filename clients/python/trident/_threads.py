@@ -6,7 +6,7 @@ import threading
 
 from ._promise import integer
 
-MAX_THREADS = 64
+_MAX = 64  # of the library
 _count = 0  # of a call; 0: as the library has it
 _own = threading.local()  # .count: of the calls of this thread, as long as permitted() runs
 _told = []  # functions that get each new number
@@ -37,8 +37,14 @@ def detect_number_of_threads():
     """As numexpr has it: the number that the environment asks for, else that of processors."""
     for name in ("TRIDENT_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"):
         if number := _of_environment(name):
-            return min(number, _of_environment("NUMEXPR_MAX_THREADS") or MAX_THREADS)
-    return min(detect_number_of_cores(), _of_environment("NUMEXPR_MAX_THREADS") or MAX_THREADS)
+            return min(number, MAX_THREADS)
+    return min(detect_number_of_cores(), MAX_THREADS)
+
+
+def init_num_threads():
+    """Sets the number of threads that the environment asks for, and returns it."""
+    set_num_threads(detect_number_of_threads())
+    return get_num_threads()
 
 
 def count():
@@ -60,8 +66,8 @@ def permitted(threads):
 
 
 def _checked(number, what):
-    if integer(number, what, MAX_THREADS) < 1:
-        raise ValueError(f"{what} must be a number from 1 to {MAX_THREADS}, here {number}")
+    if integer(number, what, _MAX) < 1:
+        raise ValueError(f"{what} must be a number from 1 to {_MAX}, here {number}")
     return int(number)
 
 
@@ -74,8 +80,9 @@ def tell(function):
 def _of_environment(name):
     """A number of threads; 0 for what is none. The library itself refuses a bad TRIDENT_NUM_THREADS."""
     word = os.environ.get(name, "")
-    return int(word) if word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_THREADS else 0
+    return int(word) if word.isascii() and word.isdigit() and 1 <= int(word) <= _MAX else 0
 
 
+MAX_THREADS = _of_environment("NUMEXPR_MAX_THREADS") or _MAX
 if not os.environ.get("TRIDENT_NUM_THREADS") and detect_number_of_threads() < detect_number_of_cores():
     _count = detect_number_of_threads()  # numexpr's variables, of which the library knows nothing

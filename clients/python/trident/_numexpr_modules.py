@@ -1,0 +1,23 @@
+"""numexpr's modules utils and necompiler, with those of their names that have a counterpart: trident.utils, trident.necompiler."""
+import sys
+import types
+
+from . import _evaluate, _numexpr, _threads
+
+
+def _picked(names, *sources):
+    return {n: getattr(source, n) for source in sources for n in names.split() if hasattr(source, n)}
+
+
+def _made(name, members):
+    module = types.ModuleType(f"{__package__}.{name}", f"The names of numexpr.{name} that have a counterpart.")
+    module.__dict__.update(members, __getattr__=_numexpr.refuse)
+    sys.modules[module.__name__] = module
+    return module
+
+
+utils = _made("utils", {"_init_num_threads": _threads.init_num_threads, **_picked(
+    "MAX_THREADS detect_number_of_cores detect_number_of_threads get_num_threads set_num_threads get_vml_num_threads "
+    "get_vml_version set_vml_accuracy_mode set_vml_num_threads", _threads, _numexpr)})
+necompiler = _made("necompiler", {"getExprNames": _numexpr.get_expr_names, **_picked(
+    "evaluate re_evaluate NumExpr validate", _evaluate, _numexpr)})

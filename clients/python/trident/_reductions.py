@@ -1,0 +1,115 @@
+"""NumPy's reductions of stand-ins, for @trident.jit."""
+import numpy as np
+
+from . import _graph as g
+from . import _tracer
+from ._refusals import IN_PLACE, TraceError
+from ._tracer import COMMON, recorded
+
+
+def all_elements(trace, a, axis, dtype, out, rest):
+    if axis is not None or out is not None or any(v is not None and v is not np._NoValue for v in rest.values()):
+        raise TraceError("only reductions over all elements can be recorded (no axis, out, keepdims, initial, where)")
+    node = _tracer._operands(trace, [a])[0]
+    return node if dtype is None else _tracer._convert(node, np.dtype(dtype))
+
+
+def _reduce(op, node):
+    """Over the elements of `node`; of a number it is the number."""
+    return node if not node.mask else g.Node(op, node.kind, (node,))
+
+
+def _joined(op, bool_refusal):
+    @recorded
+    def build(trace, a, axis=None, dtype=None, out=None, **kwargs):
+        node = all_elements(trace, a, axis, dtype, out, kwargs)
+        if dtype is None and node.kind in (g.BOOL, g.I32):
+            node = g.cast(g.cast(node, g.I32), g.I64)
+        if node.kind == g.BOOL:
+            raise TraceError(bool_refusal)
+        return _reduce(op, node)
+    return build
+
+
+sum_ = _joined("sum", "a sum as bool cannot be recorded; write np.max(x != 0)")
+prod_ = _joined("prod", "a product as bool cannot be recorded; write np.min(x != 0)")
+
+
+def _extreme(op):
+    @recorded
+    def build(trace, a, axis=None, out=None, **kwargs):
+        node = all_elements(trace, a, axis, None, out, kwargs)
+        if not node.mask:
+            return node
+        trace.extremes = True
+        if node.kind == g.BOOL:
+            return g.cast(g.Node(op, g.I32, (g.cast(node, g.I32),)), g.BOOL)
+        return g.reduce(op, node, nan="keep")
+    return build
+
+
+min_, max_ = _extreme("minof"), _extreme("maxof")
+
+
+@recorded
+def mean_(trace, a, axis=None, dtype=None, out=None, **kwargs):
+    node = all_elements(trace, a, axis, dtype, out, kwargs)
+    if dtype is not None and node.kind not in g.FLOATS:
+        raise TraceError("a mean as an integer cannot be recorded; write np.mean(x).astype(...)")
+    return _reduce("mean", g.cast(node, node.kind if node.kind in g.FLOATS else g.F64))
+
+
+def _spread(op):
+    @recorded
+    def build(trace, a, axis=None, dtype=None, out=None, ddof=0, **kwargs):
+        node = all_elements(trace, a, axis, dtype, out, kwargs)
+        if dtype is not None and node.kind not in g.FLOATS:
+            raise TraceError(f"np.{op} as an integer cannot be recorded; write np.{op}(x).astype(...)")
+        if type(ddof) is not int or not node.mask:
+            raise TraceError(f"np.{op} takes an array and a Python integer as ddof")
+        kind = node.kind if node.kind in g.FLOATS else g.F64
+        return g.Node(op, kind, (g.cast(node, kind), g.const(ddof, g.I64)))
+    return build
+
+
+var_, std_ = _spread("var"), _spread("std")
+
+
+def _located(op):
+    @recorded
+    def build(trace, a, axis=None, out=None, **kwargs):
+        node = all_elements(trace, a, axis, None, out, kwargs)
+        if not node.mask:
+            raise TraceError(f"np.{op} of a number cannot be recorded: it is 0")
+        trace.extremes = True
+        return g.Node(op, g.I64, (g.cast(node, g.I32) if node.kind == g.BOOL else node,))
+    return build
+
+
+argmin_, argmax_ = _located("argmin"), _located("argmax")
+
+
+def _product(vectors_only):
+    @recorded
+    def build(trace, a, b, out=None):
+        if out is not None:
+            raise TraceError(IN_PLACE)
+        x, y = _tracer._operands(trace, [a, b])
+        kind = COMMON([x.kind, y.kind])
+        if kind == g.BOOL:
+            raise TraceError("np.dot of booleans cannot be recorded; write np.max(x & y)")
+        x, y = g.cast(x, kind), g.cast(y, kind)
+        if bool(x.mask) != bool(y.mask) and not vectors_only:
+            raise TraceError("np.vdot of an array and a number cannot be recorded; write np.sum(x * y)")
+        if not x.mask or not y.mask:  # a number times an array
+            return g.Node("mul", kind, (x, y))
+        trace.products.append((vectors_only, x, y))
+        return g.Node("dot", kind, (x, y))
+    return build
+
+
+UFUNC_REDUCE = {"add": sum_, "multiply": prod_, "minimum": min_, "maximum": max_}
+FUNCTIONS = {
+    np.sum: sum_, np.prod: prod_, np.mean: mean_, np.dot: _product(True), np.vdot: _product(False), np.amin: min_, np.amax: max_,
+    np.min: min_, np.max: max_, np.var: var_, np.std: std_, np.argmin: argmin_, np.argmax: argmax_,
+}

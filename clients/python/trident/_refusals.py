@@ -1,0 +1,23 @@
+"""Refusals of @trident.jit: the words that say what to write instead of what cannot be recorded."""
+
+
+class TraceError(TypeError):
+    """The function does something that cannot be recorded; the text says what to write instead."""
+
+
+KEPT = "the function keeps an array of one call for the next: return it and pass it in again"
+TWO_CALLS = ("arrays of two calls meet: a value that a function keeps or reads from another function's call must be passed "
+              "in as an argument")
+IN_PLACE = "changing an array in place (x += 1, x[i] = 1, out=) cannot be recorded; write x = x + 1, np.where(...)"
+INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as an argument",
+            "size": "pass the number in as an argument", "ndim": "pass it in as an argument",
+            "dot": "write np.dot(x, y)", "real": "write x"}
+BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"
+CONVERSION = "a conversion to a Python number (math.sin(x), float(x))"
+OF_NUMBERS = {  # for an argument that is a Python number
+    BRANCH: "a Python branch on a number that is an argument ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison) "
+             "cannot be recorded: the function is compiled for all values of its arguments. Use np.where(k > 0, a, b), and "
+             "k == 0 for 'not k'",
+    CONVERSION: "a conversion of a number that is an argument (math.sin(k), float(k), range(k)) cannot be recorded: the function "
+                 "is compiled for all values of its arguments. Use np.sin(k) and the like",
+}
