@@ -63,21 +63,22 @@ Value by_series(Expansion& e, Value f, std::span<const double> series) {
   return e.b.fnma(s, e.b.fnma(z, e.horner(z, series), f), f);
 }
 
-/// log(1 + f) - f + `tail` (where valid) by the same series: s (f^2/2 + s^2 P(s^2)) - f^2/2.
-Value bend_by_series(Expansion& e, Value f, std::span<const double> series, Value tail) {
+/// log_base(1 + f) - head + `tail` (where valid) by the same series, where head is f * slope, rounded:
+/// slope s (f^2/2 + s^2 P(s^2)) - f/2 head. That product with head is not rounded.
+Value bend_by_series(Expansion& e, Value f, Value head, const double* slope, std::span<const double> series,
+                     Value tail) {
   const Value s = atanh_argument(e, f);
   const Value z = e.b.mul(s, s);
   const Value half = e.b.mul(f, e.k(0.5));
   const Value sum = e.b.fma(z, e.horner(z, series), e.b.mul(half, f));
-  return e.b.fnma(half, f, tail.valid() ? e.b.fma(s, sum, tail) : e.b.mul(s, sum));
+  const Value sloped = slope == nullptr ? s : e.b.mul(s, e.k(slope[0]));
+  return e.b.fnma(half, head, tail.valid() ? e.b.fma(sloped, sum, tail) : e.b.mul(sloped, sum));
 }
 
-/// log_base(1 + f) - f * slope + `tail` (where valid).
-Value bend(Expansion& e, const Base& base, Value f, Value tail) {
-  const auto c = e.pick(base.sets);
-  if (!divides(e)) return e.b.fma(e.b.mul(f, f), e.horner(f, c), tail);
-  const double* slope = e.by_type(base.slope_f32, base.slope_f64);
-  return slope == nullptr ? bend_by_series(e, f, c, tail) : e.b.fma(bend_by_series(e, f, c, {}), e.k(slope[0]), tail);
+/// Returns what the rounding of f * slope to `head` leaves out of log_base(1 + f).
+Value rest_of_slope(Expansion& e, const double* slope, Value f, Value head) {
+  const Value rest = e.b.fma(f, e.k(slope[1]), e.b.fms(f, e.k(slope[0]), head));
+  return divides(e) ? e.b.fnma(e.b.mul(f, e.k(0.5)), rest, rest) : rest;
 }
 
 /// log_base(2^k (1 + f)), nk = -k as a float scaled by 2^mantissa_bits. `small` is added where valid (ulp1).
@@ -94,13 +95,14 @@ Value combine(Expansion& e, const Base& base, Value f, Value nk, Value small = {
   if (!e.ulp1() || (slope == nullptr && e.single() && !small.valid()))  // ln(2) rounded to f32 is close enough by luck
     return add_exponent(e.b.fma(e.b.mul(f, f), e.horner(f, e.pick(base.sets)), head));
   // ulp1: the leading part of f * slope is rounded once, everything smaller is gathered beside it.
-  Value tail = small;
-  if (slope != nullptr) tail = e.b.fma(f, e.k(slope[1]), e.b.fms(f, e.k(slope[0]), head));
+  Value tail = slope == nullptr ? small : rest_of_slope(e, slope, f, head);
   if (two != nullptr) {
     const Value rest = e.k(two[1] * unscale);
     tail = tail.valid() ? e.b.fma(nk, rest, tail) : e.b.mul(nk, rest);
   }
-  return add_exponent(e.b.add(head, bend(e, base, f, tail)));
+  const auto c = e.pick(base.sets);
+  return add_exponent(e.b.add(
+      head, divides(e) ? bend_by_series(e, f, head, slope, c, tail) : e.b.fma(e.b.mul(f, f), e.horner(f, c), tail)));
 }
 
 /// `result` where the argument of the logarithm is positive and finite; `argument` is x or 1 + x.
@@ -148,7 +150,7 @@ Value emit_log1p(Expansion& e, Value x, const Range& range) {
   if (!range.may_be_nan && range.lo >= -0.25 && range.hi <= 0.5) {
     const auto c = e.pick(kNaturalOf1p.sets);
     if (!divides(e)) return e.b.fma(e.b.mul(x, x), e.horner(x, c), x);
-    return e.ulp1() ? e.b.add(x, bend_by_series(e, x, c, {})) : by_series(e, x, c);
+    return e.ulp1() ? e.b.add(x, bend_by_series(e, x, x, nullptr, c, {})) : by_series(e, x, c);
   }
   return log1p_of_parts(e, {.head = x, .tail = {}, .doubled = {}}, range);
 }
