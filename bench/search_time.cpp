@@ -2,10 +2,10 @@
 // daemon and steady on a machine that does other things. No range is declared. Data are said to be in the corpora's
 // ranges, so that each search speculates on them as the daemon's does.
 //
-//   bench_search_time [--type f32|f64] [--isa avx2|avx512] FILE...
+//   bench_search_time [--type f32|f64] [--isa avx2|avx512] [--general] FILE...
 //
 // Prints a line for each kernel, the percentiles, the share of each pass in all of the time, and how much the searches
-// have gained.
+// have gained. --general: nothing is known of data, so there is no speculation.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,12 +24,16 @@
 namespace trident::bench {
 namespace {
 
+constexpr double kNear = 1.05;
+
 struct Searched {
   std::string name;
   double work_s = 0;
+  double early_s = 0;  ///< until a kernel was offered that takes at most kNear times the last one's time
   std::vector<pipeline::PassTime> passes;
   std::string outcome;
-  double ratio = 1;  ///< the winner's time over the baseline's: what the search is for
+  std::string detail;  ///< the winner's form and variant
+  double ratio = 1;    ///< the winner's time over the baseline's: what the search is for
 };
 
 /// Takes the declared ranges away; returns them as ranges of data.
@@ -42,28 +46,47 @@ std::vector<kir::Assumed> undeclare(expr::Expr& e) {
   return seen;
 }
 
-std::optional<Searched> search(const corpus::CorpusKernel& kernel, ir::Type type, codegen::Isa isa) {
+/// A kernel that was offered, and when.
+struct Offer {
+  double work_s = 0, ratio = 1;
+};
+
+double early_of(const std::vector<Offer>& offers, double work_s, double ratio) {
+  for (const Offer& offer : offers)
+    if (offer.ratio <= ratio * kNear) return offer.work_s;
+  return work_s;
+}
+
+std::optional<Searched> search(const corpus::CorpusKernel& kernel, ir::Type type, codegen::Isa isa, bool general) {
   auto parsed = corpus::parse_definition(kernel, type);
   if (!parsed.ok()) return std::nullopt;  // this type does not have it
   const std::vector<kir::Assumed> seen = undeclare(*parsed);
   pipeline::Options options;
   options.target.isa = isa;
-  options.target.assumed = pipeline::widened(*parsed, seen);
-  options.interim = [](const pipeline::Interim&) {};
+  if (!general) options.target.assumed = pipeline::widened(*parsed, seen);
   const std::uint64_t begin_ns = os::thread_work_ns();
+  const auto work_s = [&] { return 1e-9 * static_cast<double>(os::thread_work_ns() - begin_ns); };
+  std::vector<Offer> offers;
+  options.interim = [&](const pipeline::Interim& i) { offers.push_back({work_s(), i.winner_ns / i.baseline_ns}); };
   const auto optimised = pipeline::optimise(*parsed, options);
   if (!optimised.ok()) return std::nullopt;
   const bool guarded = optimised->speculation && optimised->speculation->published;
-  return Searched{kernel.name, 1e-9 * static_cast<double>(os::thread_work_ns() - begin_ns), optimised->times,
+  const double end_s = work_s();
+  const double ratio = optimised->baseline_ns > 0 ? optimised->winner_ns / optimised->baseline_ns : 1;
+  return Searched{kernel.name,
+                  end_s,
+                  early_of(offers, end_s, ratio),
+                  optimised->times,
                   std::string(name_of(optimised->outcome)) + (guarded ? ", guarded" : ""),
-                  optimised->baseline_ns > 0 ? optimised->winner_ns / optimised->baseline_ns : 1};
+                  optimised->detail,
+                  ratio};
 }
 
 void print_line(const Searched& one) {
-  std::printf("%-24s %7.3f s ", one.name.c_str(), one.work_s);
+  std::printf("%-24s %7.3f s, %.3f s ", one.name.c_str(), one.early_s, one.work_s);
   for (const pipeline::PassTime& pass : one.passes)
     if (pass.work_ns >= 1'000'000) std::printf(" %s %.0f", pass.pass.c_str(), 1e-6 * static_cast<double>(pass.work_ns));
-  std::printf("  (%s at %.3f)\n", one.outcome.c_str(), one.ratio);
+  std::printf("  (%s at %.3f: %s)\n", one.outcome.c_str(), one.ratio, one.detail.c_str());
   std::fflush(stdout);
 }
 
@@ -78,10 +101,11 @@ void print_shares(const std::vector<Searched>& all) {
   for (const auto& [pass, ns] : of_pass) std::printf("share of %-12s %5.1f %%\n", pass.c_str(), 100 * ns / sum);
 }
 
-void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, codegen::Isa isa, const char* name) {
+void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, codegen::Isa isa, bool general,
+             const char* name) {
   std::vector<Searched> all;
   for (const corpus::CorpusKernel& kernel : kernels)
-    if (auto one = search(kernel, type, isa)) {
+    if (auto one = search(kernel, type, isa, general)) {
       print_line(*one);
       all.push_back(std::move(*one));
     }
@@ -92,6 +116,9 @@ void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, co
   print_figure(of + ", P50", all[all.size() / 2].work_s);
   print_figure(of + ", P95", all[all.size() * 95 / 100].work_s);
   print_figure(of + ", most", all.back().work_s);
+  std::sort(all.begin(), all.end(), [](const Searched& a, const Searched& b) { return a.early_s < b.early_s; });
+  print_figure(of + ", to a kernel nearly as fast as the last, P50", all[all.size() / 2].early_s);
+  print_figure(of + ", to a kernel nearly as fast as the last, P95", all[all.size() * 95 / 100].early_s);
   double sum = 0;
   for (const Searched& one : all) sum += std::log(one.ratio);
   print_figure(std::string("search: the winner's time over the baseline's, geomean, ") + name,
@@ -102,20 +129,23 @@ int run(std::vector<std::string> arguments) {
   std::vector<corpus::CorpusKernel> kernels;
   std::string type;
   codegen::Isa isa = codegen::Isa::avx512;
+  bool general = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
     if (a == "--type" && i + 1 < arguments.size()) {
       type = arguments[++i];
     } else if (a == "--isa" && i + 1 < arguments.size()) {
       isa = arguments[++i] == "avx2" ? codegen::Isa::avx2 : codegen::Isa::avx512;
+    } else if (a == "--general") {
+      general = true;
     } else {
       auto read = corpus::read_corpus(a);
       if (!read.ok()) return std::fprintf(stderr, "%s\n", read.error().message.c_str()), 2;
       std::move(read->begin(), read->end(), std::back_inserter(kernels));
     }
   }
-  if (type != "f64") measure(kernels, ir::Type::f32, isa, "f32");
-  if (type != "f32") measure(kernels, ir::Type::f64, isa, "f64");
+  if (type != "f64") measure(kernels, ir::Type::f32, isa, general, "f32");
+  if (type != "f32") measure(kernels, ir::Type::f64, isa, general, "f64");
   return 0;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 /// Times that a check alone is tried.
 constexpr std::uint32_t kChecksMax = 3;
-constexpr std::uint32_t kInterimsMax = 2;
+constexpr std::uint32_t kInterimsMax = 3;
 /// A worker's reason is one sentence.
 constexpr std::size_t kReasonBytesMax = 500;
 
@@ -111,8 +111,9 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   wait_for_optimise(flight, false);
 }
 
-/// Publishes interim forms of a job, at most two: of a large expression the source's fastest variant, and before the
-/// speculation what the search has found. A job that is tried again after a loss sends the same again.
+/// Publishes interim forms of a job, at most three: of a large expression the source's fastest variant, the best of the
+/// forms before small steps are tried, and what the search has found before the speculation. A job that is tried again
+/// after a loss sends the same again.
 void Jobs::on_interim(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   if (flight.renewal || flight.interims == kInterimsMax) return;
   cache::SharedImage image = shared(tail);

@@ -10,10 +10,10 @@
 // is cached.
 //
 // A baseline goes out before it is checked if its order allows that, else as soon as it was found right; the optimise
-// job checks it first. That job may send one interim image before its outcome: a large expression is searched for
-// seconds. Where there is no such job, or it was lost or cut short before that, a check alone follows, which no limit
-// drops: no flight ends with a baseline that nobody has looked at. One whose check gives no answer three times is
-// revoked like one that is wrong.
+// job checks it first. That job may send up to three interim images before its outcome: what is better is used while
+// the search goes on. Where there is no such job, or it was lost or cut short before that, a check alone follows, which
+// no limit drops: no flight ends with a baseline that nobody has looked at. One whose check gives no answer three times
+// is revoked like one that is wrong.
 //
 // Guests' loops and functions have no second step: their baseline worker has tried the image in a child before it
 // answers. Or it says why no code is made of the loop, which is remembered like a failure.

@@ -353,9 +353,11 @@ TEST_F(Scripts, HintsWithMissesWidenOrEndTheSpeculation) {
   EXPECT_EQ(stats.misses, 16u);
 }
 
-TEST_F(Scripts, TwoDifferentInterimImagesGoOut) {
-  EXPECT_EQ(tell(order_of({baseline(), interim(1), interim(1), interim(2), interim(3), outcome(Outcome::no_gain)})),
-            (Log{"accepted", "baseline", "image at 49", "image at 48", "finished: no gain"}));
+TEST_F(Scripts, ThreeDifferentInterimImagesGoOut) {
+  const Order order =
+      order_of({baseline(), interim(1), interim(1), interim(2), interim(3), interim(4), outcome(Outcome::no_gain)});
+  EXPECT_EQ(tell(order),
+            (Log{"accepted", "baseline", "image at 49", "image at 48", "image at 47", "finished: no gain"}));
 }
 
 Line loop(Kind kind, std::uint8_t code = 0, bool tried = true) {

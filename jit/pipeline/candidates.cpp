@@ -41,9 +41,13 @@ constexpr const char* kNotNeeded = "not checked: the same form with less accurat
 
 }  // namespace
 
-Result<bool> Optimisation::check_forms() {
+void Optimisation::begin_checks() {
   check_end_ = os::WorkLimit(os::thread_work_ns() +
                              static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare));
+}
+
+Result<bool> Optimisation::check_forms() {
+  begin_checks();
   const std::uint64_t points = equiv::suggested_points(source_);
   check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
                     .seed = options_.search.seed};

@@ -48,10 +48,10 @@ class Optimisation {
 
   [[nodiscard]] std::string print_meanings(bool) const { return pipeline::print_meanings(tried_); }
 
-  // Adds one more form if small steps find one; returns whether they do.
-  Result<bool> refine_forms();
+  // Adds one more form if small steps find one that may beat the winner; returns whether they do.
+  Result<bool> refine_forms(const judge::Verdict& verdict);
   [[nodiscard]] std::string print_refined(bool any) const {
-    return any ? kir::print(tried_.back().form.kernel) : "no step passes the check\n";
+    return any ? kir::print(tried_.back().form.kernel) : "no step passes the check, or may win\n";
   }
 
   // Emits the baseline, then the forms' variants in turn from the most promising on, the boldest form first. Code that
@@ -72,6 +72,13 @@ class Optimisation {
     check_end_ = os::WorkLimit(UINT64_MAX);
     return find_winner(tournament_ns());
   }
+
+  // Offers the winner, if any, while the search goes on.
+  void offer(const judge::Verdict& verdict) const;
+
+  // Measures the form that refine_forms() has added beside the winner. Returns the verdict with it, if it is enough
+  // faster and passes every check, else `first`.
+  Result<judge::Verdict> rematch(const judge::Verdict& first);
 
   [[nodiscard]] std::string print_ratios(const judge::Verdict&) const {
     return pipeline::print_ratios(tried_, candidates_);
@@ -105,6 +112,9 @@ class Optimisation {
            (!v.non_temporal || passes_.enabled("non_temporal"));
   }
 
+  // Gives the following checks their part of the time that is left.
+  void begin_checks();
+
   // Checks the unrewritten form and its code. The baseline is in use already, so its code comes before all
   // other checks.
   Result<bool> check_unrewritten();
@@ -135,6 +145,12 @@ class Optimisation {
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first. When
   // there is no time for that, those win that need no such check.
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
+
+  // Asks a quick look, before the dear checks of a form, whether it may beat the winner.
+  Result<bool> may_beat_winner(const judge::Verdict& verdict, const Tried& form);
+
+  // Lists the winner's rivals: the baseline, the winner, and the candidates of forms from `form` on.
+  [[nodiscard]] std::vector<std::size_t> entrants_of_rematch(const judge::Verdict& first, std::size_t form) const;
 
   // Returns whether a candidate that beats the baseline is of use; if not, says so.
   Result<bool> pays(const Candidate& c, const judge::Workload& workload);

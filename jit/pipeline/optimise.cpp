@@ -1,9 +1,13 @@
 // The optimising tier, as it reads aloud: see run_passes() at the end. Candidates are forms (forms.h) times variants of
 // the code generator. Nothing runs in this process: candidates run in sandboxed children.
 //
-// Budget: the meaning of the forms is checked within kMeaningShare of what is left then, the code of the candidates in
-// what is left but for kEndTournaments times what the tournament takes. When checks run out of time the candidates
-// already checked go on; without a checked baseline there is no answer (budget_spent).
+// The winner among the forms is offered as soon as it is found and checked. Small steps from these forms (refine.h) are
+// searched afterwards, and their last form must beat that winner.
+//
+// Budget: the meaning of the forms is checked within kMeaningShare of what is left then, and so are small steps. The
+// code of the candidates is checked in what is left but for kEndTournaments times what the tournament takes. When
+// checks run out of time the candidates already checked go on; without a checked baseline there is no answer
+// (budget_spent).
 #include <algorithm>
 
 #include "jit/pipeline/optimisation.h"
@@ -33,13 +37,20 @@ Result<bool> Optimisation::pays(const Candidate& c, const judge::Workload& workl
   return useful;
 }
 
-Result<bool> Optimisation::refine_forms() {
+Result<bool> Optimisation::refine_forms(const judge::Verdict& verdict) {
   if (!passes_.enabled("careful")) return false;
+  begin_checks();
   const auto holds = [this](std::size_t f) { return holds_at_rare_points(f); };
-  TRY(auto found, refine({source_, tried_, *checker_, *checks_, holds, options_, passes_}));
+  const auto may_win = [&](const Tried& last) { return may_beat_winner(verdict, last); };
+  TRY(auto found, refine({source_, tried_, *checker_, *checks_, holds, options_, passes_, may_win}));
   if (!found) return false;
   tried_.push_back(std::move(*found));
   return true;
+}
+
+void Optimisation::offer(const judge::Verdict& verdict) const {
+  if (options_.interim && verdict.gain)
+    options_.interim({candidates_[verdict.winner].image, verdict.incumbent_ns, verdict.winner_ns});
 }
 
 void Optimisation::conclude(const judge::Verdict& verdict) {
@@ -105,6 +116,17 @@ std::string Optimisation::why_no_gain() const {
 
 namespace {
 
+/// Where rewriting as a whole was refused, or did not find everything, smaller steps may hold. Returns the winner with
+/// what they lead to.
+Result<judge::Verdict> winner_with_small_steps(Optimisation& o, PassScope& passes, const judge::Verdict& first) {
+  TRY(const bool any,
+      passes.run(
+          "refine", [&] { return o.refine_forms(first); }, [&](bool found) { return o.print_refined(found); }));
+  if (!any) return first;
+  return passes.run(
+      "rematch", [&] { return o.rematch(first); }, [&](const judge::Verdict& v) { return o.print_ratios(v); });
+}
+
 // The spine.
 Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& options) {
   // No derivative is left: every node has a value of its own.
@@ -129,10 +151,6 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
   }
   if (options.budget.check_only) return {};
 
-  // Where rewriting as a whole was refused, smaller steps may have held.
-  TRY_VOID(passes.run(
-      "refine", [&] { return o.refine_forms(); }, [&](bool any) { return o.print_refined(any); }));
-
   // Every form has machine code in its variants.
   TRY_VOID(passes.run(
       "emit", [&] { return o.emit_candidates(); }, [&](std::size_t n) { return o.print_code(n); }));
@@ -142,9 +160,16 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
       "equiv", [&] { return o.check_candidates(); }, [&](std::size_t n) { return o.print_verdicts(n); }));
 
   // The fastest of the rest is known, and whether it beats the baseline by more than the noise.
-  TRY(const judge::Verdict verdict,
+  TRY(judge::Verdict verdict,
       passes.run(
           "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
+  if (verdict.incumbent_ran()) {
+    // It may be used while the search goes on.
+    o.offer(verdict);
+    auto better = winner_with_small_steps(o, passes, verdict);
+    if (!better.ok() && better.error().code != ErrorCode::kCancelled) return better.error();
+    if (better.ok()) verdict = std::move(*better);
+  }
   if (options.trace.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
   return {};

@@ -274,6 +274,24 @@ TEST(Optimise, AnInterimKernelOfALargeExpressionIsRight) {
   }
 }
 
+TEST(Optimise, WhatIsBetterIsOfferedBeforeSmallStepsAreTried) {
+  const auto e = parsed(kText, Type::f32, ranged(Type::f32));
+  for (const codegen::Isa isa : host_isas()) {
+    std::vector<std::vector<std::byte>> offered;
+    Options options{.target = {.isa = isa}, .trace = {.stop_after = "judge"}};
+    options.interim = [&](const Interim& interim) {
+      EXPECT_LT(interim.winner_ns, interim.baseline_ns);
+      offered.push_back(interim.image.bytes);
+    };
+    const auto optimised = optimise(e, options);
+    ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+    if (optimised->outcome != Outcome::published) continue;  // nothing was faster
+    ASSERT_EQ(offered.size(), 1u);
+    EXPECT_EQ(offered[0], optimised->winner.image.bytes) << "nothing but small steps follows";
+    expect_right_code(e, optimised->winner, isa);
+  }
+}
+
 TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   for (const codegen::Isa isa : host_isas()) {
     const auto e = parsed(kText, Type::f32, ranged(Type::f32));
@@ -355,9 +373,11 @@ TEST(Optimise, SmallStepsHoldWhereLargeOnesDoNot) {
     ASSERT_TRUE(optimise(e, options, nullptr).ok());
   };
   std::string refined, without;
-  run({}, &refined);
+  const std::string none = "no step passes the check, or may win\n";
+  refined = none;
+  for (int tries = 0; tries < 5 && refined == none; ++tries) run({}, &refined);  // a quick look at times decides
   run({"careful"}, &without);
-  EXPECT_EQ(without, "no step passes the check\n");
+  EXPECT_EQ(without, none);
   const auto kernel = kir::parse(refined);
   ASSERT_TRUE(kernel.ok()) << refined;
   auto checker = equiv::Checker::make(e, {}, {.samples = {.points = 40'000, .seed = 77}});
@@ -437,7 +457,7 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   };
   auto all = optimise(e, options);
   ASSERT_TRUE(all.ok()) << all.error().message;
-  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "refine", "emit", "equiv", "judge"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "emit", "equiv", "judge", "refine"}));
   EXPECT_EQ(all->times.size(), 7u);
 
   seen.clear();
@@ -445,7 +465,7 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   auto stopped = optimise(e, options);
   ASSERT_TRUE(stopped.ok());
   EXPECT_EQ(stopped->outcome, Outcome::budget_spent);
-  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "refine", "emit"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "emit"}));
 
   options.trace.stop_after.clear();
   options.search.disabled = {"identities", "contracted", "simplified", "accuracy4",

@@ -186,7 +186,12 @@ template <class Attempt>
 Result<std::optional<Tried>> end_of(const RefineQuestion& question, Attempt& attempt) {
   const auto end = attempt.run();
   if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
-  auto found = last_that_holds(question, attempt.take_chain());
+  std::vector<Tried> chain = attempt.take_chain();
+  if (!chain.empty() && question.may_pay) {
+    TRY(const bool may_pay, question.may_pay(chain.back()));
+    if (!may_pay) return std::optional<Tried>();
+  }
+  auto found = last_that_holds(question, std::move(chain));
   if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Tried>();
   return found;
 }

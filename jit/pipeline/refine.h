@@ -25,6 +25,8 @@ struct RefineQuestion {
   std::function<Result<bool>(std::size_t form)> holds_at_rare_points;
   const Options& options;
   const PassScope& passes;
+  /// Asks whether the last step may be of use, before it is checked at rarer points; empty: it is.
+  std::function<Result<bool>(const Tried& last)> may_pay{};
 };
 
 /// Refines from the cheapest form that holds and returns the last step that holds at rarer points; none if no step

@@ -12,6 +12,11 @@ namespace {
 /// then is worth a look.
 constexpr std::uint64_t kLateShare = 4;
 
+/// The tournament of few takes a part of the time of one of all.
+constexpr std::uint64_t kRematchShare = 2;
+/// The greatest time, over the winner's, of a kernel that is worth another swap.
+constexpr double kWorthASwap = 0.99;
+
 }  // namespace
 
 Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
@@ -42,6 +47,46 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
   }
 }
 
+Result<bool> Optimisation::may_beat_winner(const judge::Verdict& verdict, const Tried& form) {
+  const Rival winner{candidates_[verdict.gain ? verdict.winner : 0].mapped, kWorthASwap};
+  const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
+  const Rival& rival = options_.rival != nullptr && !verdict.gain ? *options_.rival : winner;
+  return may_beat(rival, std::span(&form, 1), options_, call.workload());
+}
+
+Result<judge::Verdict> Optimisation::rematch(const judge::Verdict& first) {
+  check_end_ = os::WorkLimit(UINT64_MAX);
+  const std::size_t refined = tried_.size() - 1;
+  TRY_VOID(enter(refined));
+  const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
+  for (;;) {
+    const std::vector<std::size_t> entrants = entrants_of_rematch(first, refined);
+    if (candidates_[entrants.back()].form < refined) return first;
+    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload(), tournament_ns() / kRematchShare));
+    if (!verdict.incumbent_ran()) {
+      baseline_died(verdict, call.workload().elements);
+      return verdict;
+    }
+    for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
+    verdict.winner = entrants[verdict.winner];
+    Candidate& winner = candidates_[verdict.winner];
+    if (!verdict.gain || winner.form < refined) return first;
+    if (first.gain && winner.ratio > kWorthASwap * candidates_[first.winner].ratio) return first;
+    TRY(const bool useful, pays(winner, call.workload()));
+    if (!useful) return first;
+    TRY_VOID(check_whole(verdict.winner));
+    if (candidates_[verdict.winner].verdict.same()) return verdict;
+  }
+}
+
+std::vector<std::size_t> Optimisation::entrants_of_rematch(const judge::Verdict& first, std::size_t form) const {
+  std::vector<std::size_t> entrants = {0};
+  if (first.gain) entrants.push_back(first.winner);
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (candidates_[i].form >= form && candidates_[i].holds()) entrants.push_back(i);
+  return entrants;
+}
+
 Result<void> Optimisation::check_whole(std::size_t candidate) {
   const std::size_t form = candidates_[candidate].form;
   TRY_VOID(check_rare(form));
@@ -60,8 +105,10 @@ bool Optimisation::is_checked_whole(const Candidate& c) const {
 
 Result<bool> Optimisation::holds_at_rare_points(std::size_t f) {
   TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
-  if (!holds) TRY_VOID(replacement_of(f));
-  return holds;
+  if (holds) return true;
+  refuse(f, tried_[f].prepared->meaning);
+  TRY_VOID(replacement_of(f));
+  return false;
 }
 
 Result<void> Optimisation::check_rare(std::size_t f) {
@@ -131,7 +178,9 @@ Result<void> Optimisation::check_parts(std::size_t f) {
   options.cancelled = [this] { return passes_.spent(); };
   TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
   tried.parts_checked = true;
-  if (!verdict.same()) refuse(f, verdict);
+  if (verdict.same()) return {};
+  tried.prepared->meaning = verdict;
+  refuse(f, verdict);
   return {};
 }
 
