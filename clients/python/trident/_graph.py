@@ -249,13 +249,11 @@ def reduce(op, a, nan):
         raise TypeError(f"{op} of booleans is not supported")
     if op in ("sum", "prod") or a.kind in INTS:
         return Node(op, a.kind, (a,))
-    one, zero = const(1, a.kind), const(0, a.kind)
-    number = Node("eq", BOOL, (a, a))
-    neutral = const(math.inf if op == "minof" else -math.inf, a.kind)
-    extreme = Node(op, a.kind, (Node("select", a.kind, (number, a, neutral)),))
+    one, zero = const(1, I32), const(0, I32)
     counted = (one, zero) if nan == "ignore" else (zero, one)
-    count = Node("sum", a.kind, (Node("select", a.kind, (number, *counted)),))
-    spoilt = Node("le" if nan == "ignore" else "gt", BOOL, (count, zero))
+    found = Node("maxof", I32, (Node("select", I32, (Node("eq", BOOL, (a, a)), *counted)),))
+    spoilt = Node("le" if nan == "ignore" else "gt", BOOL, (found, zero))
+    extreme = Node(op, a.kind, (a,))  # leaves NaN out
     return Node("select", a.kind, (spoilt, const(math.nan, a.kind), extreme))
 
 

@@ -117,6 +117,16 @@ class _Compiled:
             raise TraceError(f"the function is more than one kernel can hold ({error}); divide it into several") from error
         self.arrays = [int(name[1:]) for name in self.kernel.arrays]
         self.numbers = [int(name[1:]) for name in self.kernel.scalars]
+        self.is_plain = (recording.plain == (None,) and not recording.is_tuple and recording.narrow == [None]
+                         and not (recording.is_bool[0] or recording.guards or recording.products or self.numbers))
+
+    def of_plain_arrays(self, args):
+        """Runs the kernel on the caller's own arrays; None where it cannot take them as they are."""
+        arrays = [args[i] for i in self.arrays]
+        shape = arrays[0].shape
+        if 0 in shape or not all(a.shape == shape and a.flags.c_contiguous for a in arrays):
+            return None
+        return self.kernel(*arrays)
 
     def __call__(self, values, numbers):
         """`values`: all inputs as arrays; `numbers`: Python's numbers among them, else None."""
@@ -194,6 +204,7 @@ class _Function:
         self.compiled = Cache(_RECORDINGS_MAX)     # (argument kinds, text of the recording) -> _Compiled
         self.proven = None, {}                     # a proof, and while it holds argument kinds -> _Compiled
         self.attempts = 0
+        self.last = None                           # a proof, types of arrays, and the entry that answers for them
         self.plain = set()                         # argument kinds that run as plain Python
         self.signature, self.defaults = None, None
         if fallback:
@@ -222,6 +233,9 @@ class _Function:
             return self.function(*args, **kwargs)
         kinds = None
         try:
+            result = self._as_last(args) if self.last is not None and not kwargs else None
+            if result is not None:
+                return result
             bound = self._bind_signature().bind(*args, **kwargs)
             bound.apply_defaults()
             values = [_argument(n, v) for n, v in bound.arguments.items()]
@@ -231,13 +245,34 @@ class _Function:
             kinds = tuple((v.dtype.str, v.ndim == 0, n is not None, w) for v, n, w in zip(values, numbers, weak))
             if kinds in self.plain:
                 return self.function(*args, **kwargs)
-            return self._call(kinds, bound, values, numbers, weak if arrays else None)
+            result = self._call(kinds, bound, values, numbers, weak if arrays else None)
+            self._remember(args, kwargs, kinds)
+            return result
         except Exception as error:
             if not self.fallback:
                 raise
             result = self.function(*args, **kwargs)  # raises what the plain function raises
             self._warn(kinds, error)
             return result
+
+    def _as_last(self, args):
+        """The result where everything is as in the last call but for the elements and the shape: a tenth of the time."""
+        proof, dtypes, entry = self.last
+        if len(args) != len(dtypes) or not proof.holds():
+            return None
+        for array, dtype in zip(args, dtypes):
+            if type(array) is not np.ndarray or array.dtype is not dtype or array.ndim == 0:
+                return None
+        return entry.of_plain_arrays(args)
+
+    def _remember(self, args, kwargs, kinds):
+        proof, proven = self.proven
+        entry, _ = proven.get(kinds, (None, ())) if proof is not None else (None, ())
+        if entry is None or kwargs or len(args) != len(self.signature.parameters) or entry.kernel is None:
+            return
+        if entry.is_plain and all(type(a) is np.ndarray and a.ndim for a in args) \
+                and all(args[i].dtype == entry.dtypes[i] for i in entry.arrays):
+            self.last = proof, [a.dtype for a in args], entry
 
     def _warn(self, kinds, error):
         if kinds not in self.plain:
