@@ -9,6 +9,8 @@ set(TRIDENT_ALONE
   jit/codegen/region_uses.cpp
   jit/codegen/unwind_test.cpp
   jit/codegen/x86_region.cpp
+  jit/codegen/x86_region_integers.cpp
+  jit/codegen/x86_region_memory.cpp
   jit/codegen/x86_region_select.cpp
   jit/equiv/draw.cpp
   jit/equiv/edges_test.cpp

@@ -85,6 +85,9 @@ class RegionWriter : public X86Writer {
       case X86RegionPseudo::access:
         emit(Inst::kIdCmp, {x86::rax, register_or_memory(p, 0)});
         return emit(Inst::jccFromCond(x86::CondCode::kUnsignedGE), {label(m.target)});
+      case X86RegionPseudo::spend: return assembler_.sub(def, 1), void();
+      case X86RegionPseudo::jump_if:
+        return emit(Inst::jccFromCond(static_cast<x86::CondCode>(m.condition)), {label(m.target)});
       case X86RegionPseudo::set_if:
         compare(m, p, 0);
         assembler_.set(static_cast<x86::CondCode>(m.condition), x86::al);
@@ -209,14 +212,14 @@ constexpr std::uint32_t kHeadAlign = 32;
 
 class RegionEmitter {
  public:
-  RegionEmitter(const region::Region& region, std::span<const regionopt::BulkLoop> bulk, Isa isa,
-                std::pmr::memory_resource* arena)
+  RegionEmitter(const region::Region& region, std::span<const regionopt::BulkLoop> bulk, const std::vector<bool>& held,
+                Isa isa, std::pmr::memory_resource* arena)
       : region_(region),
         bulk_(bulk),
         isa_(isa),
         function_(arena),
         pool_(arena),
-        selector_(region, function_, pool_, rounds_itself(isa)),
+        selector_(region, function_, pool_, rounds_itself(isa), held),
         arena_(arena) {}
 
   Result<MachineCode> run() {
@@ -299,26 +302,24 @@ class RegionEmitter {
   void load_window_word(const RegionSelector::WindowWord& word, const VRegInfo& info) {
     using Kind = RegionSelector::WindowWord::Kind;
     x86::Assembler& a = writer_->assembler();
+    const x86::Gp to = x86::gpq(info.fixed != kNoReg ? info.fixed : 0);
     if (word.kind == Kind::limit) {
       // span - bytes + 1 where the bytes fit at all, else 0.
       a.xor_(x86::edx, x86::edx);
-      a.mov(x86::rax, window_word(word.window, offsetof(region::Window, span)));
-      a.sub(x86::rax, word.bytes - 1);
-      a.cmovb(x86::rax, x86::rdx);
+      a.mov(to, window_word(word.window, offsetof(region::Window, span)));
+      a.sub(to, word.bytes - 1);
+      a.cmovb(to, x86::rdx);
     } else if (word.kind == Kind::count) {
-      a.mov(x86::rax, window_word(word.window, offsetof(region::Window, span)));
-      if (word.bytes > 1) a.shr(x86::rax, static_cast<std::uint32_t>(std::countr_zero(word.bytes)));
+      a.mov(to, window_word(word.window, offsetof(region::Window, span)));
+      if (word.bytes > 1) a.shr(to, static_cast<std::uint32_t>(std::countr_zero(word.bytes)));
     } else if (word.kind == Kind::base) {
-      a.mov(x86::rax, window_word(word.window, offsetof(region::Window, lo)));
-      a.add(x86::rax, window_word(word.window, offsetof(region::Window, delta)));
+      a.mov(to, window_word(word.window, offsetof(region::Window, lo)));
+      a.add(to, window_word(word.window, offsetof(region::Window, delta)));
     } else {
-      a.mov(x86::rax, window_word(word.window, word.kind == Kind::lo ? offsetof(region::Window, lo)
-                                                                     : offsetof(region::Window, delta)));
+      a.mov(to, window_word(word.window,
+                            word.kind == Kind::lo ? offsetof(region::Window, lo) : offsetof(region::Window, delta)));
     }
-    if (info.fixed != kNoReg)
-      a.mov(x86::gpq(info.fixed), x86::rax);
-    else
-      a.mov(writer_->memory(info.home, 8), x86::rax);
+    if (info.fixed == kNoReg) a.mov(writer_->memory(info.home, 8), to);
   }
 
   void move(const VRegInfo& info, Placed::Kind kind) {
@@ -455,24 +456,25 @@ void RegionEmitter::allocate() {
   code_.frame_bytes = (function_.frame_bytes + 7) / 8 * 8;
 }
 
-Result<MachineCode> emitted(const region::Region& region, std::span<const regionopt::BulkLoop> bulk, Isa isa) {
+Result<MachineCode> emitted(const region::Region& region, std::span<const regionopt::BulkLoop> bulk,
+                            const std::vector<bool>& held, Isa isa) {
   std::array<std::byte, kArenaBytes> bytes;
   std::pmr::monotonic_buffer_resource arena(bytes.data(), bytes.size());
-  return RegionEmitter(region, bulk, isa, &arena).run();
+  return RegionEmitter(region, bulk, held, isa, &arena).run();
 }
 
 }  // namespace
 
 Result<MachineCode> emit(const region::Region& region) {
-  return emitted(region::forward_copies(region), {}, Isa::avx2);
+  return emitted(region::forward_copies(region), {}, {}, Isa::avx2);
 }
 
 bool gains_from(const regionopt::Bulk& bulk, Isa isa) {
-  return !bulk.loops.empty() || (rounds_itself(isa) && depends_on_environment(bulk.region));
+  return !bulk.loops.empty() || bulk.reuses || (rounds_itself(isa) && depends_on_environment(bulk.region));
 }
 
 Result<MachineCode> emit(const regionopt::Bulk& bulk, Isa isa) {
-  return emitted(bulk.region, bulk.loops, isa);
+  return emitted(bulk.region, bulk.loops, bulk.held, isa);
 }
 
 }  // namespace trident::codegen

@@ -14,23 +14,6 @@ using region::Value;
 
 namespace {
 
-std::uint8_t width_of(Type type) {
-  return type == Type::i32 ? 4 : 8;
-}
-
-RegClass class_of(Type type) {
-  return type == Type::f64 ? RegClass::vector : RegClass::general;
-}
-
-bool fits_in_32_bits(std::uint64_t bits, std::uint8_t width) {
-  return width == 4 || static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits))) == bits;
-}
-
-/// An immediate of 32 bits is sign-extended; of a narrower op the encoder wants that too.
-std::uint64_t as_immediate(std::uint64_t bits) {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
-}
-
 std::uint32_t move_of(Type type) {
   return type == Type::f64 ? Inst::kIdVmovaps : Inst::kIdMov;
 }
@@ -40,18 +23,19 @@ std::array<std::pmr::vector<VReg>, 4> lists(std::pmr::memory_resource* arena) {
   return {List(arena), List(arena), List(arena), List(arena)};
 }
 
-std::uint8_t code(CondCode condition) {
-  return static_cast<std::uint8_t>(condition);
-}
+/// What spend() makes one instruction and a jump of.
+constexpr std::uint32_t kSpendingInsts = 6;
 
 }  // namespace
 
-RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself)
+RegionSelector::RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself,
+                               const std::vector<bool>& held)
     : region_(region),
       uses_(region, function.arena),
       f_(function),
       pool_(pool),
       rounds_itself_(rounds_itself),
+      held_(held),
       variables_(function.arena),
       values_(region.insts.size(), function.arena),
       locals_(lists(function.arena)),
@@ -73,9 +57,10 @@ Block RegionSelector::select(std::uint32_t number, std::uint32_t next) {
   used_locals_ = {};
   const region::Block& from = region_.blocks[number];
   last_ = from.last;
-  for (std::uint32_t i = from.first; i < from.last; ++i)
+  if (ends_spending(from)) last_ -= kSpendingInsts;
+  for (std::uint32_t i = from.first; i < last_; ++i)
     if (uses_.is_needed(i) && !uses_.is_late(Value(i))) instruction(i);
-  end(from.end, next);
+  last_ == from.last ? end(from.end, next) : spend(from, next);
   return block;
 }
 
@@ -271,147 +256,6 @@ void RegionSelector::set(const region::Inst& inst) {
   move.def = variables_[inst.imm];
 }
 
-/// Returns whether the result of `v` can take the place of an operand.
-bool RegionSelector::overwrites_operand(Value v) const {
-  for (const Value operand : {at(v).a, at(v).b}) {
-    if (is_immediate(operand)) continue;
-    const Value made = uses_.root(operand);
-    const std::optional<std::uint32_t> variable =
-        at(made).op == Op::Get ? static_cast<std::uint32_t>(at(made).imm) : uses_.home(made);
-    if (variable ? variable == uses_.home(v) : uses_.last_reader(made) <= v.index) return true;
-  }
-  return false;
-}
-
-/// Where both operands stay, their sum is an address that is not used as one.
-void RegionSelector::add(Value v) {
-  const region::Inst& inst = at(v);
-  if (is_constant(inst.a) || overwrites_operand(v)) return binary(v, Inst::kIdAdd, true);
-  const bool immediate = is_immediate(inst.b);
-  const VReg a = reg(inst.a), b = immediate ? VReg{} : reg(inst.b);
-  MInst& made =
-      immediate ? push(Inst::kIdLea, {a}, width_of(inst.type)) : push(Inst::kIdLea, {a, b}, width_of(inst.type));
-  made.form = x86_form::kMemory;
-  made.mem = {.place = Place::based, .lane_bytes = 0, .scale = static_cast<std::uint8_t>(immediate ? 0 : 1)};
-  if (immediate) made.mem.disp = static_cast<std::int32_t>(at(inst.b).imm);
-  define(v, made);
-}
-
-void RegionSelector::binary(Value v, std::uint32_t op, bool commutes) {
-  const region::Inst& inst = at(v);
-  const std::uint8_t width = width_of(inst.type);
-  Value a = inst.a, b = inst.b;
-  if (commutes && is_immediate(a) && !is_constant(b)) std::swap(a, b);
-  if (is_immediate(b)) {
-    MInst& made = push(op, {reg(a)}, width);
-    made.form = x86_form::kTied | x86_form::kImmediate;
-    made.ties = 1;
-    made.imm = as_immediate(at(b).imm);
-    define(v, made);
-    return;
-  }
-  const VReg first = reg(a), second = reg(b);
-  MInst& made = push(op, {first, second}, width);
-  made.form = x86_form::kTied;
-  made.commutes = commutes;
-  made.ties = commutes ? 3 : 1;
-  fold(made, commutes ? 3 : 2);
-  define(v, made);
-}
-
-void RegionSelector::unary(Value v, std::uint32_t op, bool tied) {
-  const VReg from = reg(at(v).a);
-  MInst& inst = push(op, {from}, width_of(at(v).type));
-  inst.form = tied ? x86_form::kTied : x86_form::kPlain;
-  inst.ties = tied ? 1 : 0;
-  if (!tied) fold(inst, 1);
-  define(v, inst);
-}
-
-void RegionSelector::shift(Value v, std::uint32_t by_immediate, std::uint32_t by_register) {
-  const region::Inst& from = at(v);
-  const std::uint8_t width = width_of(from.type);
-  const VReg value = reg(from.a);
-  if (is_constant(from.b)) {
-    MInst& inst = push(by_immediate, {value}, width);
-    inst.form = x86_form::kTied | x86_form::kImmediate;
-    inst.ties = 1;
-    inst.imm = at(from.b).imm % (8u * width);
-    define(v, inst);
-    return;
-  }
-  const VReg amount = reg(from.b);
-  MInst& inst = push(by_register, {value, amount}, width);
-  fold(inst, 1);
-  define(v, inst);
-}
-
-void RegionSelector::rotate(Value v) {
-  const region::Inst& from = at(v);
-  const std::uint8_t width = width_of(from.type);
-  const VReg value = reg(from.a);
-  if (is_constant(from.b)) {
-    MInst& inst = push(Inst::kIdRorx, {value}, width);
-    inst.form = x86_form::kImmediate;
-    inst.imm = at(from.b).imm % (8u * width);
-    define(v, inst);
-    return;
-  }
-  const VReg amount = reg(from.b);
-  MInst& inst = pseudo(X86RegionPseudo::rotr, {value, amount}, width);
-  inst.early_def = true;
-  define(v, inst);
-}
-
-void RegionSelector::extend(Value v, std::uint32_t op, std::uint8_t from) {
-  const VReg value = reg(at(v).a);
-  MInst& inst = push(op, {value}, op == Inst::kIdMov ? std::uint8_t{4} : width_of(at(v).type));
-  inst.use_width = from;
-  define(v, inst);
-}
-
-void RegionSelector::multiply(Value v) {
-  const region::Inst& from = at(v);
-  if (is_immediate(from.b) || is_immediate(from.a)) {
-    const bool second = is_immediate(from.b);
-    const VReg value = reg(second ? from.a : from.b);
-    MInst& inst = push(Inst::kIdImul, {value}, width_of(from.type));
-    inst.form = x86_form::kImmediate;
-    inst.imm = as_immediate(at(second ? from.b : from.a).imm);
-    define(v, inst);
-    return;
-  }
-  binary(v, Inst::kIdImul, true);
-}
-
-void RegionSelector::wide_op(Value v, X86RegionPseudo op) {
-  const VReg a = reg(at(v).a), b = reg(at(v).b);
-  define(v, pseudo(op, {a, b}, width_of(at(v).type)));
-}
-
-void RegionSelector::divide(Value v, X86RegionPseudo by_register, X86RegionPseudo by_constant) {
-  const region::Inst& from = at(v);
-  const bool is_unsigned = by_constant == X86RegionPseudo::udiv_by;
-  const std::uint64_t by = is_constant(from.b) ? at(from.b).imm : 0;
-  if (by <= 1 || (!is_unsigned && by == ~std::uint64_t{0}) || from.type != Type::i64) return wide_op(v, by_register);
-  const VReg a = reg(from.a);
-  MInst& inst = pseudo(by_constant, {a}, 8);
-  inst.imm = by;
-  define(v, inst);
-}
-
-void RegionSelector::reverse_bits(Value v) {
-  const std::uint8_t width = width_of(at(v).type);
-  const VReg value = reg(at(v).a);
-  const std::uint64_t ones = width == 4 ? 0xFFFF'FFFF : ~std::uint64_t{0};
-  const VReg seconds = constant(0x5555'5555'5555'5555 & ones, width),
-             fourths = constant(0x3333'3333'3333'3333 & ones, width),
-             halves = constant(0x0F0F'0F0F'0F0F'0F0F & ones, width);
-  MInst& inst = pseudo(X86RegionPseudo::reverse_bits, {value, seconds, fourths, halves}, width);
-  inst.early_def = true;
-  define(v, inst);
-}
-
 // --- comparisons -----------------------------------------------------------------------------------------------------
 
 RegionSelector::Comparison RegionSelector::comparison_of(Value condition) const {
@@ -474,76 +318,38 @@ void RegionSelector::select(Value v) {
   block_->insts.push_back(inst);
 }
 
-// --- memory ----------------------------------------------------------------------------------------------------------
-
-void RegionSelector::access(Value v) {
-  const region::Inst& inst = at(v);
-  if (inst.bytes != 0) return element(inst);
-  const VReg address = reg(inst.a);
-  const VReg lo = window_word(WindowWord::Kind::lo, inst.window);
-  const VReg limit = window_word(WindowWord::Kind::limit, inst.window, static_cast<std::uint32_t>(inst.imm));
-  pseudo(X86RegionPseudo::distance, {address, lo}, 8).folds = 2;
-  MInst& check = pseudo(X86RegionPseudo::access, {limit}, 8);
-  check.folds = 1;
-  check.target = miss_target(misses_.size());
-  misses_.push_back({inst.window, inst.otherwise});
-}
-
-/// A miss of an element notes nothing, so control goes to its block at once.
-void RegionSelector::element(const region::Inst& inst) {
-  const VReg index = reg(inst.a), count = window_word(WindowWord::Kind::count, inst.window, inst.bytes);
-  MInst& check = push(Inst::kIdCmp, {index, count}, 8);
-  check.folds = 2;
-  check.condition = code(CondCode::kUnsignedGE);
-  check.target = Target(inst.otherwise);
-}
-
-/// A place is its address and the distance to the host's memory there, or the number of an element.
-std::pair<VReg, VReg> RegionSelector::address_of(Value place) {
-  const region::Inst& access = at(place);
-  const VReg number = reg(place);
-  if (access.bytes != 0) return {window_word(WindowWord::Kind::base, access.window), number};
-  return {number, window_word(WindowWord::Kind::delta, access.window)};
-}
-
-MemRef RegionSelector::memory_at(const region::Inst& inst) const {
-  return {.place = Place::based,
-          .lane_bytes = inst.bytes,
-          .scale = std::max(std::uint8_t{1}, at(inst.a).bytes),
-          .disp = static_cast<std::int32_t>(inst.imm)};
-}
-
-void RegionSelector::load(Value v) {
-  const region::Inst& inst = at(v);
-  const auto [base, index] = address_of(inst.a);
-  const std::uint8_t width = width_of(inst.type);
-  std::uint32_t op = inst.type == Type::f64 ? Inst::kIdVmovsd : Inst::kIdMov;
-  if (inst.bytes < 4) op = inst.is_signed ? Inst::kIdMovsx : Inst::kIdMovzx;
-  if (inst.bytes == 4 && width == 8 && inst.is_signed) op = Inst::kIdMovsxd;
-  MInst& made = push(op, {base, index}, inst.is_signed ? width : std::min<std::uint8_t>(width, inst.bytes < 8 ? 4 : 8));
-  made.form = x86_form::kMemory;
-  made.unit = Unit::load;
-  made.mem = memory_at(inst);
-  define(v, made);
-}
-
-void RegionSelector::store(const region::Inst& inst) {
-  const bool is_float = inst.type == Type::f64;
-  const bool immediate = is_constant(inst.b) && !is_float && fits_in_32_bits(at(inst.b).imm, inst.bytes);
-  const auto [base, index] = address_of(inst.a);
-  const VReg value = immediate ? VReg{} : reg(inst.b);
-  MInst& made = immediate ? push(Inst::kIdMov, {base, index}, inst.bytes)
-                          : push(is_float ? Inst::kIdVmovsd : Inst::kIdMov, {value, base, index}, inst.bytes);
-  made.form = immediate ? x86_form::kMemory | x86_form::kImmediate : x86_form::kMemory;
-  made.imm = immediate ? as_immediate(at(inst.b).imm) : 0;
-  made.unit = Unit::store;
-  made.mem = memory_at(inst);
-}
-
 // --- ends ------------------------------------------------------------------------------------------------------------
 
 void RegionSelector::jump(std::uint32_t block, std::uint32_t next) {
   if (block != next) push(Inst::kIdJmp, {}, 8).target = Target(block);
+}
+
+/// left = get v; spent = eq left, 0; less = sub left, 1; set v, less; branch spent
+bool RegionSelector::ends_spending(const region::Block& block) const {
+  if (block.end.flow != region::Flow::branch || block.last - block.first < kSpendingInsts) return false;
+  const std::uint32_t first = block.last - kSpendingInsts;
+  const region::Inst* const inst = region_.insts.data() + first;
+  constexpr Op kOps[kSpendingInsts] = {Op::Get, Op::Constant, Op::Eq, Op::Constant, Op::Sub, Op::Set};
+  for (std::uint32_t i = 0; i < kSpendingInsts; ++i)
+    if (inst[i].op != kOps[i]) return false;
+  const Value left(first), zero(first + 1), spent(first + 2), one(first + 3), less(first + 4);
+  return inst[0].imm == inst[5].imm && inst[1].imm == 0 && inst[3].imm == 1 && block.end.condition == spent &&
+         inst[2].a == left && inst[2].b == zero && inst[4].a == left && inst[4].b == one && inst[5].a == less &&
+         uses_.is_needed(block.last - 1);
+}
+
+/// Taking 1 borrows where nothing was left.
+void RegionSelector::spend(const region::Block& block, std::uint32_t next) {
+  const VReg variable = variables_[region_.insts[block.last - 1].imm];
+  MInst& inst = pseudo(X86RegionPseudo::spend, {variable}, f_[variable].width);
+  inst.form |= x86_form::kTied;
+  inst.ties = 1;
+  inst.def = variable;
+  const bool leaves_next = block.end.then == next;
+  MInst& jump_away = pseudo(X86RegionPseudo::jump_if, {}, 8);
+  jump_away.condition = code(leaves_next ? CondCode::kUnsignedGE : CondCode::kUnsignedLT);
+  jump_away.target = Target(leaves_next ? block.end.otherwise : block.end.then);
+  jump(leaves_next ? block.end.then : block.end.otherwise, next);
 }
 
 void RegionSelector::end(const region::Terminator& end, std::uint32_t next) {

@@ -18,12 +18,35 @@
 
 namespace trident::codegen {
 
+inline std::uint8_t width_of(region::Type type) {
+  return type == region::Type::i32 ? 4 : 8;
+}
+
+inline RegClass class_of(region::Type type) {
+  return type == region::Type::f64 ? RegClass::vector : RegClass::general;
+}
+
+inline bool fits_in_32_bits(std::uint64_t bits, std::uint8_t width) {
+  return width == 4 || static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits))) == bits;
+}
+
+/// An immediate of 32 bits is sign-extended; of a narrower op the encoder wants that too.
+inline std::uint64_t as_immediate(std::uint64_t bits) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+}
+
+inline std::uint8_t code(asmjit::x86::CondCode condition) {
+  return static_cast<std::uint8_t>(condition);
+}
+
 /// Instructions of regions that are several of the processor's, or that have fixed registers. They use the scratch
 /// registers.
 enum class X86RegionPseudo : std::uint16_t {
   zero,         ///< def = 0
   distance,     ///< rax = use 0 - use 1, for the next instruction
   access,       ///< goes to `target` unless rax < use 0, unsigned
+  spend,        ///< def = use 0 - 1; the flags are for the next instruction
+  jump_if,      ///< goes to `target` if `condition` holds of the flags
   set_if,       ///< def = whether `condition` holds between use 0 and use 1 (or the immediate)
   select_if,    ///< def = use 1 if `condition` holds between use 2 and use 3 (or the immediate), else use 0
   udiv,         ///< def = use 0 / use 1; 0 by 0
@@ -44,7 +67,9 @@ enum class X86RegionPseudo : std::uint16_t {
 class RegionSelector {
  public:
   /// `rounds_itself`: ops on floats become those of AVX-512 that round to nearest and raise nothing.
-  RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself);
+  /// `held`: by instruction, accesses that cannot miss; it may be empty.
+  RegionSelector(const region::Region& region, Function& function, ConstantPool& pool, bool rounds_itself,
+                 const std::vector<bool>& held);
 
   /// Returns the machine IR of block `number`, which `next` follows in the code. The ends of blocks that leave are the
   /// emitter's.
@@ -129,16 +154,24 @@ class RegionSelector {
   void convert(region::Value v, std::uint32_t op);
   void compare(region::Value v);
   void access(region::Value v);
-  void element(const region::Inst& inst);
-  /// Base and index of the address of a place.
-  std::pair<VReg, VReg> address_of(region::Value place);
-  [[nodiscard]] MemRef memory_at(const region::Inst& inst) const;
+  void element(region::Value v);
+  [[nodiscard]] bool is_near(const region::Inst& access) const;
+  struct Address {
+    VReg base{}, index{};  ///< index: not where a constant takes its place
+    MemRef mem;
+  };
+  /// Where a load or store finds its memory.
+  Address address_of(const region::Inst& inst);
+  static void add_address(MInst& inst, const Address& address);
   void load(region::Value v);
   void store(const region::Inst& inst);
 
+  /// Returns whether the block ends with a branch on a variable that is 0, and with taking 1 from it just before.
+  [[nodiscard]] bool ends_spending(const region::Block& block) const;
   [[nodiscard]] Comparison comparison_of(region::Value condition) const;
   /// Appends the operands of a comparison to `inst`, the second as an immediate if it is one.
   void add_comparison(MInst& inst, const Comparison& comparison);
+  void spend(const region::Block& block, std::uint32_t next);
   void end(const region::Terminator& end, std::uint32_t next);
   void jump(std::uint32_t block, std::uint32_t next);
 
@@ -147,6 +180,7 @@ class RegionSelector {
   Function& f_;
   ConstantPool& pool_;
   const bool rounds_itself_;
+  const std::vector<bool>& held_;
   std::pmr::vector<VReg> variables_, values_;
   std::array<std::pmr::vector<VReg>, 4> locals_;  ///< by type
   std::array<std::size_t, 4> used_locals_{};      ///< by the block at hand

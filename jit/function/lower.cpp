@@ -19,6 +19,8 @@ using RegionType = region::Type;
 constexpr std::size_t kInstsMax = 16384;
 /// Every variable has a home of so many bytes.
 constexpr std::uint32_t kHomeBytes = 8;
+/// Larger local arrays are cleared by a loop.
+constexpr std::uint64_t kUnrolledClearBytes = 64;
 constexpr std::uint64_t kLocalBytesMax = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -77,6 +79,7 @@ Lowering::Label Lowering::failure(Failure failure) {
 void Lowering::failure_blocks() {
   for (const auto& [what, begin] : failures_) {
     bind(begin);
+    if (what.first == Failure::budget) build_.set(budget_, build_.constant(RegionType::i64, 0));
     build_.set(place_, build_.constant(RegionType::i32, what.second));
     build_.set(failure_, build_.constant(RegionType::i32, static_cast<std::uint32_t>(what.first) + 1));
     build_.exit(region::Exit::left);
@@ -92,6 +95,30 @@ void Lowering::patch() {
   }
   for (region::Inst& inst : out_.region.insts)
     if (inst.op == Op::Access) inst.otherwise = labels_[inst.otherwise];
+}
+
+/// Leaves out blocks that only jump on.
+void Lowering::thread_jumps() {
+  std::vector<region::Block>& blocks = out_.region.blocks;
+  const auto is_passed = [&](std::uint32_t b) {
+    return b != 0 && blocks[b].first == blocks[b].last && blocks[b].end.flow == region::Flow::jump;
+  };
+  std::vector<std::uint32_t> number(blocks.size(), 0);
+  for (std::uint32_t b = 0; b + 1 < blocks.size(); ++b) number[b + 1] = number[b] + (is_passed(b) ? 0 : 1);
+  const auto thread = [&](std::uint32_t& target) {
+    while (is_passed(target)) target = blocks[target].end.then;
+    target = number[target];
+  };
+  for (region::Inst& inst : out_.region.insts)
+    if (inst.op == Op::Access) thread(inst.otherwise);
+  std::vector<region::Block> kept;
+  for (std::uint32_t b = 0; b < blocks.size(); ++b) {
+    if (is_passed(b)) continue;
+    kept.push_back(blocks[b]);
+    if (kept.back().end.flow != region::Flow::exit) thread(kept.back().end.then);
+    if (kept.back().end.flow == region::Flow::branch) thread(kept.back().end.otherwise);
+  }
+  blocks = std::move(kept);
 }
 
 std::uint32_t Lowering::home(const char* name, RegionType type, std::uint32_t slot) {
@@ -143,6 +170,7 @@ Result<Lowered> Lowering::run() {
   open_ = false;
   failure_blocks();
   patch();
+  thread_jumps();
   out_.frame_bytes = slot_;
   TRY_VOID(region::check(out_.region));
   return std::move(out_);
@@ -222,12 +250,13 @@ Result<void> Lowering::branching(const Statement& s) {
   return {};
 }
 
+/// The budget is taken from before it is asked for, so that the borrow can tell; failure_blocks() puts it back.
 void Lowering::spend_budget() {
   const Label go = label();
-  const Value left = build_.get(budget_);
-  branch(build_.op_with(Op::Eq, left, 0), failure(Failure::budget), go);
+  const Value left = build_.get(budget_), is_spent = build_.op_with(Op::Eq, left, 0);
+  set(budget_, build_.op_with(Op::Sub, left, 1));
+  branch(is_spent, failure(Failure::budget), go);
   join(go);
-  set(budget_, build_.op_with(Op::Sub, build_.get(budget_), 1));
 }
 
 Result<void> Lowering::rounds(const Statement& s, Label next, Label leave) {
@@ -300,15 +329,25 @@ Result<void> Lowering::local_array(const Statement& s) {
   out_.local_bytes.push_back(bytes);
   local_bytes_ += bytes;
   TRY_VOID(within_limits(s.offset));
-  if (bytes >= 8) clear_words(array, bytes / 8);
-  for (std::uint64_t at = bytes / 8 * 8; at < bytes; ++at) {
-    const Value place = build_.element(build_.constant(RegionType::i64, at), 1, array.window, failure(Failure::index));
-    build_.store(1, place, build_.constant(RegionType::i64, 0));
-    build_.at(++step_);
-  }
+  clear(array, bytes);
   set(array.variable, build_.constant(RegionType::i64, elements));
   frame_->names[s.name] = array;
   return {};
+}
+
+/// The last bytes come first: where their check holds, those of the others hold.
+void Lowering::clear(const Local& array, std::uint64_t bytes) {
+  const auto clear_last = [&](std::uint8_t size) {
+    bytes -= size;
+    const Value number = build_.constant(RegionType::i64, bytes / size);
+    const Value place = build_.element(number, size, array.window, failure(Failure::index));
+    build_.store(size, place, build_.constant(RegionType::i64, 0));
+    build_.at(++step_);
+  };
+  for (const std::uint8_t size : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{4}})
+    if (bytes % (2u * size) != 0) clear_last(size);
+  if (bytes > kUnrolledClearBytes) return clear_words(array, bytes / 8);
+  while (bytes != 0) clear_last(8);
 }
 
 void Lowering::clear_words(const Local& array, std::uint64_t words) {

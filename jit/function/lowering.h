@@ -59,6 +59,7 @@ class Lowering {
   Label failure(Failure failure);
   void failure_blocks();
   void patch();
+  void thread_jumps();
 
   // --- variables ---
   std::uint32_t variable(RegionType type);
@@ -83,6 +84,7 @@ class Lowering {
   Result<void> storing(const Statement& s);
   Result<void> giving(const Statement& s);
   Result<void> local_array(const Statement& s);
+  void clear(const Local& array, std::uint64_t bytes);
   void clear_words(const Local& array, std::uint64_t words);
   void spend_budget();
 

@@ -48,7 +48,7 @@ trials::CallShape shape_of(const function::Function& function, const function::L
 
 Result<codegen::MachineCode> code_of(const region::Region& region, std::optional<codegen::Isa> bulk) {
   if (!bulk) return codegen::emit(region);
-  return codegen::emit(regionopt::find_bulk(region::forward_copies(region)), *bulk);
+  return codegen::emit(regionopt::optimise(region::forward_copies(region)), *bulk);
 }
 
 /// Tries the image as clients get it.
@@ -96,7 +96,7 @@ Result<CompiledFunction> compile_fastest(const function::Function& function, con
                                          FunctionOptions options) {
   TRY(function::Lowered lowered, function::lower(function, library));
   if (!options.bulk) options.bulk = bulk_isa();
-  if (codegen::gains_from(regionopt::find_bulk(region::forward_copies(lowered.region)), *options.bulk)) {
+  if (codegen::gains_from(regionopt::optimise(region::forward_copies(lowered.region)), *options.bulk)) {
     auto made = compile_function(function, lowered, options);
     if (made.ok()) return made;
   }

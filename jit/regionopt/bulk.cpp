@@ -10,6 +10,7 @@
 
 #include "jit/region/liveness.h"
 #include "jit/regionopt/lanes.h"
+#include "jit/regionopt/reuse.h"
 #include "jit/regionopt/round.h"
 
 namespace trident::regionopt {
@@ -357,6 +358,14 @@ Bulk find_bulk(region::Region region) {
     loops.push_back(std::move(loop));
   }
   bulk.region = loops.empty() ? std::move(region) : with_entries(region, loops);
+  return bulk;
+}
+
+Bulk optimise(region::Region region) {
+  Reused reused = reuse_memory(std::move(region));
+  Bulk bulk = find_bulk(std::move(reused.region));
+  bulk.held = std::move(reused.held);
+  bulk.reuses = reused.changed;
   return bulk;
 }
 

@@ -13,9 +13,13 @@ namespace trident::regionopt {
 struct Bulk {
   region::Region region;
   std::vector<BulkLoop> loops;
+  std::vector<bool> held{};  ///< by instruction: accesses that cannot miss; empty: none is known
+  bool reuses = false;       ///< less is loaded or checked
 };
 
 /// `region` must pass region::check().
 Bulk find_bulk(region::Region region);
+/// Does the same after reuse_memory().
+Bulk optimise(region::Region region);
 
 }  // namespace trident::regionopt

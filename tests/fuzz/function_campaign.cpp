@@ -21,7 +21,7 @@ namespace {
 using namespace trident;
 
 struct Counts {
-  std::uint64_t lowered = 0, bulk = 0;
+  std::uint64_t lowered = 0, bulk = 0, reused = 0;
 };
 
 /// Counts nothing for a function that is too large to be lowered.
@@ -39,10 +39,10 @@ void check_one(std::uint64_t number, Counts& counts) {
   CHECK(region::check(lowered->region).ok());
   fuzz::check_code(*program, *lowered);
   ++counts.lowered;
-  const std::size_t loops = regionopt::find_bulk(region::forward_copies(lowered->region)).loops.size();
-  if (loops == 0) return;
-  fuzz::check_bulk_code(*program, *lowered);
-  counts.bulk += loops > 1 ? 1 : 0;  // the first one clears the local array
+  const regionopt::Bulk bulk = regionopt::optimise(region::forward_copies(lowered->region));
+  counts.bulk += bulk.loops.empty() ? 0 : 1;
+  counts.reused += bulk.reuses ? 1 : 0;
+  if (!bulk.loops.empty() || bulk.reuses) fuzz::check_bulk_code(*program, *lowered);
 }
 
 }  // namespace
