@@ -23,7 +23,7 @@ std::array<std::pmr::vector<VReg>, 4> lists(std::pmr::memory_resource* arena) {
   return {List(arena), List(arena), List(arena), List(arena)};
 }
 
-/// What spend() makes one instruction and a jump of.
+/// The end of a block that spend() turns into one instruction and a jump.
 constexpr std::uint32_t kSpendingInsts = 6;
 
 }  // namespace
