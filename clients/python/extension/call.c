@@ -25,7 +25,7 @@ enum { kInt64 = 7, kDouble = 12, kBool = 0 };                     /* numbers of 
 enum { kLongCall = 1 << 15 };                  /* elements from which trident_call_parallel() may divide a call */
 enum { kBlock = 2048, kWidenedMax = 6 };       /* elements of a block; arrays that are widened in one call */
 enum { kPiece = 16 * kBlock, kPiecesMin = 8 }; /* elements of a thread's piece; of calls that threads share */
-enum { kVersion = 2 };                         /* of this module's functions, trident/_short_call.py */
+enum { kVersion = 3 };                         /* of this module's functions, trident/_short_call.py */
 
 struct descr {
   PyObject_HEAD PyTypeObject* typeobj;
@@ -50,9 +50,9 @@ typedef void (*piece_fn)(const void* kernel, uint64_t pieces, void (*work)(uint6
 
 static PyTypeObject* ndarray_type;
 static PyObject *empty, *last_calls, *borrowed; /* numpy.empty; the thread-local of evaluate(), its way to keep `out` */
-static PyObject* texts;                         /* text -> list of Bounds */
+static PyObject* texts;                         /* text, or (text, policy) -> list of Bounds */
 static unsigned long generation;                /* of texts */
-static PyObject *s_call, *s_find, *s_out, *s_flags, *s_bound, *s_order, *s_casting, *no_shape;
+static PyObject *s_call, *s_find, *s_out, *s_policy, *s_exact, *s_flags, *s_bound, *s_order, *s_casting, *no_shape;
 static PyTypeObject *bound_type, *method_type;
 static parallel_fn call_parallel;
 static piece_fn for_each_piece;
@@ -379,8 +379,9 @@ static int keep_last(bound* b, PyObject* out) {
   return bad;
 }
 
-static PyObject* evaluated(PyObject* text, PyObject* given, PyObject* out) {
-  PyObject* const bounds = PyDict_GetItemWithError(texts, text);
+/* Makes the call of a text (under "exact") or of a pair of text and policy, as `texts` has them. */
+static PyObject* evaluated(PyObject* key, PyObject* given, PyObject* out) {
+  PyObject* const bounds = PyDict_GetItemWithError(texts, key);
   if (bounds == NULL) return NULL;
   PyObject* values[kArgumentsMax];
   PyObject* result = NULL;
@@ -416,12 +417,33 @@ static PyObject* slowly(PyObject* function, PyObject* const* args, Py_ssize_t co
 enum { kEvaluate, kReEvaluate, kFronts };
 static PyObject* functions_behind[kFronts]; /* the Python functions */
 
+/* Sorts the keywords that the short way knows; returns 0 where there are others. */
+static int take_keywords(PyObject* const* values, PyObject* names, PyObject** out, PyObject** policy) {
+  const Py_ssize_t count = names == NULL ? 0 : PyTuple_Size(names);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const name = PyTuple_GetItem(names, i);
+    if (name == s_out || PyUnicode_Compare(name, s_out) == 0)
+      *out = values[i];
+    else if (name == s_policy || PyUnicode_Compare(name, s_policy) == 0)
+      *policy = values[i];
+    else
+      return 0;
+  }
+  if (*policy != NULL && PyUnicode_CheckExact(*policy) && PyUnicode_Compare(*policy, s_exact) == 0) *policy = NULL;
+  return 1;
+}
+
 static PyObject* evaluate(PyObject* Py_UNUSED(self), PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  const int gives_out =
-      names != NULL && PyTuple_Size(names) == 1 && PyUnicode_Compare(PyTuple_GetItem(names, 0), s_out) == 0;
-  if ((count == 1 || count == 2) && (names == NULL || gives_out) && PyUnicode_CheckExact(args[0])) {
-    PyObject* const result = evaluated(args[0], count == 2 ? args[1] : NULL, gives_out ? args[count] : NULL);
-    if (result != NULL || PyErr_Occurred()) return result;
+  PyObject *out = NULL, *policy = NULL, *result = NULL;
+  if ((count == 1 || count == 2) && PyUnicode_CheckExact(args[0]) &&
+      take_keywords(args + count, names, &out, &policy)) {
+    PyObject* const key = policy == NULL ? Py_NewRef(args[0]) : PyTuple_Pack(2, args[0], policy);
+    if (key != NULL) result = evaluated(key, count == 2 ? args[1] : NULL, out);
+    Py_XDECREF(key);
+    if (result != NULL) return result;
+    if (PyErr_Occurred() && policy != NULL && PyErr_ExceptionMatches(PyExc_TypeError))
+      PyErr_Clear(); /* it has no hash: the Python function says what a policy is */
+    if (PyErr_Occurred()) return NULL;
   }
   return slowly(functions_behind[kEvaluate], args, count, names);
 }
@@ -566,11 +588,11 @@ static PyObject* set_threads(PyObject* Py_UNUSED(module), PyObject* count) {
   Py_RETURN_NONE;
 }
 
-/* remember(text, bound): evaluate(text) may use it, as long as forgotten() does not grow. Few texts are kept, so that
- * kernels end when nobody uses them. */
+/* remember(text, bound): evaluate(text) may use it (or evaluate(text, policy=...), where `text` is a pair with that),
+ * as long as forgotten() does not grow. Few texts are kept, so that kernels end when nobody uses them. */
 static PyObject* remember(PyObject* Py_UNUSED(module), PyObject* args) {
   PyObject *text, *b;
-  if (!PyArg_ParseTuple(args, "UO!", &text, bound_type, &b)) return NULL;
+  if (!PyArg_ParseTuple(args, "OO!", &text, bound_type, &b)) return NULL;
   PyObject* bounds = Py_XNewRef(PyDict_GetItemWithError(texts, text));
   const int is_full = bounds == NULL ? PyDict_Size(texts) >= kTextsMax : PyList_Size(bounds) >= kBoundsMax;
   if (is_full) {
@@ -612,6 +634,8 @@ static struct PyModuleDef definition = {
 static int make_names(void) {
   return (s_call = PyUnicode_InternFromString("call")) != NULL &&
          (s_find = PyUnicode_InternFromString("find")) != NULL && (s_out = PyUnicode_InternFromString("out")) != NULL &&
+         (s_exact = PyUnicode_InternFromString("exact")) != NULL &&
+         (s_policy = PyUnicode_InternFromString("policy")) != NULL &&
          (s_flags = PyUnicode_InternFromString("co_flags")) != NULL &&
          (s_bound = PyUnicode_InternFromString("_bound")) != NULL &&
          (s_order = PyUnicode_InternFromString("K")) != NULL &&

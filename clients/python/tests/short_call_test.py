@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 import weakref
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -61,6 +62,20 @@ class ShortCall(unittest.TestCase):
                 short = outcome(trident.evaluate, text, given)
                 self.assertEqual(outcome(_evaluate.python_evaluate, text, given), short)
                 self.assertEqual(short, outcome(trident.evaluate, text, given))  # now surely the short way, if there is one
+
+    def test_policies_take_the_short_way(self):
+        x, y, out = np.linspace(1, 2, 100), np.linspace(3, 4, 100), np.empty(100)
+        for policy in ("exact", "bounded", "fast"):
+            text = f"x*y - {len(policy)}"
+            trident.evaluate(text, policy=policy)
+            with unittest.mock.patch.object(_evaluate, "prepared", side_effect=AssertionError(policy)):
+                for result in (trident.evaluate(text, policy=policy), trident.evaluate(text, out=out, policy=policy),
+                               trident.evaluate(text, {"x": x, "y": y}, policy=policy, out=out)):
+                    np.testing.assert_allclose(result, x * y - len(policy), rtol=1e-14)
+                if policy != "exact":
+                    self.assertRaises(AssertionError, trident.evaluate, text)  # another kernel
+        for policy in ("wild", 5, ["fast"], None):
+            self.assertEqual(*(outcome(f, "x*y - 5", {"x": x, "y": y}, policy=policy) for f in (_evaluate.python_evaluate, trident.evaluate)))
 
     def test_out_is_written_as_by_the_long_way(self):
         rng = random.Random(6)

@@ -91,8 +91,10 @@ def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges
     arguments = _arguments(names, local_dict, global_dict, frame if names else None)
     program = _find_program(ex, tree, names, arguments, optimization, promise)
     order = _check_layout(program.outs(out), order, casting)
-    usual = promise is EXACT and optimization == "aggressive" and sanitize and order == "K" and casting == "safe"
-    bound = _bound(ex, program, names, arguments) if usual else None
+    usual = k is None and ranges is None and context is None and optimization == "aggressive" and sanitize and order == "K"
+    bound = None
+    if usual and casting == "safe" and type(ex) is type(policy) is str:
+        bound = _bound(ex if policy == "exact" else (ex, policy), program, names, arguments)
     _last.call = (program, names, None if out is None else program.borrowed(out), order, casting, bound)
     return program, arguments, order
 
@@ -108,17 +110,17 @@ def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
     return program.run(arguments, None if out is None else out.find(), order, casting)
 
 
-def _bound(ex, program, names, arguments):
-    """The program for the short way of a call, which finds it by its text from now on; None where there is none, or it has
-    been found before."""
-    if _short_call.call is None or not isinstance(program, _Program) or type(ex) is not str \
+def _bound(key, program, names, arguments):
+    """The program for the short way of a call, which finds it by its text, or text and policy, from now on; None where there
+    is none, or it has been found before."""
+    if _short_call.call is None or not isinstance(program, _Program) \
             or not program.can_be_bound(names) or program.bound_since == _short_call.call.forgotten():
         return None
     kind = _short_call.ZERO_DIMENSIONS if program.fused else _short_call.ARRAY
     kinds = [(a.dtype, d, not s) for a, d, s in zip(arguments, program.dtypes, program.is_scalar)]
     bound = _short_call.bound(program, program.kernel._handle, tuple(names), kinds, program.result_dtype, kind)
     if bound is not None:
-        _short_call.call.remember(ex, bound)
+        _short_call.call.remember(key, bound)
         program.bound_since = _short_call.call.forgotten()
     return bound
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 2
+_FILE, _VERSION = "_call.abi3.so", 3
 _WIDER = {**dict.fromkeys("?bBhH", "i"), "I": "l"}
 ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
 

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Times trident.evaluate, as called by default and under policy="bounded", beside numexpr with as many threads and beside
+NumPy: 44 formulas (bench/corpus/formulas.tsv) and five simple texts, f32 and f64, 10^3, 10^5 and 10^7 elements.
+
+Answers are compared first. Each contestant is called in turn, often enough for a millisecond, and the medians of ROUNDS such
+rounds are compared. Trident's kernels are optimised before; the table of first calls is of a fresh process.
+
+usage: evaluate.py BUILD [--rounds N] [--sizes N,..] [--only NAME,..] [--types f32,f64] [--table]
+"""
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SIMPLE = {"x+1": "x:-2:2", "x*y": "x:-2:2,y:-2:2", "x<y": "x:-2:2,y:-2:2", "floor(x)": "x:-9:9", "sum(x)": "x:0:1"}
+TYPES = {"f32": "f4", "f64": "f8"}
+THREADS = (1, 2)
+TIMED_S, SLOWER, FROM_NUMPY = 1e-3, 1.05, 10_000
+
+
+def formulas():
+    """Returns name -> (variables, text), the simple ones behind."""
+    lines = (ROOT / "bench/corpus/formulas.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return {**{name: (ranges, text) for name, ranges, text in rows}, **{text: (ranges, text) for text, ranges in SIMPLE.items()}}
+
+
+def arrays(ranges, size, dtype):
+    import numpy as np
+    rng = np.random.default_rng(7)
+    parts = [part.split(":") for part in ranges.split(",")]
+    return {name: rng.uniform(float(low), float(high), size).astype(dtype) for name, low, high in parts}
+
+
+class Contest:
+    """One formula on one set of arrays: the calls by name, each (policy or package, threads)."""
+
+    def __init__(self, text, operands):
+        import numexpr
+        import numpy as np
+        import trident
+        self.text, self.operands, self.trident, self.numexpr, self.np = text, operands, trident, numexpr, np
+        self.code = compile(text, "<formula>", "eval")
+        names = {n: getattr(np, n) for n in "sin cos tan arcsin sqrt exp log log10 log1p tanh where abs floor sum".split()}
+        self.calls = {("NumPy", 1): lambda: eval(self.code, names, operands)}
+        for threads in THREADS:
+            self.calls["numexpr", threads] = lambda: numexpr.evaluate(text, operands)
+            self.calls["exact", threads] = lambda: trident.evaluate(text, operands)
+            self.calls["bounded", threads] = lambda: trident.evaluate(text, operands, policy="bounded")
+
+    def prepare(self):
+        """Waits for the optimised kernels and compares the answers; returns a complaint or None."""
+        from trident import _evaluate
+        for policy in ("exact", "bounded"):
+            program = _evaluate.prepared(self.text, self.operands, {}, None, "K", "safe", policy, None, None, None, {}, None)[0]
+            for _ in range(40):  # the watch sees data of these calls
+                self.trident.evaluate(self.text, self.operands, policy=policy)
+            program.kernel.wait(2, timeout_ms=60_000)
+        with self.np.errstate(all="ignore"):
+            wanted = self.numexpr.evaluate(self.text, self.operands)
+            for (policy, threads), call in self.calls.items():
+                got = call()
+                same = got.dtype == wanted.dtype or policy == "NumPy"  # which keeps f32 beside a number of the text
+                scale = float(self.np.max(self.np.abs(wanted))) if wanted.dtype.kind == "f" else 0
+                is_double = all(v.dtype == "f8" for v in self.operands.values())
+                tolerances = (1e-9, 1e-12 * scale) if is_double else (3e-3, 1e-5 * scale)  # formulas cancel
+                if not same or self.np.mean(self.np.isclose(got, wanted, *tolerances)) < 0.999:  # floor() steps at some elements
+                    return f"{policy} with {threads} threads has another answer"
+        return None
+
+    def measure(self, rounds):
+        """Returns the median seconds of each call."""
+        counts, times = {}, {key: [] for key in self.calls}
+        with self.np.errstate(all="ignore"):
+            for i in range(rounds + 1):
+                for key, call in self.calls.items():
+                    if key[0] != "NumPy":
+                        (self.numexpr if key[0] == "numexpr" else self.trident).set_num_threads(key[1])
+                    count = counts.get(key, 1)
+                    start = time.perf_counter()
+                    for _ in range(count):
+                        call()
+                    taken = (time.perf_counter() - start) / count
+                    if i == 0:
+                        counts[key] = max(1, int(TIMED_S / taken))
+                    else:
+                        times[key].append(taken)
+        return {key: statistics.median(t) for key, t in times.items()}
+
+
+def figures(results, sizes, types):
+    """Prints the geometric means, and each formula that Trident is slower on."""
+    for policy in ("exact", "bounded"):
+        for size in sizes:
+            for threads in THREADS:
+                ratios = [t["numexpr", threads] / t[policy, threads] for (name, _, n), t in results.items()
+                          if n == size and name not in SIMPLE]
+                if ratios:
+                    print(f"numexpr / {policy}, {size} elements, {threads} threads".ljust(56), f"{statistics.geometric_mean(ratios):8.2f}")
+    for rival in ("numexpr", "NumPy"):
+        slower = []
+        for (name, kind, size), t in results.items():
+            pairs = [(t[rival, n] if rival == "numexpr" else t[rival, 1], t["exact", n], n) for n in THREADS]
+            pairs = pairs if rival == "numexpr" else pairs[-1:] if size >= FROM_NUMPY else []
+            slower += [(ours / theirs, f"{name} {kind} {size}, {n} threads") for theirs, ours, n in pairs if ours > SLOWER * theirs]
+        for ratio, what in sorted(slower, reverse=True):
+            print(f"  slower than {rival}: {what}: {ratio:.2f} of its time")
+        print(f"slower than {rival} by more than 5 %".ljust(56), f"{len(slower):8}")
+
+
+def table(results):
+    print("formula           type elements " + " ".join(f"{k[0]:>7}/{k[1]}" for k in next(iter(results.values()))), " us a call")
+    for (name, kind, size), t in results.items():
+        print(f"{name:17} {kind} {size:9}", " ".join(f"{v * 1e6:9.2f}" for v in t.values()))
+
+
+def first_calls():
+    """Prints the first and the hundredth call of each formula, in this process, which is fresh."""
+    import numexpr
+    import trident
+    times = {"numexpr": ([], []), "trident": ([], [])}
+    for ranges, text in formulas().values():
+        operands = arrays(ranges, 100_000, "f8")
+        for name, module in (("numexpr", numexpr), ("trident", trident)):
+            for i in range(100):
+                start = time.perf_counter()
+                module.evaluate(text, operands)
+                if i in (0, 99):
+                    times[name][i > 0].append(time.perf_counter() - start)
+    for name, (first, later) in times.items():
+        print(f"first call of {name}, 100,000 f64, median us".ljust(56), f"{statistics.median(first) * 1e6:8.0f}")
+        print(f"greatest first call of {name}, us".ljust(56), f"{max(first) * 1e6:8.0f}")
+        print(f"100th call of {name}, median us".ljust(56), f"{statistics.median(later) * 1e6:8.0f}")
+
+
+def measure(options):
+    chosen = {name: row for name, row in formulas().items() if not options.only or name in options.only.split(",")}
+    sizes, results, wrong = [int(s) for s in options.sizes.split(",")], {}, 0
+    for name, (ranges, text) in chosen.items():
+        for kind in options.types.split(","):
+            for size in sizes:
+                contest = Contest(text, arrays(ranges, size, TYPES[kind]))
+                complaint = contest.prepare()
+                wrong += complaint is not None
+                if complaint:
+                    print(f"{name} {kind} {size}: {complaint}", flush=True)
+                results[name, kind, size] = contest.measure(options.rounds)
+    if options.table:
+        table(results)
+    figures(results, sizes, options.types)
+    print("wrong answers".ljust(56), f"{wrong:8}")
+    return 1 if wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--sizes", default="1000,100000,10000000")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--types", default="f32,f64")
+    parser.add_argument("--table", action="store_true", help="print the microseconds of each formula")
+    parser.add_argument("--inside", choices=("measure", "first"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        return measure(options) if options.inside == "measure" else first_calls()
+    library = os.path.join(os.path.abspath(options.build), "lib")
+    environment = {**os.environ, "TRIDENT_LIBRARY": f"{library}/libtrident.so.0", "TRIDENT_ENGINE": f"{library}/libtrident-engine.so",
+                   "PYTHONPATH": str(ROOT / "clients/python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.setdefault("TRIDENT_MODE", "embedded")
+    codes = [subprocess.run([sys.executable, __file__, *sys.argv[1:], "--inside", part], env=environment, check=False).returncode
+             for part in (("measure",) if options.only else ("measure", "first"))]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
