@@ -19,8 +19,10 @@ namespace trident::pipeline {
 namespace {
 
 constexpr std::uint32_t kChunk = 4096;  ///< under policies that do not fix the bits
-/// The longest call that may be left to the general kernel because the driver costs too much there.
+/// The longest call that may be left to the general kernel because the driver costs too much there. Calls that can be
+/// left to it are, where the driver seems to cost this much: what is measured again may be worse by a hundredth.
 constexpr std::uint64_t kShortestMax = 4096;
+constexpr double kShortLoss = 1.04;
 
 /// Returns the f64 before an end beyond 1, for which the upper halves of bits decide (jit/codegen/x86_ranges.h).
 double before(ir::Type type, double end) {
@@ -45,6 +47,26 @@ expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assume
 kir::Assumed to_test(const expr::Variable& declared, const expr::Variable& assumed) {
   if (same_range(declared, assumed)) return {};
   return {assumed.lo, assumed.hi};
+}
+
+/// Returns whether the kernel, or a pass before it, reads input or parameter `number`.
+bool reads(const kir::Kernel& kernel, kir::Op op, std::uint64_t number) {
+  const auto names = [&](const kir::Inst& inst) { return inst.op == op && inst.imm == number; };
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(), names) ||
+         std::any_of(kernel.before.begin(), kernel.before.end(),
+                     [&](const kir::Kernel& before) { return reads(before, op, number); });
+}
+
+/// Takes back the ranges of variables that neither kernel reads: any value fits.
+expr::Expr without_unread(const expr::Expr& expr, expr::Expr narrow, const kir::Kernel& a, const kir::Kernel& b) {
+  std::uint64_t inputs = 0, params = 0;
+  for (std::size_t v = 0; v < narrow.variables.size(); ++v) {
+    const bool scalar = narrow.variables[v].is_scalar();
+    const kir::Op op = scalar ? kir::Op::Param : kir::Op::Input;
+    const std::uint64_t number = scalar ? params++ : inputs++;
+    if (!reads(a, op, number) && !reads(b, op, number)) narrow.variables[v] = expr.variables[v];
+  }
+  return narrow;
 }
 
 Result<void> add_guard(kir::Kernel& kernel, const expr::Expr& expr, const expr::Expr& narrow) {
@@ -78,8 +100,8 @@ void take_greater(equiv::Verdict& errors, const equiv::Verdict& other) {
   errors.either_side = std::max(errors.either_side, other.either_side);
 }
 
-bool loses(const SpeculationTime& time) {
-  return std::max(time.matching, time.missing) > kSpeculationLoss || time.few > kSpeculationLossOfFew;
+bool loses(const SpeculationTime& time, double loss = kSpeculationLoss) {
+  return std::max(time.matching, time.missing) > loss || time.few > kSpeculationLossOfFew;
 }
 
 std::string describe_loss(const SpeculationTime& time) {
@@ -130,7 +152,7 @@ class Speculating {
     const bool exact = options_.target.policy.kind == expr::PolicyKind::exact;
     TRY(why, timed("guarded check", [&] {
           return fault_of_speculative(
-              {expr_, narrow_, fast_.kernel, general_.kernel, joined_->mapped, division_, exact, options_.search.seed});
+              {expr_, tested_, fast_.kernel, general_.kernel, joined_->mapped, division_, exact, options_.search.seed});
         }));
     if (!why.empty()) return "the check as a whole found a fault: " + why;
     publish();
@@ -174,8 +196,9 @@ class Speculating {
     fast_errors_ = fast.errors;
     fast_detail_ = fast.detail;
     if (!codegen::runs_in_parts(fast_.kernel)) return std::string("the fast kernel asks for numbers of elements");
+    tested_ = without_unread(expr_, narrow_, general_.kernel, fast_.kernel);
     guarded_ = fast_.kernel;
-    TRY_VOID(add_guard(guarded_, expr_, narrow_));
+    TRY_VOID(add_guard(guarded_, expr_, tested_));
     told_.guard = kir::print(guarded_);
     return std::string();
   }
@@ -203,9 +226,9 @@ class Speculating {
     TRY_VOID(time_below(UINT64_MAX));
     std::uint64_t shortest = 0;
     for (std::size_t i = 0; i < told_.times.size(); ++i) {
-      if (!loses(told_.times[i])) continue;
-      if (i + 1 == told_.times.size() || told_.times[i + 1].elements > kShortestMax)
-        return describe_loss(told_.times[i]);
+      const bool may_leave = i + 1 < told_.times.size() && told_.times[i + 1].elements <= kShortestMax;
+      if (!loses(told_.times[i], may_leave ? kShortLoss : kSpeculationLoss)) continue;
+      if (!may_leave) return describe_loss(told_.times[i]);
       shortest = told_.times[i + 1].elements;
     }
     if (shortest > options_.target.elements) return std::string("it loses too much in calls as short as these");
@@ -213,19 +236,22 @@ class Speculating {
       division_.shortest = static_cast<std::uint32_t>(shortest);
       TRY_VOID(join());
       TRY_VOID(time_below(shortest));
+      const auto lost =
+          std::find_if(told_.times.begin(), told_.times.end(), [](const SpeculationTime& time) { return loses(time); });
+      if (lost != told_.times.end()) return describe_loss(*lost);
     }
     return usual().matching > kSpeculationGain ? describe_small_gain(usual().matching) : std::string();
   }
 
   Result<std::string> why_no_gain() {
     const judge::Signature signature = judge::signature_of(general_.kernel);
-    TRY(const double matching, time_matching({expr_, narrow_, signature, *general_map_, joined_->mapped, options_}));
+    TRY(const double matching, time_matching({expr_, tested_, signature, *general_map_, joined_->mapped, options_}));
     return matching > kSpeculationGain ? describe_small_gain(matching) : std::string();
   }
 
   Result<void> time_below(std::uint64_t end) {
     const judge::Signature signature = judge::signature_of(general_.kernel);
-    const Rivals rivals{expr_, narrow_, signature, *general_map_, joined_->mapped, options_};
+    const Rivals rivals{expr_, tested_, signature, *general_map_, joined_->mapped, options_};
     const std::vector<std::uint64_t> lengths = timed_lengths(rivals);
     told_.times.resize(lengths.size());
     for (std::size_t i = 0; i < lengths.size() && lengths[i] < end; ++i) {
@@ -252,6 +278,7 @@ class Speculating {
   }
 
   const expr::Expr &expr_, &narrow_;
+  expr::Expr tested_;  ///< with the ranges that the guard tests
   const Options& options_;
   std::uint64_t left_ns_;
   Optimised& result_;

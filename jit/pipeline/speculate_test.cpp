@@ -287,6 +287,22 @@ TEST(Speculate, NestedTrigonometryIsFasterInObservedRanges) {
   }
 }
 
+TEST(Speculate, VariablesThatNoKernelReadsAreNotGuarded) {
+  const auto expr =
+      in_f32("sin(3*sin(x) + cos(y))", {{.name = "z", .type = ir::Type::f32},
+                                        {.name = "x", .type = ir::Type::f32},
+                                        {.name = "s", .type = ir::Type::f32, .kind = expr::VariableKind::scalar},
+                                        {.name = "y", .type = ir::Type::f32}});
+  const auto result = optimise(expr, assuming({{-4, 4}, {-4, 4}, {-4, 4}, {-4, 4}}));
+  ASSERT_TRUE(result.ok() && result->speculation.has_value());
+  const std::string& guard = result->speculation->guard;
+  EXPECT_NE(guard.find("exit"), std::string::npos) << guard << result->speculation->refused;
+  EXPECT_NE(guard.find("= input f32 1"), std::string::npos) << guard;
+  EXPECT_NE(guard.find("= input f32 2"), std::string::npos) << guard;
+  EXPECT_EQ(guard.find("= input f32 0"), std::string::npos) << guard;
+  EXPECT_EQ(guard.find("= param"), std::string::npos) << guard;
+}
+
 TEST(Speculate, SaysWhyThereIsNone) {
   const auto refused = [](const char* text, const Options& options) {
     const auto result = optimise(in_f32(text), options);
