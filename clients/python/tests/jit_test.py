@@ -178,7 +178,8 @@ class Untraceable(unittest.TestCase):
         self.refused(lambda x: sum(v for v in x), "iteration")
         self.refused(lambda x: np.sort(x), "np.sort")
         self.refused(lambda x: np.cumsum(x), "cannot be recorded")
-        self.refused(lambda x: np.sum(x, axis=0), "axis")
+        self.refused(lambda x: np.sum(x, axis=0, where=x > 0), "where")
+        self.refused(lambda x: np.sum(x, axis=x), "axis")
         self.refused(lambda x: x + np.arange(500), "argument")
         self.refused(lambda x: 1.0, "depend on its arguments")
         self.refused(lambda x: np.spacing(x), "spacing")
@@ -215,14 +216,14 @@ class Untraceable(unittest.TestCase):
             (lambda x: x.ravel(), X8), (lambda x: round(x[0]), X8), (lambda x: x @ x, X8), (lambda x: x + 1j, X8),
             (lambda x: x + 1, X8.astype(complex)), (lambda x: x + 1, X8.astype("f2")), (lambda x: x + 1, I4.astype("u4")),
             (lambda b: b // ~(b & ~b), B), (lambda b: np.sqrt(b), B), (lambda b: b**2, B), (lambda x: x + 1, X8.view(Masked)),
-            (lambda x: x * 2 if isinstance(x, np.ndarray) else x, X8), (lambda x: np.sum(x, keepdims=True), X8),
+            (lambda x: x * 2 if isinstance(x, np.ndarray) else x, X8), (lambda x: np.sum(x, where=x > 0), X8),
             (lambda x: {"a": x}["a"] + np.arange(500), X8), (lambda x: float(f"{x[0]}") + x, X8), (lambda x: x.real, X8),
             (lambda x: np.dot(x, x), X8.reshape(20, 25)[:, :20]), (lambda x: np.stack([x, x]), X8), (lambda x: 1.0, X8),
             (lambda x: np.frexp(x)[0], X8), (lambda x: (x, {}), X8), (lambda x: x[x > 0], X8), (lambda x: x * 2, [1, 2]),
             (lambda x: np.add(x, 1, where=x > 0, out=np.zeros(500)), X8), (lambda x: x.astype(int, copy=False) + 1.5, X8),
-            (lambda *x: x[0] + 1, X8), (lambda x: np.add.accumulate(x), X8), (lambda x: x.sum(axis=0), X8),
+            (lambda *x: x[0] + 1, X8), (lambda x: np.add.accumulate(x), X8), (lambda x: x.sum(axis=0, initial=2), X8),
             (lambda i: i + 2**70 if i.dtype == "i8" else i, X8.astype("i8")) if np.__version__ < "2" else (in_order, X8),
-            (lambda x: np.frompyfunc(lambda v: v + 1, 1, 1)(x).astype(float), X8), (lambda x: x.std(axis=0), X8),
+            (lambda x: np.frompyfunc(lambda v: v + 1, 1, 1)(x).astype(float), X8), (lambda x: x.std(axis=0, where=x > 0), X8),
         ]
         refused = 0
         for i, (function, x) in enumerate(cases):

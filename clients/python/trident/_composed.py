@@ -8,10 +8,11 @@ from . import _graph as g
 from . import _reductions
 from . import _refusals
 from . import _tracer
+from ._axes import along_axes
 from ._refusals import TraceError
 from ._tracer import COMMON, Tracer
 
-_ALL_ELEMENTS = "only reductions over all elements can be recorded (no axis, out, keepdims, initial, where)"
+_ALL_ELEMENTS = "reductions with out or where cannot be recorded; write np.where(condition, x, False) for where"
 _IN_PLACE = "changing an array in place cannot be recorded; leave out copy=False and out="
 
 
@@ -155,7 +156,8 @@ def _allclose(trace, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     return _all(trace, _isclose(trace, a, b, rtol, atol, equal_nan))
 
 
-def _truth(op, test):
+def _truth(function, op, test):
+    @along_axes(function, "axis", "out", "keepdims")
     def build(trace, a, axis=None, out=None, keepdims=None, where=None):
         if any(v is not None and v is not np._NoValue for v in (axis, out, keepdims, where)):
             raise TraceError(_ALL_ELEMENTS)
@@ -165,7 +167,7 @@ def _truth(op, test):
     return build
 
 
-_any, _all = _truth("maxof", "gt"), _truth("minof", "ne")  # of no elements: the least integer, and the greatest
+_any, _all = _truth(np.any, "maxof", "gt"), _truth(np.all, "minof", "ne")  # of no elements: the least integer, and the greatest
 
 
 def _ptp(trace, a, axis=None, out=None, keepdims=None):
@@ -192,10 +194,11 @@ def _nanmean(trace, a, axis=None, dtype=None, out=None, **kwargs):
     if _node(trace, a).kind not in g.FLOATS:
         return np.mean(a, axis, dtype, out, **kwargs)
     total = _nansum(trace, a, axis, dtype, out, **kwargs)
-    return total / np.sum(a == a).astype(total.dtype)
+    return total / np.sum(a == a, axis, **kwargs).astype(total.dtype)
 
 
-def _nan_extreme(op, function):
+def _nan_extreme(op, function, nan_function):
+    @along_axes(nan_function, "axis", "out")
     def build(trace, a, axis=None, out=None, **kwargs):
         node = _node(trace, a)
         if node.kind not in g.FLOATS or not node.mask:
@@ -216,8 +219,10 @@ def _average(trace, a, axis=None, weights=None, returned=False, keepdims=None):
 
 
 def _norm(trace, x, ord=None, axis=None, keepdims=False):  # noqa: A002
-    _plain("linalg.norm", (ord, None), (axis, None), (keepdims, False))
+    _plain("linalg.norm", (ord, None))
     x, = _as_floats(trace, "linalg.norm", x)
+    if axis is not None or keepdims:
+        return np.sqrt(np.sum(x * x, axis, keepdims=keepdims))
     return np.sqrt(np.vdot(x, x))
 
 
@@ -284,7 +289,7 @@ METHODS = {name: _recorded(build) for name, build in {
 FUNCTIONS = {np.linalg.norm: _recorded(_norm), **_of_numpy({
     "nan_to_num": _nan_to_num, "select": _select, "piecewise": _piecewise, "full_like": _full_like, "zeros_like": _filled(0),
     "ones_like": _filled(1), "isclose": _isclose, "allclose": _allclose, "any": _any, "all": _all, "ptp": _ptp,
-    "nansum": _nansum, "nanprod": _nanprod, "nanmean": _nanmean, "nanmin": _nan_extreme("minof", np.min),
-    "nanmax": _nan_extreme("maxof", np.max), "count_nonzero": _count_nonzero, "average": _average, "round": _round,
+    "nansum": _nansum, "nanprod": _nanprod, "nanmean": _nanmean, "nanmin": _nan_extreme("minof", np.min, np.nanmin),
+    "nanmax": _nan_extreme("maxof", np.max, np.nanmax), "count_nonzero": _count_nonzero, "average": _average, "round": _round,
     "around": _round, "round_": _round, "fix": _fix, "sinc": _sinc, "isposinf": _is_infinity(math.inf),
     "isneginf": _is_infinity(-math.inf), "copy": _copy})}

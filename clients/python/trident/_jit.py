@@ -17,18 +17,16 @@ cannot be recorded.
 import collections
 import functools
 import inspect
-import math
 import types
 import warnings
 
 import numpy as np
 
 from . import _graph as g
-from . import _native as native
 from ._cache import Cache
-from ._kernel import address, check_context
+from ._compiled import Entry, Part
+from ._kernel import check_context
 from ._narrow import DTYPES, Narrow
-from ._native import TridentError
 from ._promise import EXACT, Promise
 from ._proof import Proof
 from ._refusals import TraceError
@@ -67,131 +65,17 @@ class _Recording:
         self.is_list = type(returned) is list
         self.steps, self.numbers_made = trace.steps, trace.numbers
         self.inputs = trace.inputs
-        self.plain = tuple(r._node.value if r._number is not None else None for r in results)  # inputs that are results
+        reduced = {a.result for a in trace.along}
+        self.plain = tuple(r._node.value if r._number is not None or r._node.op == "input" and r._node.value in reduced else None
+                           for r in results)  # inputs that are results
         self.results = (type(returned), self.plain, *(r.dtype.str for r in results if type(r) is Narrow))
-        self.nodes = [r._node for r in results if r._number is None]
-        self.is_bool = [n.kind == g.BOOL for n in self.nodes]
-        self.narrow = [r.dtype if type(r) is Narrow else None for r in results if r._number is None]
-        self.guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
-        self.products, self.extremes = trace.products, trace.extremes
-        self.used, self.reduced = self._survey()
-        self.names = list(bound.arguments)
-        self.text = g.emit(g.as_kernel(self.nodes + self.guards))
-
-    def _survey(self):
-        """The inputs that the outputs are made of, and the masks of what is reduced."""
-        used, reduced, numbers = set(), set(), {}
-        for node in g.in_order(self.nodes + self.guards):
-            if node.op == "input":
-                used.add(node.value)
-            numbers[id(node)] = node.op in g.REDUCTIONS or any(numbers[id(a)] for a in node.args)
-            if node.op in g.REDUCTIONS:
-                reduced.add(functools.reduce(lambda m, a: m | a.mask, node.args, 0))
-        self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
-        return sorted(used), reduced
-
-
-class _Compiled:
-    """The kernel of a recording for one combination of argument kinds."""
-
-    def __init__(self, recording, values, promise):
-        self.recording, self.kernel = recording, None
-        if not recording.nodes:
-            return
-        used = [(i, values[i]) for i in recording.used]
-        numbers = [i for i, v in used if v.ndim == 0]
-        if len(numbers) == len(used):  # then they are arrays of one element
-            numbers = []
-        self.dtypes = {i: g.DTYPE[g.I32 if recording.inputs[i].kind == g.BOOL else recording.inputs[i].kind]
-                       for i, _ in used}
-        name_of = {dtype: kind for kind, dtype in g.DTYPE.items()}
-        if not used:
-            raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
-        try:
-            self.kernel = promise.kernel(recording.text, recording.names,
-                                         {f"x{i}": name_of[d] for i, d in self.dtypes.items()},
-                                         [f"x{i}" for i in numbers], max(v.size for _, v in used))
-        except TridentError as error:
-            if error.status != native.E_LIMIT:
-                raise
-            raise TraceError(f"the function is more than one kernel can hold ({error}); divide it into several") from error
-        self.arrays = [int(name[1:]) for name in self.kernel.arrays]
-        self.numbers = [int(name[1:]) for name in self.kernel.scalars]
-        self.is_plain = (recording.plain == (None,) and not recording.is_tuple and recording.narrow == [None]
-                         and not (recording.is_bool[0] or recording.guards or recording.products or self.numbers))
-
-    def of_plain_arrays(self, args):
-        """Runs the kernel on the caller's own arrays; None where it cannot take them as they are."""
-        arrays = [args[i] for i in self.arrays]
-        shape = arrays[0].shape
-        if 0 in shape or not all(a.shape == shape and a.flags.c_contiguous for a in arrays):
-            return None
-        return self.kernel(*arrays)
-
-    def __call__(self, values, numbers):
-        """`values`: all inputs as arrays; `numbers`: Python's numbers among them, else None."""
-        recording = self.recording
-        made = iter(self._run(values) if self.kernel is not None else ())
-        results = [next(made) if i is None else numbers[i] for i in recording.plain]
-        if not recording.is_tuple:
-            return results[0]
-        return results if recording.is_list else tuple(results)
-
-    def _run(self, values):
-        shape, shapes = self._shapes(values)
-        arrays = [np.require(values[i], self.dtypes[i], ["A"]) for i in self.arrays]
-        arrays = [np.ascontiguousarray(np.broadcast_to(a, shape)) for a in arrays]
-        params = self.kernel.pack([values[i] for i in self.numbers])
-        results = self.kernel._allocate(shape, None)
-        self.kernel._run(math.prod(shape), [address(a) for a in arrays], [address(r) for r in results], params)
-        count = len(self.recording.nodes)
-        if any((guard < 0).any() for guard in results[count:]):
-            raise ValueError("Integers to negative integer powers are not allowed.")
-        results = [_cut(r, s) for r, s in zip(results[:count], shapes)]
-        results = [r != 0 if b else r for r, b in zip(results, self.recording.is_bool)]
-        results = [r if d is None else r.astype(d) for r, d in zip(results, self.recording.narrow)]
-        return [r[()] if r.ndim == 0 else r for r in results]
-
-    def _shapes(self, values):
-        """The shape of one sweep over all elements, and those of the outputs; refuses arguments whose shapes do not fit
-        in one sweep, and raises NumPy's ValueError for those that do not fit each other."""
-        recording, all_arrays = self.recording, [values[i].shape for i in self.arrays]
-        shape = all_arrays[0]
-        same = all(s == shape for s in all_arrays)
-
-        def of(mask):
-            if same:
-                return shape if mask else ()
-            return np.broadcast_shapes(*[values[i].shape for i in self.arrays if mask >> i & 1])
-
-        for vectors_only, a, b in recording.products:
-            if of(a.mask) != of(b.mask) or vectors_only and len(of(a.mask)) != 1:
-                raise TraceError("np.dot can be recorded for two vectors of one length; write np.sum(x * y) or use NumPy")
-        if not same:
-            for mask in {*recording.reduced, *(n.mask for n in recording.nodes)}:
-                of(mask)
-            try:
-                shape = np.broadcast_shapes(*all_arrays)
-            except ValueError as error:
-                raise TraceError("arguments whose shapes do not fit each other cannot be compiled together: put what is "
-                                 "made of each into a jit function of its own") from error
-        if not all(shape == of(mask) for mask in recording.reduced):
-            raise TraceError("a reduction over some of the arguments, while others have another shape, cannot be "
-                             "compiled: put it into a jit function of its own")
-        if recording.extremes and math.prod(shape) == 0:
-            raise ValueError("zero-size array to reduction operation which has no identity")
-        shapes = [() if number else of(node.mask) for node, number in zip(recording.nodes, recording.is_number)]
-        if 0 in shape and any(0 not in s and not number for s, number in zip(shapes, recording.is_number)):
-            raise TraceError("an empty array beside others that are not cannot be compiled: use two functions")
-        return shape, shapes
-
-
-def _cut(result, shape):
-    """The part of a result that NumPy would return: without the axes along which it was only repeated."""
-    if result.shape == shape:
-        return result
-    extra = result.ndim - len(shape)
-    return result[(0,) * extra + tuple(slice(0, 1) if s == 1 else slice(None) for s in shape)].copy()
+        for along in trace.along:
+            along.part = None if along.node.op == "input" else Part(trace, list(bound.arguments), [along.operand])
+        self.along = trace.along
+        computed = [r for r, i in zip(results, self.plain) if i is None]
+        guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
+        self.part = Part(trace, list(bound.arguments), computed, guards) if computed or guards else None
+        self.text = "\n".join([*(a.text for a in self.along), self.part.text if self.part else ""])
 
 
 class _Function:
@@ -201,8 +85,8 @@ class _Function:
         self.function, self.promise, self.fallback = function, promise, fallback
         self.name = getattr(function, "__name__", repr(function))
         self.kernels = {}
-        self.compiled = Cache(_RECORDINGS_MAX)     # (argument kinds, text of the recording) -> _Compiled
-        self.proven = None, {}                     # a proof, and while it holds argument kinds -> _Compiled
+        self.compiled = Cache(_RECORDINGS_MAX)     # (argument kinds, text of the recording) -> Entry
+        self.proven = None, {}                     # a proof, and while it holds argument kinds -> Entry
         self.attempts = 0
         self.last = None                           # a proof, types of arrays, and the entry that answers for them
         self.plain = set()                         # argument kinds that run as plain Python
@@ -271,7 +155,7 @@ class _Function:
         if entry is None or kwargs or len(args) != len(self.signature.parameters) or entry.kernel is None:
             return
         if entry.is_plain and all(type(a) is np.ndarray and a.ndim for a in args) \
-                and all(args[i].dtype == entry.dtypes[i] for i in entry.arrays):
+                and entry.takes(args):
             self.last = proof, [a.dtype for a in args], entry
 
     def _warn(self, kinds, error):
@@ -285,7 +169,7 @@ class _Function:
             entry, steps = proven.get(kinds, (None, ()))
             made = replay(steps, numbers) if entry is not None else None
             if made is not None:
-                return entry(values + [np.asarray(n) for n in made[len(values):]], made)
+                return entry(values + [n if n is None else np.asarray(n) for n in made[len(values):]], made)
         else:
             proof = None
             if self.attempts < _ATTEMPTS_MAX:
@@ -293,16 +177,17 @@ class _Function:
                 proof, proven = Proof.of(self.function), {}
         recording = _Recording(self.function, bound, values, numbers, weak)
         made = recording.numbers_made
-        values = values + [np.asarray(n) for n in made[len(values):]]
+        values = values + [n if n is None else np.asarray(n) for n in made[len(values):]]
         computed = tuple(kind for _, _, kind in recording.steps)
         entry = self.compiled.find((kinds, computed, recording.results, recording.text),
-                                   lambda: _Compiled(recording, values, self.promise))
-        if entry.kernel is not None:
-            self.kernels[kinds] = entry.kernel
+                                   lambda: Entry(recording, self.promise))
         if proof is not None and proof.holds():
             proven[kinds] = entry, recording.steps
             self.proven = proof, proven  # at once, so that no other thread sees one without the other
-        return entry(values, made)
+        result = entry(values, made)
+        if entry.kernel is not None:
+            self.kernels[kinds] = entry.kernel
+        return result
 
 
 def _same(a, b):

@@ -11,6 +11,9 @@ from ._tracer import ByType, Tracer
 DTYPES = tuple(map(np.dtype, (np.uint8, np.int8, np.uint16, np.int16)))
 _WRAPPED = """add subtract multiply negative positive absolute square sign minimum maximum fmin fmax bitwise_and bitwise_or
 bitwise_xor invert left_shift right_shift floor_divide remainder fmod""".split()
+_REDUCTIONS = "sum prod min max mean var std argmin argmax any all".split()
+_REDUCE = {**{getattr(np, name): name for name in _REDUCTIONS}, np.amin: "min", np.amax: "max"}
+_REDUCE_OF_UFUNC = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
 _CURE = "convert it first: x.astype(np.int32) or np.float32"
 _REFUSED = """bool float int complex index floor ceil trunc round getitem setitem delitem len iter reversed contains array hash str
 repr format""".split()
@@ -39,6 +42,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         self._check_alive()
         name = ufunc.__name__
+        if method == "reduce" and name in _REDUCE_OF_UFUNC:
+            return self._reduced(_REDUCE_OF_UFUNC[name], inputs[1:], {"axis": 0, **kwargs})
         if method != "__call__" or kwargs or getattr(np, name, None) is not ufunc:
             self._refuse(f"np.{name} with these arguments")
         return self._computed(name, ufunc, inputs)
@@ -58,6 +63,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def __array_function__(self, func, types, args, kwargs):
         self._check_alive()
         del types
+        if func in _REDUCE and args:
+            return args[0]._reduced(_REDUCE[func], args[1:], kwargs)
         if func is np.clip and len(args) <= 3 and not kwargs:
             return type(self).clip(*args)
         if func is np.where and len(args) == 3 and type(args[0]) is Tracer:
@@ -68,6 +75,17 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
                 kind = _tracer._KIND[made]
                 return np.where(args[0], *[self._wide(v, kind) for v in args[1:]])
         self._refuse(f"np.{func.__name__} of {self._dtype}")
+
+    def _reduced(self, name, args, kwargs):
+        """NumPy's reduction `name`: along axes by NumPy in the narrow type, of all elements as int32."""
+        function = _reductions.FUNCTIONS[getattr(np, name)] if name not in ("any", "all") else _composed.FUNCTIONS[getattr(np, name)]
+        if args or kwargs:
+            return function(self._trace, self, *args, **kwargs)
+        dtype = getattr(np, name)(np.ones(1, self._dtype)).dtype
+        if dtype not in DTYPES and dtype not in _tracer._KIND:
+            self._refuse(f"np.{name} of {self._dtype}, which gives {dtype},")
+        result = function(self._trace, self._wide(self, g.F64 if name in ("mean", "var", "std") else g.I32))
+        return converted(self._trace, result._node, dtype) if dtype in DTYPES else result
 
     def _sample(self, value):
         if type(value) is Narrow or type(value) is Tracer:
@@ -105,6 +123,15 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
                            "functions.")
 
 
+def _method(name):
+    def method(self, *args, **kwargs):
+        self._check_alive()
+        return self._reduced(name, args, kwargs)
+    return method
+
+
+for _name in _REDUCTIONS:
+    setattr(Narrow, _name, _method(_name))
 for _name in _REFUSED:
     setattr(Narrow, f"__{_name}__", getattr(Tracer, f"__{_name}__"))
 
@@ -126,3 +153,6 @@ def converted(trace, node, dtype):
         return Narrow(g.Node("and", g.I32, (wide, g.const(2**bits - 1, g.I32))), trace, dtype)
     left = g.Node("shl", g.I32, (wide, g.const(32 - bits, g.I32)))
     return Narrow(g.Node("sar", g.I32, (left, g.const(32 - bits, g.I32))), trace, dtype)
+
+
+from . import _composed, _reductions  # noqa: E402; they are written with these stand-ins

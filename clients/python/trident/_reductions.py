@@ -3,13 +3,14 @@ import numpy as np
 
 from . import _graph as g
 from . import _tracer
+from ._axes import along_axes
 from ._refusals import IN_PLACE, TraceError
 from ._tracer import COMMON, recorded
 
 
 def all_elements(trace, a, axis, dtype, out, rest):
     if axis is not None or out is not None or any(v is not None and v is not np._NoValue for v in rest.values()):
-        raise TraceError("only reductions over all elements can be recorded (no axis, out, keepdims, initial, where)")
+        raise TraceError("reductions with out, initial or where cannot be recorded; write np.where(condition, x, 0) for where")
     node = _tracer._operands(trace, [a])[0]
     return node if dtype is None else _tracer._convert(node, np.dtype(dtype))
 
@@ -19,7 +20,8 @@ def _reduce(op, node):
     return node if not node.mask else g.Node(op, node.kind, (node,))
 
 
-def _joined(op, bool_refusal):
+def _joined(function, op, bool_refusal):
+    @along_axes(function, "axis", "dtype", "out")
     @recorded
     def build(trace, a, axis=None, dtype=None, out=None, **kwargs):
         node = all_elements(trace, a, axis, dtype, out, kwargs)
@@ -31,11 +33,12 @@ def _joined(op, bool_refusal):
     return build
 
 
-sum_ = _joined("sum", "a sum as bool cannot be recorded; write np.max(x != 0)")
-prod_ = _joined("prod", "a product as bool cannot be recorded; write np.min(x != 0)")
+sum_ = _joined(np.sum, "sum", "a sum as bool cannot be recorded; write np.max(x != 0)")
+prod_ = _joined(np.prod, "prod", "a product as bool cannot be recorded; write np.min(x != 0)")
 
 
-def _extreme(op):
+def _extreme(function, op):
+    @along_axes(function, "axis", "out")
     @recorded
     def build(trace, a, axis=None, out=None, **kwargs):
         node = all_elements(trace, a, axis, None, out, kwargs)
@@ -48,9 +51,10 @@ def _extreme(op):
     return build
 
 
-min_, max_ = _extreme("minof"), _extreme("maxof")
+min_, max_ = _extreme(np.min, "minof"), _extreme(np.max, "maxof")
 
 
+@along_axes(np.mean, "axis", "dtype", "out")
 @recorded
 def mean_(trace, a, axis=None, dtype=None, out=None, **kwargs):
     node = all_elements(trace, a, axis, dtype, out, kwargs)
@@ -59,7 +63,8 @@ def mean_(trace, a, axis=None, dtype=None, out=None, **kwargs):
     return _reduce("mean", g.cast(node, node.kind if node.kind in g.FLOATS else g.F64))
 
 
-def _spread(op):
+def _spread(function, op):
+    @along_axes(function, "axis", "dtype", "out", "ddof")
     @recorded
     def build(trace, a, axis=None, dtype=None, out=None, ddof=0, **kwargs):
         node = all_elements(trace, a, axis, dtype, out, kwargs)
@@ -72,10 +77,11 @@ def _spread(op):
     return build
 
 
-var_, std_ = _spread("var"), _spread("std")
+var_, std_ = _spread(np.var, "var"), _spread(np.std, "std")
 
 
-def _located(op):
+def _located(function, op):
+    @along_axes(function, "axis", "out")
     @recorded
     def build(trace, a, axis=None, out=None, **kwargs):
         node = all_elements(trace, a, axis, None, out, kwargs)
@@ -86,7 +92,7 @@ def _located(op):
     return build
 
 
-argmin_, argmax_ = _located("argmin"), _located("argmax")
+argmin_, argmax_ = _located(np.argmin, "argmin"), _located(np.argmax, "argmax")
 
 
 def _product(vectors_only):

@@ -40,6 +40,9 @@ def replay(steps, numbers):
     than in the recording."""
     numbers = list(numbers)
     for function, operands, kind in steps:
+        if function is None:  # an array that is computed at each call
+            numbers.append(None)
+            continue
         result = function(*[numbers[v] if is_input else v for is_input, v in operands])
         if (type(result), weakness(result)) != kind:
             return None
@@ -50,7 +53,7 @@ def replay(steps, numbers):
 class Trace:
     """One run of a function with stand-ins. What Python's operators make of Python numbers is computed by Python, with
     Python's types and errors, and is one more input of the kernel, behind the arguments."""
-    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "products", "extremes")
+    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "products", "extremes", "along")
 
     def __init__(self, numbers, weak):
         self.alive = True
@@ -62,6 +65,7 @@ class Trace:
         self.not_negative = []   # integer nodes that NumPy raises ValueError for when one element is negative
         self.products = []       # operands of np.dot (whether both must be vectors, the two nodes)
         self.extremes = False    # min and max of no elements are an error
+        self.along = []          # reductions along axes (_axes.py)
 
     def argument(self, i, kind, is_scalar):
         node = g.Node("input", kind, value=i)
@@ -86,6 +90,24 @@ class Trace:
         self.inputs.append(node)
         self.numbers.append(value)
         return Tracer(node, self, self.weak and weakness(value), value)
+
+    def made_outside(self, kind):
+        """An input that no kernel computes from its elements alone, and that is computed at each call."""
+        node = g.Node("input", kind, value=len(self.inputs))
+        self.inputs.append(node)
+        self.numbers.append(None)
+        self.steps.append((None, (), None))
+        return node
+
+    def known_before(self, results):
+        """Nodes whose values reductions along axes have computed before the results: id -> its input."""
+        known = {}
+        for along in self.along:
+            if any(along.operand is r for r in results):
+                break
+            if along.whole is not None:
+                known[id(along.node)] = along.whole
+        return known
 
     def refuse(self, message):
         self.refusal = self.refusal or message
@@ -183,10 +205,10 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
             trace.refuse(IN_PLACE)
         if getattr(np, name, None) is not ufunc:
             trace.refuse(f"the ufunc {name} is not one of NumPy's; write it with those")
-        if method == "reduce" and name in _reductions.UFUNC_REDUCE and kwargs.pop("axis", 0) is None:
-            return _reductions.UFUNC_REDUCE[name](trace, *inputs, **kwargs)
+        if method == "reduce" and name in _reductions.UFUNC_REDUCE:
+            return _reductions.UFUNC_REDUCE[name](trace, *inputs, **{"axis": 0, **kwargs})
         if method != "__call__":
-            trace.refuse(f"np.{name}.{method} cannot be recorded; np.sum, np.min and np.max over all elements can")
+            trace.refuse(f"np.{name}.{method} cannot be recorded; np.sum, np.min and np.max can")
         unknown = [k for k, v in kwargs.items() if v is not None and k not in ("casting", "order", "subok", "out")]
         if unknown or kwargs.get("casting", "same_kind") != "same_kind":
             trace.refuse(f"np.{name}: the arguments {', '.join(kwargs)} cannot be recorded; use np.where and astype")

@@ -1,0 +1,121 @@
+"""Reductions along axes under @trident.jit, and forms made of them. The oracle is NumPy."""
+import itertools
+import os
+import sys
+import unittest
+import warnings
+
+os.environ.setdefault("TRIDENT_MODE", "interp")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import numpy as np
+
+import trident
+
+RNG = np.random.default_rng(11)
+NAMES = ("sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "argmin", "argmax")
+
+
+def outcome(function, *args):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return function(*args)
+        except trident.TraceError:
+            raise
+        except Exception as error:
+            return type(error)
+
+
+class Axes(unittest.TestCase):
+    def same(self, function, *args, exact=False, compiled=None):
+        wanted, got = outcome(function, *args), outcome(compiled or trident.jit(function), *args)
+        if isinstance(wanted, type):
+            self.assertIs(wanted, got)
+            return
+        for w, o in zip(wanted if type(wanted) is tuple else (wanted,), got if type(got) is tuple else (got,)):
+            self.assertEqual((type(w), w.dtype, w.shape), (type(o), o.dtype, o.shape))
+            rtol = 0 if exact else {"f4": 3e-5, "f8": 1e-11}.get(w.dtype.str[1:], 0)
+            np.testing.assert_allclose(o, w, rtol=rtol, atol=rtol)
+
+    def test_each_reduction_of_arguments_has_numpys_bits(self):
+        """Types, bits, shapes and errors, axes that are none among them."""
+        shapes = ((6,), (3, 4), (2, 3, 5), (1, 4), (0, 3))
+        for name, dtype, shape in itertools.product(NAMES, ("f8", "f4", "i8", "i4", "?", "i2", "u1"), shapes):
+            x = (RNG.normal(size=shape) * 4).astype(dtype)
+            for axis, keepdims in ((0, False), (-1, True), (1, False), ((0, 1), True), (None, True), (2, False)):
+                function = getattr(np, name)
+                if name in ("argmin", "argmax") and type(axis) is tuple or name in ("sum", "prod") and dtype == "u1":
+                    continue
+                if name in ("var", "std", "mean") and dtype == "?" and name != "mean":
+                    continue
+                with self.subTest(name, dtype=dtype, shape=shape, axis=axis, keepdims=keepdims):
+                    self.same(lambda x: function(x, axis=axis, keepdims=keepdims), x, exact=True)
+
+    def test_methods_and_positions(self):
+        x = RNG.normal(size=(4, 5))
+        for function in (lambda x: x.sum(0), lambda x: x.mean(1, keepdims=True), lambda x: x.std(axis=0, ddof=1), lambda x: x.max(-1),
+                         lambda x: (x > 0).any(0), lambda x: x.argmax(1), lambda x: np.add.reduce(x, axis=1), lambda x: np.add.reduce(x),
+                         lambda x: np.sum(x, 1, np.float32), lambda x: np.ptp(x, axis=0), lambda x: np.nansum(x, axis=1),
+                         lambda x: np.nanmax(np.sqrt(x), axis=0), lambda x: np.count_nonzero(x > 0, axis=1),
+                         lambda x: np.linalg.norm(x, axis=1), lambda x: np.average(x, axis=0), lambda x: np.nanmean(np.sqrt(x), axis=1)):
+            self.same(function, x)
+
+    def test_forms_of_elements_and_their_reductions(self):
+        def softmax(x):
+            e = np.exp(x - x.max(axis=-1, keepdims=True))
+            return e / e.sum(axis=-1, keepdims=True)
+
+        def layer_norm(x, gain, bias):
+            mean = x.mean(axis=-1, keepdims=True)
+            return (x - mean) / np.sqrt(((x - mean)**2).mean(axis=-1, keepdims=True) + 1e-5) * gain + bias
+
+        def several(x, gain, bias):
+            total = np.sum(x * gain, axis=0)
+            return total, x - total, np.sum(x) + total.max(), total.argmin(), (x > total).all(axis=1)
+
+        def logsumexp(x):
+            top = x.max(axis=1)
+            return top + np.log(np.exp((x.T if False else x) - x.max(axis=1, keepdims=True)).sum(axis=1))
+
+        def centred(x):
+            return x - x.mean(axis=0) + x.sum()
+
+        for dtype in ("f8", "f4"):
+            x, gain, bias = (RNG.normal(size=s).astype(dtype) for s in ((7, 9), (9,), (9,)))
+            for _ in range(2):  # a later call, too
+                self.same(softmax, x)
+                self.same(logsumexp, x)
+                self.same(centred, x)
+                self.same(layer_norm, x, gain, bias)
+                self.same(several, x, gain, bias)
+            self.same(softmax, np.asfortranarray(x))
+            self.same(softmax, x[::2, ::-1])
+
+    def test_one_function_for_arrays_of_any_dimensions(self):
+        compiled = trident.jit(lambda x: np.exp(x) / np.exp(x).sum(axis=0))
+        for shape in ((5,), (5, 3), (5,), (2, 3, 4), (1,), (4, 1)):
+            x = RNG.normal(size=shape)
+            self.same(lambda x: np.exp(x) / np.exp(x).sum(axis=0), x, compiled=compiled)
+
+    def test_narrow_arrays(self):
+        for dtype in (np.int8, np.uint8, np.int16, np.uint16):
+            x = RNG.integers(-100, 100, (5, 6)).astype(dtype)
+            for name in NAMES:
+                if name in ("sum", "prod") and dtype().dtype.kind == "u":
+                    self.assertRaisesRegex(trident.TraceError, "uint64.*convert", trident.jit(lambda x: getattr(x, name)()), x)
+                    continue
+                self.same(lambda x: getattr(np, name)(x), x)
+                self.same(lambda x: getattr(x, name)(axis=0), x)
+                self.same(lambda x: getattr(x, name)(), x)
+            self.same(lambda x: x - x.min(axis=0), x)
+            self.same(lambda x: np.max(x + x, axis=1), x)
+
+    def test_refusals_name_the_cure(self):
+        x = np.ones((3, 4))
+        for function, cure in ((lambda x: np.sum(x, axis=0, initial=1), "initial"), (lambda x: np.sum(x, axis=np.sum(x)), "axis"),
+                               (lambda x: np.median(x, axis=0), "median"), (lambda x: np.sort(x, axis=0), "sort")):
+            self.assertRaisesRegex(trident.TraceError, cure, trident.jit(function), x)
+
+
+if __name__ == "__main__":
+    unittest.main()
