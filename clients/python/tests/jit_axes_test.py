@@ -3,6 +3,7 @@ import itertools
 import os
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 os.environ.setdefault("TRIDENT_MODE", "interp")
@@ -10,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import numpy as np
 
 import trident
+from trident import _compiled
 
 RNG = np.random.default_rng(11)
 NAMES = ("sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "argmin", "argmax")
@@ -96,6 +98,28 @@ class Axes(unittest.TestCase):
         for shape in ((5,), (5, 3), (5,), (2, 3, 4), (1,), (4, 1)):
             x = RNG.normal(size=shape)
             self.same(lambda x: np.exp(x) / np.exp(x).sum(axis=0), x, compiled=compiled)
+
+    def test_long_calls_in_stages_give_the_bits_of_one_kernel(self):
+        x, y = RNG.normal(size=(2, 70_000))
+        for function in (lambda x, y: x / x.sum() + y, lambda x, y: np.exp(x - x.max()) / np.exp(x - x.max()).sum(),
+                         lambda x, y: ((x - x.mean()) * (y - y.mean())).sum(), lambda x, y: (x - np.dot(x, y) * y, x.std(), (x > y.mean()).any())):
+            with unittest.mock.patch.object(_compiled, "_SHARED_MIN", 1 << 60):
+                whole = trident.jit(function)(x, y)
+            for got in (trident.jit(function)(x, y), trident.jit(function)(x, y)):
+                for w, o in zip(whole if type(whole) is tuple else (whole,), got if type(got) is tuple else (got,)):
+                    self.assertEqual((type(w), np.asarray(w).tobytes()), (type(o), np.asarray(o).tobytes()))
+            self.same(function, x, y)
+
+    def test_reductions_of_some_of_the_arguments(self):
+        x, y = RNG.normal(size=(3, 5)), RNG.normal(size=5)
+        self.same(lambda x, y: x * y.sum() - y, x, y)
+        self.same(lambda x, y: x / np.sqrt((y * y).mean()), x, y)
+        self.same(lambda x, y: np.exp(x - x.max()) / y.std(), x, y)
+
+    def test_products_of_parts_are_of_vectors(self):
+        x, y = RNG.normal(size=(2, 4, 4))
+        self.assertRaisesRegex(trident.TraceError, "two vectors", trident.jit(lambda x, y: x * np.dot(x - x.mean(), y - y.mean())), x, y)
+        self.same(lambda x, y: x * np.dot(x - x.mean(), y - y.mean()), x[0], y[0])
 
     def test_narrow_arrays(self):
         for dtype in (np.int8, np.uint8, np.int16, np.uint16):

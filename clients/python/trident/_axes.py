@@ -26,12 +26,12 @@ class Along:
     def text(self):
         return f"{self.function.__name__} {sorted(self.keywords.items())} {self.node.value} {self.part and self.part.text}"
 
-    def reduce(self, values, kernel_of):
+    def reduce(self, values, run):
         """Computes the operand and its reduction from the values of the inputs, and adds them to these."""
         if self.part is None:
             whole = values[self.node.value]
         else:
-            whole = np.asarray(kernel_of(self.part, values).run(values)[0])
+            whole = np.asarray(run(self.part, values)[0])
         if self.whole is not None:
             values[self.whole.value] = whole
         values[self.result] = np.asarray(self.function(whole, **self.keywords))

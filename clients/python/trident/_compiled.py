@@ -14,32 +14,49 @@ from ._native import TridentError
 from ._refusals import TraceError
 
 
-class Part:
-    """Nodes that one kernel computes: `results` are stand-ins."""
+_SHARED_MIN = 1 << 16  # elements of a call that threads share
 
-    def __init__(self, trace, names, results, guards=()):
-        known = trace.known_before(results)
-        self.inputs, self.names = trace.inputs, names
-        self.nodes = [_replaced(r._node, known) for r in results]
-        self.guards = [_replaced(n, known) for n in guards]
+
+class Part:
+    """Nodes that one kernel computes."""
+
+    def __init__(self, inputs, names, nodes, narrow, guards, extremes):
+        self.inputs, self.names, self.nodes, self.narrow, self.guards = inputs, names, nodes, narrow, guards
         self.is_bool = [n.kind == g.BOOL for n in self.nodes]
-        self.narrow = [r.dtype if type(r) is Narrow else None for r in results]
-        self.used, self.reduced, ids = self._survey()
-        self.products = [p for p in trace.products if id(p[1]) in ids]
-        self.extremes = trace.extremes
+        self.used, self.reduced, self.products = self._survey()
+        self.extremes = extremes
         self.text = g.emit(g.as_kernel(self.nodes + self.guards))
+        self._stages = None
+
+    @staticmethod
+    def of(trace, names, results, guards=()):
+        """The part that computes what the stand-ins `results` stand for."""
+        known = trace.known_before(results)
+        return Part(trace.inputs, names, [_replaced(r._node, known) for r in results],
+                    [r.dtype if type(r) is Narrow else None for r in results], [_replaced(n, known) for n in guards],
+                    trace.extremes)
+
+    def stages(self):
+        """The part as several, each beside the numbers of the inputs that its results are: reductions that elements depend on
+        come first, so that every kernel is one that threads can share. [] where no element depends on a reduction."""
+        if self._stages is None:
+            self._stages = _divided(self)
+        return self._stages
 
     def _survey(self):
-        """The inputs that the outputs are made of, the masks of what is reduced, and the identities of all nodes."""
-        used, reduced, numbers = set(), set(), {}
+        """The inputs that the outputs are made of, the masks of what is reduced, and the operands of np.dot, each pair behind whether
+        both must be vectors."""
+        used, reduced, products, numbers = set(), set(), [], {}
         for node in g.in_order(self.nodes + self.guards):
             if node.op == "input":
                 used.add(node.value)
             numbers[id(node)] = node.op in g.REDUCTIONS or any(numbers[id(a)] for a in node.args)
             if node.op in g.REDUCTIONS:
-                reduced.add(functools.reduce(lambda m, a: m | a.mask, node.args, 0))
+                reduced.add(_reduced_mask(node))
+            if node.op == "dot":
+                products.append((node.value, *node.args))
         self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
-        return sorted(used), reduced, numbers
+        return sorted(used), reduced, products
 
 
 def _replaced(root, known):
@@ -55,6 +72,33 @@ def _replaced(root, known):
         else:
             made[id(n)] = g.Node(n.op, n.kind, tuple(made[id(a)] for a in n.args), n.value)
     return made[id(root)]
+
+
+def _reduced_mask(reduction):
+    return functools.reduce(lambda mask, a: mask | a.mask, reduction.args, 0)
+
+
+def _divided(part):
+    roots = part.nodes + part.guards
+    levels = {}  # of a node: how many reductions are above each other under it
+    for n in g.in_order(roots):
+        levels[id(n)] = max((levels[id(a)] + (a.op in g.REDUCTIONS) for a in n.args), default=0)
+    last = max((levels[id(n)] for n in g.in_order(roots) if n.mask or n.op in g.REDUCTIONS), default=0)
+    inputs, known, stages = list(part.inputs), {}, []
+    reductions = [n for n in g.in_order(roots) if n.op in g.REDUCTIONS and levels[id(n)] < last]
+    for key in sorted({(levels[id(n)], _reduced_mask(n)) for n in reductions}):  # of one shape in one kernel
+        nodes = [n for n in reductions if (levels[id(n)], _reduced_mask(n)) == key]
+        made = [_replaced(n, known) for n in nodes]
+        first = len(inputs)
+        for n in nodes:
+            known[id(n)] = g.Node("input", n.kind, value=len(inputs))
+            known[id(n)].mask = 0
+            inputs.append(known[id(n)])
+        stages.append((Part(inputs, part.names, made, [None] * len(made), [], part.extremes), range(first, len(inputs))))
+    if stages:
+        stages.append((Part(inputs, part.names, [_replaced(n, known) for n in part.nodes], part.narrow,
+                            [_replaced(n, known) for n in part.guards], part.extremes), ()))
+    return stages
 
 
 class PartKernel:
@@ -165,6 +209,8 @@ class Entry:
         return not kernel.numbers and all(args[i].dtype == kernel.dtypes[i] for i in kernel.arrays)
 
     def of_plain_arrays(self, args):
+        if args[0].size >= _SHARED_MIN and self.recording.part.stages():
+            return None
         return self._kernel(self.recording.part, args).of_plain_arrays(args)
 
     def _kernel(self, part, values):
@@ -172,17 +218,26 @@ class Entry:
         kernel = self.kernels.get(key)
         return kernel if kernel is not None else self.kernels.setdefault(key, PartKernel(part, values, self.promise))
 
+    def _run(self, part, values):
+        """The results of a part, by one kernel; by several where threads may share them, or shapes differ."""
+        shapes = {values[i].shape for i in part.used if values[i].ndim}
+        if (len(shapes) > 1 or max((values[i].size for i in part.used), default=0) >= _SHARED_MIN) and part.stages():
+            values = values + [None] * (len(part.stages()[-1][0].inputs) - len(values))
+            for stage, places in part.stages()[:-1]:
+                for place, value in zip(places, self._kernel(stage, values).run(values)):
+                    values[place] = np.asarray(value)
+            part = part.stages()[-1][0]
+        kernel = self._kernel(part, values)
+        self.kernel = kernel.kernel
+        return kernel.run(values)
+
     def __call__(self, values, numbers):
         """`values`: all inputs as arrays, but for those that are reduced along axes; `numbers`: Python's numbers among them,
         else None."""
         recording, values = self.recording, list(values)
         for along in recording.along:
-            along.reduce(values, self._kernel)
-        part, made = recording.part, iter(())
-        if part is not None:
-            kernel = self._kernel(part, values)
-            self.kernel = kernel.kernel
-            made = iter(kernel.run(values))
+            along.reduce(values, self._run)
+        made = iter(self._run(recording.part, values) if recording.part is not None else ())
         results = [next(made) if i is None else values[i] if numbers[i] is None else numbers[i] for i in recording.plain]
         results = [r[()] if type(r) is np.ndarray and r.ndim == 0 else r for r in results]
         if not recording.is_tuple:

@@ -70,11 +70,11 @@ class _Recording:
                            for r in results)  # inputs that are results
         self.results = (type(returned), self.plain, *(r.dtype.str for r in results if type(r) is Narrow))
         for along in trace.along:
-            along.part = None if along.node.op == "input" else Part(trace, list(bound.arguments), [along.operand])
+            along.part = None if along.node.op == "input" else Part.of(trace, list(bound.arguments), [along.operand])
         self.along = trace.along
         computed = [r for r, i in zip(results, self.plain) if i is None]
         guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
-        self.part = Part(trace, list(bound.arguments), computed, guards) if computed or guards else None
+        self.part = Part.of(trace, list(bound.arguments), computed, guards) if computed or guards else None
         self.text = "\n".join([*(a.text for a in self.along), self.part.text if self.part else ""])
 
 

@@ -109,8 +109,7 @@ def _product(vectors_only):
             raise TraceError("np.vdot of an array and a number cannot be recorded; write np.sum(x * y)")
         if not x.mask or not y.mask:  # a number times an array
             return g.Node("mul", kind, (x, y))
-        trace.products.append((vectors_only, x, y))
-        return g.Node("dot", kind, (x, y))
+        return g.Node("dot", kind, (x, y), vectors_only)
     return build
 
 

@@ -53,7 +53,7 @@ def replay(steps, numbers):
 class Trace:
     """One run of a function with stand-ins. What Python's operators make of Python numbers is computed by Python, with
     Python's types and errors, and is one more input of the kernel, behind the arguments."""
-    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "products", "extremes", "along")
+    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "extremes", "along")
 
     def __init__(self, numbers, weak):
         self.alive = True
@@ -63,7 +63,6 @@ class Trace:
         self.steps = []               # (Python's function, its operands: (input?, its number or a value), kind of the result)
         self.refusal = None      # the text of the first TraceError of this run: an error would keep what its frames hold
         self.not_negative = []   # integer nodes that NumPy raises ValueError for when one element is negative
-        self.products = []       # operands of np.dot (whether both must be vectors, the two nodes)
         self.extremes = False    # min and max of no elements are an error
         self.along = []          # reductions along axes (_axes.py)
 
