@@ -89,9 +89,9 @@ class LoopDraw {
     for (const Value p : places) values.push_back(load(p));
     const auto value = [&] { return values[below(static_cast<std::uint32_t>(values.size()))]; };
     for (std::uint32_t n = below(3); n > 0; --n) {
-      constexpr Op kOps[] = {Op::Add, Op::Sub, Op::And, Op::Or, Op::Xor};
+      constexpr Op kOps[] = {Op::Add, Op::Sub, Op::And, Op::Or, Op::Xor, Op::Mul};
       values.push_back(below(4) == 0 ? b_.op(Op::Select, truth(value()), value(), value())
-                                     : b_.op(kOps[below(5)], value(), below(2) == 0 ? value() : operand()));
+                                     : b_.op(kOps[below(6)], value(), below(2) == 0 ? value() : operand()));
     }
     for (std::uint32_t n = below(3); n > 0 && n <= places.size(); --n) b_.store(bytes_, places[n - 1], value());
     if (below(3) == 0) b_.set(kCount, b_.op(Op::Add, b_.get(kCount), b_.op(Op::Zext32, truth(value()))));
@@ -132,7 +132,7 @@ struct State {
     std::mt19937_64 random(seed);
     const std::uint64_t few = random() % 2 == 0 ? 3 : 256;
     for (std::byte& b : memory) b = static_cast<std::byte>(random() % few);
-    const std::uint64_t rounds = random() % 90;
+    const std::uint64_t rounds = random() % (random() % 4 == 0 ? 900 : 90);
     const auto set = [&](std::uint32_t slot, std::uint64_t v) { std::memcpy(frame.data() + slot, &v, 8); };
     const auto variable = [&](std::uint32_t v, std::uint64_t bits) { set(region::kFrameHeadBytes + 8 * v, bits); };
     set(0, random() % 4 == 0 ? 1 + random() % 80 : 100'000);

@@ -22,6 +22,10 @@ namespace {
 
 /// Fewer rounds are not worth it.
 constexpr std::uint32_t kRoundsMin = 4;
+/// So many groups follow one another where a group is so small; variables and pointers then move once.
+constexpr std::uint32_t kUnrolledGroups = 4;
+constexpr std::size_t kUnrolledNodesMax = 48;
+constexpr std::uint32_t kLineBytes = 64;
 
 /// References that keep their distance share a pointer.
 bool is_one_stream(const Reference& a, const Reference& b) {
@@ -117,6 +121,18 @@ class BulkWriter {
   // --- groups --------------------------------------------------------------------------------------------------------
 
   void groups();
+  /// Does `count` groups, again and again while so many rounds are left.
+  void repeat(std::uint32_t count);
+  void move_on(std::uint32_t count);
+  /// Does the rounds before the next line of the cache begins: a vector that lies in two lines takes twice the time.
+  void align();
+  void rounds_to_line();
+  [[nodiscard]] bool is_unrolled() const {
+    return loop_.stops.empty() && loop_.nodes.size() <= kUnrolledNodesMax &&
+           std::none_of(loop_.reductions.begin(), loop_.reductions.end(), [](const Reduction& r) {
+             return r.kind == Reduction::Kind::last || r.kind == Reduction::Kind::series;
+           });
+  }
 
   static asmjit::Imm imm(std::int64_t value) { return asmjit::Imm(value); }
 
@@ -128,8 +144,9 @@ class BulkWriter {
       const Reference& of = loop_.references[reference];
       std::size_t s = 0;
       while (!is_one_stream(loop_.references[streams_[s]], of)) ++s;
+      const std::int64_t ahead = of.step * static_cast<std::int64_t>(group_ * count_);
       return x86::ptr(x86::gpq(registers_.pointers[s]),
-                      static_cast<std::int32_t>(static_cast<std::int64_t>(of.index.constant) * of.bytes));
+                      static_cast<std::int32_t>((static_cast<std::int64_t>(of.index.constant) + ahead) * of.bytes));
     };
   }
 
@@ -170,7 +187,8 @@ class BulkWriter {
   BulkLanes lanes_;
   const x86::Gp rounds_;
   const std::uint32_t count_;
-  asmjit::Label done_, finish_, tail_;
+  std::uint32_t group_ = 0;  ///< of those since pointers have moved
+  asmjit::Label done_, finish_, tail_, stopped_;
 };
 
 void BulkWriter::copy_bits(const x86::Gp& target, std::uint32_t number) {
@@ -272,38 +290,80 @@ void BulkWriter::guards() {
 void BulkWriter::groups() {
   pointers();
   lanes_.begin([&](const x86::Gp& target, const Linear& form) { linear(target, form); });
-  const asmjit::Label group = a_.newLabel(), stopped = a_.newLabel();
   finish_ = a_.newLabel();
   tail_ = a_.newLabel();
-  const asmjit::Label rest = has_tail() ? tail_ : finish_;
-  if (has_tail()) {
-    a_.cmp(rounds_, count_);
-    a_.jb(rest);
-  }
-  a_.align(asmjit::AlignMode::kCode, 32);
-  a_.bind(group);
-  lanes_.begin_group(false);
-  if (!loop_.stops.empty()) {
-    lanes_.any_stops(loop_.stops, pointers_view());
-    a_.jnz(stopped);
-  }
-  work();
-  for (const regionopt::Step& s : loop_.steps) a_.emit(x86::Inst::kIdAdd, variable(s.variable), imm(s.step * count_));
-  for (std::size_t s = 0; s < streams_.size(); ++s)
-    a_.add(x86::gpq(registers_.pointers[s]),
-           loop_.references[streams_[s]].step * static_cast<std::int64_t>(count_ * loop_.lane_bytes));
-  lanes_.next_group();
-  a_.sub(rounds_, count_);
-  a_.cmp(rounds_, count_);
-  a_.jae(group);
-  if (!loop_.stops.empty()) a_.jmp(rest);
-  a_.bind(stopped);
+  stopped_ = a_.newLabel();
+  if (is_unrolled() && avx512_ && direction_ > 0) align();
+  if (is_unrolled()) repeat(kUnrolledGroups);
+  repeat(1);
+  if (!loop_.stops.empty()) a_.jmp(has_tail() ? tail_ : finish_);
+  a_.bind(stopped_);
   if (!loop_.stops.empty()) after_stop();
   a_.bind(tail_);
   if (has_tail()) tail();
   a_.bind(finish_);
   lanes_.finish([&](std::uint32_t v) { emit(x86::Inst::kIdAdd, variable(v), x86::rax); },
                 [&](std::uint32_t v) { emit(x86::Inst::kIdMov, variable(v), x86::rax); });
+}
+
+void BulkWriter::repeat(std::uint32_t count) {
+  const asmjit::Label again = a_.newLabel(), enough = a_.newLabel();
+  a_.cmp(rounds_, count * count_);
+  a_.jb(enough);
+  a_.align(asmjit::AlignMode::kCode, 32);
+  a_.bind(again);
+  for (group_ = 0; group_ < count; ++group_) {
+    lanes_.begin_group(false);
+    if (!loop_.stops.empty()) {
+      lanes_.any_stops(loop_.stops, pointers_view());
+      a_.jnz(stopped_);
+    }
+    work();
+    lanes_.next_group();
+  }
+  group_ = 0;
+  move_on(count);
+  a_.cmp(rounds_, count * count_);
+  a_.jae(again);
+  a_.bind(enough);
+}
+
+/// rax = rounds before the element that is stored, or the first that is loaded, begins a line.
+void BulkWriter::rounds_to_line() {
+  a_.lea(x86::rax, pointers_view()(loop_.stores.empty() ? 0 : loop_.stores[0].reference));
+  a_.neg(x86::rax);
+  a_.and_(x86::eax, kLineBytes - 1);
+  a_.shr(x86::eax, static_cast<std::uint32_t>(std::countr_zero(loop_.lane_bytes)));
+}
+
+void BulkWriter::align() {
+  const asmjit::Label aligned = a_.newLabel();
+  a_.cmp(rounds_, kUnrolledGroups * count_);
+  a_.jb(aligned);
+  rounds_to_line();
+  a_.test(x86::eax, x86::eax);
+  a_.jz(aligned);
+  a_.mov(x86::edx, x86::eax);
+  lanes_.set_active(x86::rdx);
+  lanes_.begin_group(true);
+  work();
+  rounds_to_line();
+  a_.sub(rounds_, x86::rax);
+  skip_rounds();
+  lanes_.skip_rounds();
+  for (const std::uint8_t pointer : registers_.pointers)
+    a_.lea(x86::gpq(pointer),
+           x86::ptr(x86::gpq(pointer), x86::rax, static_cast<std::uint32_t>(std::countr_zero(loop_.lane_bytes))));
+  lanes_.set_all_active();
+  a_.bind(aligned);
+}
+
+void BulkWriter::move_on(std::uint32_t count) {
+  const std::int64_t rounds = count * count_;
+  for (const regionopt::Step& s : loop_.steps) a_.emit(x86::Inst::kIdAdd, variable(s.variable), imm(s.step * rounds));
+  for (std::size_t s = 0; s < streams_.size(); ++s)
+    a_.add(x86::gpq(registers_.pointers[s]), loop_.references[streams_[s]].step * rounds * loop_.lane_bytes);
+  a_.sub(rounds_, rounds);
 }
 
 void BulkWriter::pointers() {

@@ -19,9 +19,6 @@ using regionopt::Reduction;
 
 namespace {
 
-constexpr std::uint8_t kNoVector = 0xFF;
-constexpr std::uint8_t kActive = 1, kFirstMask = 2, kMasks = 8;  // k1 has the lanes that count
-
 /// Returns the form of a node that is made before the groups: a number, the same in all lanes or a step apart.
 std::optional<Linear> made_before(const BulkLoop& loop, std::uint32_t n) {
   const Node& node = loop.nodes[n];
@@ -32,14 +29,6 @@ std::optional<Linear> made_before(const BulkLoop& loop, std::uint32_t n) {
   if (node.kind == Node::Kind::constant || node.kind == Node::Kind::variable) return linear_form(loop.nodes, n);
   const auto form = loop.lane_bytes == 8 ? linear_form(loop.nodes, n) : std::nullopt;
   return form && is_simple(*form) ? form : std::nullopt;
-}
-
-/// Returns the predicate of VCMPPD, of those that raise nothing for quiet NaN.
-int predicate_of(RegionOp op) {
-  constexpr int kEqual = 0, kNotEqual = 4, kLess = 17, kLessEqual = 18;
-  if (op == RegionOp::FEq) return kEqual;
-  if (op == RegionOp::FNe) return kNotEqual;
-  return op == RegionOp::FLt ? kLess : kLessEqual;
 }
 
 bool is_truth(const Node& node) {
@@ -87,7 +76,8 @@ bool BulkLanes::can(const BulkLoop& loop, bool avx512, std::uint32_t vectors) {
   for_lanes(loop, [&](std::uint32_t n) {
     const Node& node = loop.nodes[n];
     const bool is_unsigned = node.op == RegionOp::ULt || node.op == RegionOp::ULe;
-    if (!avx512 && is_unsigned && loop.lane_bytes == 8) known = false;
+    const bool is_product = node.kind == Node::Kind::op && node.op == RegionOp::Mul;
+    if (!avx512 && (is_unsigned || is_product) && loop.lane_bytes == 8) known = false;
     ++(is_truth(node) && avx512 ? truths : values);
   });
   values += static_cast<std::uint32_t>(2 * loop.reductions.size() + loop.stores.size());
@@ -183,8 +173,7 @@ void BulkLanes::begin(const Numbers& numbers) {
     ones_ = take();
     op3(Inst::kIdVpcmpeqq, ones_, ones_, ones_);
   } else {
-    a_.mov(x86::rax, count_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count_) - 1);
-    a_.kmovq(x86::KReg(kActive), x86::rax);
+    set_all_active();
   }
   free_in_groups_ = free_;
 }
@@ -202,6 +191,20 @@ void BulkLanes::next_group() {
     a_.vpaddq(vec(reg), vec(reg), writer_.pool_operand(pool_.add_repeated(gain, 8, count_)));
     writer_.note_pool_use(0);
   }
+}
+
+void BulkLanes::skip_rounds() {
+  for (const auto& [reg, step] : advancing_) {
+    const std::uint8_t gain = take();
+    a_.imul(x86::rdx, x86::rax, step);
+    broadcast(gain, x86::rdx);
+    a_.vpaddq(vec(reg), vec(reg), vec(gain));
+  }
+}
+
+void BulkLanes::set_all_active() {
+  a_.mov(x86::rax, count_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count_) - 1);
+  a_.kmovq(x86::KReg(kActive), x86::rax);
 }
 
 void BulkLanes::set_active(const x86::Gp& rounds) {
@@ -271,6 +274,7 @@ std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
   std::uint32_t id = 0;
   if (node.op == RegionOp::Add) id = by_width(Inst::kIdVpaddb, Inst::kIdVpaddq);
   if (node.op == RegionOp::Sub) id = by_width(Inst::kIdVpsubb, Inst::kIdVpsubq);
+  if (node.op == RegionOp::Mul) id = Inst::kIdVpmullq;
   if (node.op == RegionOp::And) id = avx512_ ? Inst::kIdVpandq : Inst::kIdVpand;
   if (node.op == RegionOp::Or) id = avx512_ ? Inst::kIdVporq : Inst::kIdVpor;
   if (node.op == RegionOp::Xor) id = avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor;
@@ -312,137 +316,6 @@ std::uint8_t BulkLanes::real(const Node& node, const Places& places) {
   return to;
 }
 
-// --- truths ----------------------------------------------------------------------------------------------------------
-
-std::uint8_t BulkLanes::truth(std::uint32_t n, const Places& places) {
-  if (values_[n] != kNoVector) return values_[n];
-  const std::uint8_t reg = avx512_ ? mask_truth(loop_.nodes[n], places) : vector_truth(loop_.nodes[n], places);
-  return values_[n] = reg;
-}
-
-std::uint8_t BulkLanes::mask_truth(const Node& node, const Places& places) {
-  const x86::KReg active(kActive);
-  if (node.op == RegionOp::Xor) {
-    const x86::KReg a(truth(node.a, places)), to(next_mask_++);
-    a_.kxorq(to, a, active);
-    return static_cast<std::uint8_t>(to.id());
-  }
-  if (node.op == RegionOp::And || node.op == RegionOp::Or) {
-    const x86::KReg a(truth(node.a, places)), b(truth(node.b, places)), to(next_mask_++);
-    node.op == RegionOp::And ? a_.kandq(to, a, b) : a_.korq(to, a, b);
-    return static_cast<std::uint8_t>(to.id());
-  }
-  const std::uint8_t a = value(node.a, places), b = value(node.b, places);
-  const x86::KReg to(next_mask_++);
-  if (region::is_float(node.op)) {
-    a_.k(active);
-    a_.sae();
-    a_.emit(Inst::kIdVcmppd, to, vec(a), vec(b), asmjit::Imm(predicate_of(node.op)));
-    return static_cast<std::uint8_t>(to.id());
-  }
-  constexpr int kEqual = 0, kLess = 1, kLessEqual = 2, kNotEqual = 4;
-  const bool is_unsigned = narrow_ || node.op == RegionOp::ULt || node.op == RegionOp::ULe;
-  const int order = node.op == RegionOp::Eq                                ? kEqual
-                    : node.op == RegionOp::Ne                              ? kNotEqual
-                    : node.op == RegionOp::ULt || node.op == RegionOp::SLt ? kLess
-                                                                           : kLessEqual;
-  a_.k(active);
-  a_.emit(by_width(Inst::kIdVpcmpub, is_unsigned ? Inst::kIdVpcmpuq : Inst::kIdVpcmpq), to, vec(a), vec(b),
-          asmjit::Imm(order));
-  return static_cast<std::uint8_t>(to.id());
-}
-
-std::uint8_t BulkLanes::vector_truth(const Node& node, const Places& places) {
-  const auto negated = [&](std::uint8_t reg) {
-    op3(Inst::kIdVpxor, reg, reg, ones_);
-    return reg;
-  };
-  if (node.op == RegionOp::Xor || node.op == RegionOp::And || node.op == RegionOp::Or) {
-    const std::uint8_t a = truth(node.a, places), b = node.op == RegionOp::Xor ? ones_ : truth(node.b, places),
-                       to = take();
-    op3(node.op == RegionOp::Xor   ? Inst::kIdVpxor
-        : node.op == RegionOp::And ? Inst::kIdVpand
-                                   : Inst::kIdVpor,
-        to, a, b);
-    return to;
-  }
-  const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
-  if (region::is_float(node.op)) {
-    a_.emit(Inst::kIdVcmppd, vec(to), vec(a), vec(b), asmjit::Imm(predicate_of(node.op)));
-    return to;
-  }
-  const bool is_strict = node.op == RegionOp::ULt || node.op == RegionOp::SLt;
-  if (node.op == RegionOp::Eq || node.op == RegionOp::Ne) {
-    op3(by_width(Inst::kIdVpcmpeqb, Inst::kIdVpcmpeqq), to, a, b);
-    return node.op == RegionOp::Eq ? to : negated(to);
-  }
-  if (!narrow_) {
-    op3(Inst::kIdVpcmpgtq, to, is_strict ? b : a, is_strict ? a : b);
-    return is_strict ? to : negated(to);
-  }
-  // a <= b where the lesser of them is a; a < b where b <= a does not hold.
-  op3(Inst::kIdVpminub, to, a, b);
-  op3(Inst::kIdVpcmpeqb, to, to, is_strict ? b : a);
-  return is_strict ? negated(to) : to;
-}
-
-void BulkLanes::bits(std::uint8_t truth) {
-  if (avx512_)
-    a_.kmovq(x86::rax, x86::KReg(truth));
-  else if (narrow_)
-    a_.vpmovmskb(x86::eax, vec(truth));
-  else
-    a_.vmovmskpd(x86::eax, vec(truth));
-}
-
-void BulkLanes::bits_of(std::uint32_t node, const Places& places) {
-  bits(truth(node, places));
-}
-
-void BulkLanes::any_stops(std::span<const std::uint32_t> stops, const Places& places) {
-  stop_ = truth(stops[0], places);
-  if (stops.size() > 1) {
-    const std::uint8_t all = avx512_ ? next_mask_++ : take();
-    std::uint8_t so_far = stop_;
-    for (const std::uint32_t stop : stops.subspan(1)) {
-      const std::uint8_t more = truth(stop, places);
-      if (avx512_)
-        a_.korq(x86::KReg(all), x86::KReg(so_far), x86::KReg(more));
-      else
-        op3(Inst::kIdVpor, all, so_far, more);
-      so_far = all;
-    }
-    stop_ = all;
-  }
-  if (avx512_) {
-    a_.kortestq(x86::KReg(stop_), x86::KReg(stop_));
-  } else {
-    bits(stop_);
-    a_.test(x86::eax, x86::eax);
-  }
-}
-
-void BulkLanes::first_stop() {
-  bits(stop_);
-  if (backwards_) {
-    a_.lzcnt(x86::rax, x86::rax);
-    a_.sub(x86::rax, 64 - count_);
-  } else {
-    a_.tzcnt(x86::rax, x86::rax);
-  }
-}
-
-void BulkLanes::last_bit() {
-  if (backwards_) {
-    a_.tzcnt(x86::rax, x86::rax);
-    a_.neg(x86::rax);
-    a_.add(x86::rax, count_ - 1);
-  } else {
-    a_.lzcnt(x86::rax, x86::rax);
-    a_.xor_(x86::rax, 63);
-  }
-}
-
 // --- effects ---------------------------------------------------------------------------------------------------------
 
 void BulkLanes::read(const Places& places) {
@@ -477,10 +350,25 @@ void BulkLanes::combine(Reduction::Kind kind, const Vec& to, const Vec& a, const
   }
 }
 
+/// Returns sums of eight bytes each.
+std::uint8_t BulkLanes::sums_of_bytes(std::uint8_t from) {
+  const std::uint8_t zero = take(), to = take();
+  if (partial_) {
+    a_.k(x86::KReg(kActive)).z().vmovdqu8(vec(to), vec(from));
+    from = to;
+  }
+  op3(avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor, zero, zero, zero);
+  op3(Inst::kIdVpsadbw, to, from, zero);
+  return to;
+}
+
 void BulkLanes::reduce(const Reduction& reduction, const Places& places) {
   const std::uint8_t result = results_[static_cast<std::size_t>(&reduction - loop_.reductions.data())];
   std::uint8_t from = value(reduction.node, places);
-  if (partial_) a_.k(x86::KReg(kActive));
+  if (narrow_)
+    from = sums_of_bytes(from);
+  else if (partial_)
+    a_.k(x86::KReg(kActive));
   combine(reduction.kind, vec(result), vec(result), vec(from));
 }
 

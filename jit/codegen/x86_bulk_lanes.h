@@ -40,6 +40,9 @@ class BulkLanes {
   /// A new group; a partial one has the lanes of set_active().
   void begin_group(bool partial);
   void next_group();
+  /// What goes from group to group goes rax rounds on; rdx is lost.
+  void skip_rounds();
+  void set_all_active();
   /// The first `rounds` lanes count; rax and rdx are lost.
   void set_active(const asmjit::x86::Gp& rounds);
 
@@ -83,7 +86,11 @@ class BulkLanes {
   [[nodiscard]] bool is_reversed(std::uint32_t reference) const;
   void reverse(std::uint8_t to, std::uint8_t from);
   void combine(regionopt::Reduction::Kind kind, const Vec& to, const Vec& a, const Vec& b);
+  std::uint8_t sums_of_bytes(std::uint8_t from);
   void add_row(std::uint8_t to, std::int64_t first, std::int64_t step);
+
+  static constexpr std::uint8_t kNoVector = 0xFF;
+  static constexpr std::uint8_t kActive = 1, kFirstMask = 2, kMasks = 8;  // k1 has the lanes that count
 
   X86Writer& writer_;
   asmjit::x86::Assembler& a_;

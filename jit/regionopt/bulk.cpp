@@ -302,7 +302,7 @@ bool Planner::take_sum(std::uint32_t v, std::uint32_t added) {
     return add({.kind = Reduction::Kind::count, .variable = v, .node = of.a, .value = {}});
   if (const auto value = stepping(added))
     return add({.kind = Reduction::Kind::series, .variable = v, .node = 0, .value = *value});
-  return plan_.lane_bytes == 8 && add({.kind = Reduction::Kind::sum, .variable = v, .node = added, .value = {}});
+  return add({.kind = Reduction::Kind::sum, .variable = v, .node = added, .value = {}});
 }
 
 bool Planner::take_extreme(std::uint32_t v, std::uint32_t condition, std::uint32_t taken, bool takes) {

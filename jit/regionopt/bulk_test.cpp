@@ -107,6 +107,24 @@ TEST(Bulk, ComputesElementsOfFloatsButNoSums) {
   EXPECT_EQ(plans(rounded), 0u) << "lanes have no such op";
 }
 
+/// Lanes of one byte can add bytes, but no differences of them, and multiply nothing.
+TEST(Bulk, AddsBytesAndProducts) {
+  const auto sum_of = [](std::uint8_t bytes, Op op) {
+    return loop_of([&](region::Builder& b) {
+      const auto load = [&](std::uint32_t window) {
+        return b.load(region::Type::i64, bytes, false, b.element(b.get(kI), bytes, window, 4));
+      };
+      const Value x = load(0), y = load(1);
+      b.set(kSum, b.op(Op::Add, b.get(kSum), op == Op::Get ? x : b.op(op, x, y)));
+    });
+  };
+  EXPECT_EQ(plans(sum_of(1, Op::Get)), 1u);
+  EXPECT_EQ(plans(sum_of(1, Op::Xor)), 1u);
+  EXPECT_EQ(plans(sum_of(1, Op::Sub)), 0u);
+  EXPECT_EQ(plans(sum_of(1, Op::Mul)), 0u);
+  EXPECT_EQ(plans(sum_of(8, Op::Mul)), 1u);
+}
+
 /// Where both sides of the comparison go up, the greater can wrap before they meet.
 TEST(Bulk, CountsRoundsOnlyWhereNeitherSideWraps) {
   const auto up = [](std::uint64_t step) {

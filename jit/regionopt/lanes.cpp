@@ -37,7 +37,10 @@ class LaneCheck {
     for (const Reduction& r : plan_.reductions) {
       using K = Reduction::Kind;
       if ((r.kind == K::count || r.kind == K::last) && !truth(r.node)) return false;
-      if ((r.kind == K::sum || r.kind == K::least || r.kind == K::greatest) && !value(r.node)) return false;
+      if (r.kind != K::sum && r.kind != K::least && r.kind != K::greatest) continue;
+      const auto range = value(r.node);
+      // Lanes of one byte hold all of a value that is a byte.
+      if (!range || (narrow() && (r.kind != K::sum || range->lo < 0 || range->hi > 255))) return false;
     }
     return true;
   }
@@ -124,7 +127,8 @@ class LaneCheck {
       return Range{std::min(b->lo, c->lo), std::max(b->hi, c->hi)};
     }
     const bool adds = of.op == Op::Add || of.op == Op::Sub;
-    if (!adds && of.op != Op::And && of.op != Op::Or && of.op != Op::Xor) return {};
+    const bool is_product = of.op == Op::Mul && !narrow();
+    if (!adds && !is_product && of.op != Op::And && of.op != Op::Or && of.op != Op::Xor) return {};
     const auto a = value(of.a), b = value(of.b);
     if (!a || !b) return {};
     const Range all{-kWide, kWide};
