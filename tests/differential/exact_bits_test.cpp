@@ -1,14 +1,20 @@
 // Under `exact` an answer has one set of bits: at once from the interpreter, later from baseline and optimised code, in
-// every run, on AVX2 and AVX-512 (neon_bits_test.cpp: on NEON). Oracle: the interpreter on the kernel as written.
+// every run, on AVX2 and AVX-512 (neon_bits_test.cpp: on NEON), in every floating-point environment. Oracle: the
+// interpreter on the kernel as written.
 #include <gtest/gtest.h>
 
+#include "jit/kir/interpreter.h"
 #include "tests/differential/corpus_sources.h"
 #include "tests/differential/exact_bits.h"
+#include "tests/support/draws.h"
+#include "tests/support/foreign_floats.h"
 
 namespace trident::testing {
 namespace {
 
 constexpr std::size_t kEveryForCode = 9, kEveryForRuns = 23;
+/// Each kernel has its turn, in some environments; by `make campaign NAME=draws` in all.
+constexpr std::uint64_t kEnvironments = 2;
 constexpr std::uint64_t kRunNs = 1'000'000'000;
 
 Run run_of(const image::Mapped& mapped) {
@@ -57,6 +63,85 @@ TEST(ExactBits, SeveralPassesGiveTheInterpretersBits) {
           EXPECT_EQ(compare_calls(written, run_of(*mapped), drawn_calls(source)), "") << name << " " << form.name;
         }
   });
+}
+
+/// Runs in the environment; `intact` becomes false where it comes back as another one. The scope only calls.
+Run in_environment(const FloatEnvironment& environment, const Run& run, bool& intact) {
+  return [&environment, &run, &intact](std::uint64_t n, const void* const* in, void* const* out,
+                                       const std::uint64_t* params) {
+    const ForeignFloats floats(environment);
+    n = run(n, in, out, params);
+    if (!floats.intact()) intact = false;
+    return n;
+  };
+}
+
+/// Compares code and interpreter in some environments, which change from kernel to kernel.
+class Environments {
+ public:
+  void compare(const std::string& name, const expr::Expr& source) {
+    const kir::Kernel written = as_written(source);
+    const auto calls = drawn_calls(source);
+    const Run interpreter = [&](std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) {
+      kir::interpret(written, n, in, out, params);
+      return n;
+    };
+    compare_in(name, written, interpreter, calls);
+    for (const codegen::Isa isa : runnable_isas())
+      for (const codegen::Variant& variant : {pipeline::kBaselineVariant, codegen::Variant{}}) {
+        const auto mapped = map_native(written, isa, variant);
+        // The source order of a long sum may take too many registers; the interpreter answers then.
+        if (!mapped.ok() && mapped.error().code == ErrorCode::kLimitExceeded) continue;
+        ASSERT_TRUE(mapped.ok()) << name << ": " << mapped.error().message;
+        ++compared;
+        compare_in(name, written, run_of(*mapped), calls);
+      }
+  }
+
+  int compared = 0;
+
+ private:
+  void compare_in(const std::string& name, const kir::Kernel& written, const Run& run,
+                  const std::vector<CallArguments>& calls) {
+    const std::size_t all = std::size(kForeignFloats), some = std::min<std::size_t>(all, draws(kEnvironments));
+    for (std::size_t i = 0; i < some; ++i) {
+      const FloatEnvironment& environment = kForeignFloats[next_++ % all];
+      bool intact = true;
+      EXPECT_EQ(compare_calls(written, in_environment(environment, run, intact), calls), "")
+          << name << ", " << environment.name;
+      EXPECT_TRUE(intact) << name << ", " << environment.name;
+    }
+  }
+
+  std::size_t next_ = 0;
+};
+
+TEST(ExactBits, TheCallersEnvironmentChangesNoBitOfAnyKernelOfTheCorpora) {
+  Environments environments;
+  each_corpus_source(1, [&](const std::string& name, const expr::Expr& source) { environments.compare(name, source); });
+  each_source_of_passes([&](const std::string& name, const expr::Expr& source) { environments.compare(name, source); });
+  EXPECT_TRUE(runnable_isas().empty() || environments.compared > 1000) << environments.compared;
+}
+
+// The comparison sees an environment: C++ that rounds as the caller does has other bits.
+TEST(ExactBits, ArithmeticInTheCallersEnvironmentIsSeen) {
+  const auto source = expr::parse_infix("x/3");
+  ASSERT_TRUE(source.ok());
+  const testing::Run divides = [](std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t*) {
+    const auto* const x = static_cast<const volatile double*>(in[0]);
+    for (std::uint64_t i = 0; i < n; ++i) static_cast<double*>(out[0])[i] = x[i] / 3;
+    return n;
+  };
+  const kir::Kernel written = as_written(*source);
+  EXPECT_EQ(compare_calls(written, divides, drawn_calls(*source)), "");
+  for (const FloatEnvironment& environment : kForeignFloats) {
+    const std::string name = environment.name;
+    if (name.find("trapped") != std::string::npos || name.find("everything") != std::string::npos) continue;
+    bool intact = true;
+    const std::string fault =
+        compare_calls(written, in_environment(environment, divides, intact), drawn_calls(*source));
+    EXPECT_NE(fault, "") << environment.name;
+  }
 }
 
 // Runs of other seeds may choose other kernels; their bits are the same, whatever was measured.

@@ -3,8 +3,16 @@
 // `make campaign NAME=speculation-pipeline` draws 5,000.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <filesystem>
+
+#include "jit/cost/cost.h"
+#include "jit/expr/rewrite/kinds.h"
+#include "jit/nnue/feature_list.h"
 #include "jit/pipeline/observed.h"
 #include "jit/pipeline/pipeline.h"
+#include "jit/pipeline/search_weights.h"
+#include "runtime/store/versions.h"
 #include "tests/support/assumption.h"
 #include "tests/support/draws.h"
 #include "tests/support/native_kernel.h"
@@ -52,10 +60,11 @@ Arguments drawn_arguments(const expr::Expr& source, const std::vector<kir::Assum
   return arguments;
 }
 
-/// Returns whether a speculative image was published, whose answers were compared.
-bool is_published_and_right(const expr::Expr& source, std::uint64_t seed) {
+/// Returns whether a speculative image was published, whose answers were compared. `search`: how forms are found.
+bool is_published_and_right(const expr::Expr& source, std::uint64_t seed, const pipeline::Search& search = {}) {
   Random random(seed);
   pipeline::Options options;
+  options.search = search;
   options.target = {.isa = runnable_isas().back(), .policy = {expr::PolicyKind::exact, 0}};
   options.target.assumed = drawn_hints(source, random);
   options.budget.cpu_ns = kBudgetNs;
@@ -89,6 +98,84 @@ TEST(SpeculationPipeline, PublishedKernelsGiveTheBitsOfTheSource) {
   for (std::uint64_t more = 1; published == 0 && more <= 4; ++more)
     published += is_published_and_right(nested(1000 + more), more) ? 1 : 0;
   RecordProperty("published", std::to_string(published));
+  EXPECT_GT(published, 0u);
+}
+
+// --- learnt numbers that are random ---
+
+std::vector<std::int8_t> noise(std::size_t count, Random& random) {
+  std::vector<std::int8_t> numbers(count);
+  for (std::int8_t& one : numbers) one = static_cast<std::int8_t>(static_cast<int>(random.below(200)) - 100);
+  return numbers;
+}
+
+/// Weights of both heads, of which one is said to be trained.
+std::vector<std::byte> random_weights(nn::HeadKind trained, Random& random) {
+  nn::PlainWeights plain;
+  plain.space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
+  for (std::uint32_t feature = 0; feature < 500; ++feature) plain.order.push_back(feature);
+  plain.rows = noise(plain.order.size() * nn::kLanes, random);
+  for (auto& head : plain.heads) {
+    head.w1 = noise(head.w1.size(), random), head.ws = noise(head.ws.size(), random);
+    const auto w2 = noise(head.w2.size(), random);
+    std::copy(w2.begin(), w2.end(), head.w2.begin());
+  }
+  if (trained == nn::HeadKind::judge) plain.judge_unit = 1e-3F;
+  if (trained == nn::HeadKind::guide) plain.heads[static_cast<std::size_t>(trained)].keys = {1};
+  auto packed = nn::AccumulatorWeights::pack(plain);
+  EXPECT_TRUE(packed.ok()) << packed.error().message;
+  return std::move(packed).value();
+}
+
+/// Weights of a guide with those of a judge behind them, in a file for a test's life.
+class RandomWeights {
+ public:
+  explicit RandomWeights(std::uint64_t seed) {
+    Random random(seed);
+    char pattern[] = "/dev/shm/trident-weights-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+    std::vector<std::byte> both = random_weights(nn::HeadKind::guide, random);
+    both.resize((both.size() + 63) / 64 * 64);
+    const std::vector<std::byte> judge = random_weights(nn::HeadKind::judge, random);
+    both.insert(both.end(), judge.begin(), judge.end());
+    store::Versions versions = store::Versions::open(folder_).value();
+    const std::string name = versions.add(both, "{}").value();
+    auto mapped = pipeline::SearchWeights::map(versions.path_of(name), name);
+    EXPECT_TRUE(mapped.ok()) << mapped.error().message;
+    weights_.emplace(std::move(mapped).value());
+  }
+  ~RandomWeights() { std::filesystem::remove_all(folder_); }
+  RandomWeights(const RandomWeights&) = delete;
+  RandomWeights& operator=(const RandomWeights&) = delete;
+  [[nodiscard]] const pipeline::SearchWeights& operator*() const { return *weights_; }
+
+ private:
+  std::string folder_;
+  std::optional<pipeline::SearchWeights> weights_;
+};
+
+expr::rewrite::OpCosts random_costs(std::uint64_t seed) {
+  Random random(seed);
+  cost::Table table = cost::shipped(codegen::name_of(runnable_isas().back()));
+  for (cost::Figures& one : table.figures) one = {std::exp(8 * random.unit() - 4), std::exp(8 * random.unit() - 4)};
+  return expr::rewrite::OpCosts(std::move(table));
+}
+
+/// The guide, the judge and the costs advise; what is published is checked and timed all the same.
+TEST(SpeculationPipeline, RandomNumbersInPlaceOfLearntOnesChangeNoBit) {
+  if (runnable_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
+  std::uint64_t published = 0;
+  // Times decide, and a busy machine refuses some.
+  for (std::uint64_t seed = 1; seed <= draws(2) || (published == 0 && seed <= 6); ++seed) {
+    const RandomWeights weights(seed);
+    ASSERT_NE((*weights).judge(), nullptr);
+    const expr::rewrite::OpCosts costs = random_costs(seed);
+    const pipeline::Search search{.seed = seed, .costs = &costs, .weights = &*weights};
+    ASSERT_NE(pipeline::measured_costs(runnable_isas().back(), search), nullptr) << "the costs are not used";
+    published += is_published_and_right(drawn(seed), seed, search) ? 1 : 0;
+    published += is_published_and_right(nested(seed), seed, search) ? 1 : 0;
+    ASSERT_FALSE(HasFailure());
+  }
   EXPECT_GT(published, 0u);
 }
 
