@@ -40,7 +40,7 @@ class BulkLanes {
   /// A new group; a partial one has the lanes of set_active().
   void begin_group(bool partial);
   void next_group();
-  /// What goes from group to group goes rax rounds on; rdx is lost.
+  /// Moves on by rax rounds the values that go from group to group; rdx is lost.
   void skip_rounds();
   void set_all_active();
   /// The first `rounds` lanes count; rax and rdx are lost.

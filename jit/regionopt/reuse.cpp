@@ -218,7 +218,7 @@ class Analysis {
       if (move(r.element.form, form.base, variable, form.k)) add(now_.reads, r);
   }
 
-  /// What was `from` plus k is `to` plus k - distance.
+  /// Renames the base of a form: `from` plus k is `to` plus k - distance.
   static bool move(Form& form, std::uint32_t from, std::uint32_t to, std::uint64_t distance) {
     if (form.base != from) return false;
     form = {to, form.k - distance};
