@@ -103,7 +103,7 @@ class LaterFunctions(unittest.TestCase):
             b[::3] = np.inf
             with np.errstate(all="ignore"):
                 np.testing.assert_array_equal(trident.jit(lambda a, b: np.nextafter(a, b))(a, b), np.nextafter(a, b))
-        np.testing.assert_array_equal(trident.evaluate("nextafter(a, b)", {"a": a, "b": b}), np.nextafter(a.astype("f8"), b.astype("f8")))
+        np.testing.assert_array_equal(trident.evaluate("nextafter(a, b)", {"a": a, "b": b}), np.nextafter(*map(np.float64, (a, b))))
 
     def test_rules_that_changed(self):
         i, j = (v.astype("i4") for v in np.mgrid[-9:10, -9:10].reshape(2, -1))
@@ -137,6 +137,17 @@ class LaterFunctions(unittest.TestCase):
             trident.evaluate("import os;", sanitize=False)
         with unittest.mock.patch.dict(os.environ, {"NUMEXPR_SANITIZE": "0"}), self.assertRaises(SyntaxError):
             trident.evaluate("import os;")
+
+    def test_faults_are_not_handed_to_numexpr(self):
+        for fault in (TypeError, ValueError, RuntimeError, KeyError):
+            with unittest.mock.patch.object(trident._evaluate.g, "emit", side_effect=fault("a fault")), \
+                    unittest.mock.patch.object(numexpr, "evaluate") as numexprs:
+                self.assertRaisesRegex(fault, "a fault", trident.evaluate, f"x * 3 + {fault.__name__}",
+                                       {"x": np.ones(3), fault.__name__: np.ones(3)})
+                self.assertFalse(numexprs.called)
+        for text, kind in (("x + None", TypeError), ("x * (1 / 0)", ZeroDivisionError), ("x << 1", NotImplementedError)):
+            with unittest.mock.patch.object(numexpr, "evaluate", side_effect=kind):
+                self.assertRaises(kind, trident.evaluate, text, {"x": np.ones(3)})
 
     def test_expressions_of_symbols(self):
         E, x, y = trident.E, np.linspace(1, 2, 5), np.arange(5.0)

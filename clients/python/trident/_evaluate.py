@@ -41,7 +41,7 @@ _REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
 _NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
-_REFUSALS = (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError)
+_REFUSALS = (g.Refusal, RecursionError, TridentError)  # other errors are faults, and nothing that numexpr should hide
 _OPTIONS = {"optimization": ("none", "moderate", "aggressive"), "truediv": (False, True, "auto")}  # the last is the default
 _NODES_MAX = 1 << 14  # no kernel holds more, even where parts are the same
 
@@ -202,13 +202,13 @@ def _make_program(ex, tree, names, arguments, optimization, promise):
         return _Program(tree, names, arguments, optimization, promise)
     except _REFUSALS as error:
         if not _text.is_harmless(tree) or getattr(error, "status", native.E_LIMIT) != native.E_LIMIT:
-            raise
+            raise g.plain(error)
         _check_known(names, arguments)
         limit = _too_large(error) if getattr(error, "status", None) == native.E_LIMIT else None
         try:
             numexpr = import_numexpr()
         except ImportError:
-            raise limit or type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
+            raise limit or type(g.plain(error))(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
         _check_installed(numexpr, tree)
         return _Numexpr(numexpr, _text.shortened(ex), names, optimization, limit)

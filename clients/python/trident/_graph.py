@@ -21,6 +21,23 @@ INTS = (I32, I64)
 REDUCTIONS = ("sum", "prod", "minof", "maxof", "mean", "dot", "var", "std", "argmin", "argmax")
 
 
+class Refusal(Exception):
+    """Something that the language or the kernels do not have. refused() makes them, each of an ordinary class, too."""
+
+
+_refusals = {}
+
+
+def refused(kind, message):
+    """An error of class `kind` that is a Refusal."""
+    return _refusals.setdefault(kind, type(kind.__name__, (kind, Refusal), {}))(message)
+
+
+def plain(error):
+    """The error as one of its ordinary class."""
+    return type(error).__base__(*error.args) if isinstance(error, Refusal) else error
+
+
 class Node:
     """One value. `op` is "input" (value: index), "const" (value: a Python number), "cast", or an op of the library.
     `mask` has a bit for each array input that an element of this value is made of: 0 for what is one number for all."""
@@ -59,7 +76,7 @@ def kind_of_dtype(dtype):
         return I32 if dtype.itemsize < 4 else I64
     if dtype.kind == "f":
         return F32 if dtype.itemsize <= 4 else F64
-    raise NotImplementedError(f"arrays of {dtype} are not supported (bool, integers and floats up to 64 bits are)")
+    raise refused(NotImplementedError, f"arrays of {dtype} are not supported (bool, integers and floats up to 64 bits are)")
 
 
 def const(value, kind=None):
@@ -74,11 +91,11 @@ def const(value, kind=None):
         elif isinstance(value, (int, np.integer)):
             kind = I32 if -2**31 <= value < 2**31 else I64
             if not -2**63 <= value < 2**63:
-                raise OverflowError(f"the integer {value} needs more than 64 bits")
+                raise refused(OverflowError, f"the integer {value} needs more than 64 bits")
         elif isinstance(value, (float, np.floating)):
             kind = F64
         else:
-            raise NotImplementedError(f"constants of type {type(value).__name__} are not supported")
+            raise refused(NotImplementedError, f"constants of type {type(value).__name__} are not supported")
     if kind == BOOL:
         return Node("const", BOOL, value=bool(value))
     if kind in INTS:
@@ -102,7 +119,7 @@ def cast(node, kind):
 def _numeric(nodes, common):
     kind = common([n.kind for n in nodes])
     if kind == BOOL:
-        raise TypeError("numbers are needed here, not only booleans")
+        raise refused(TypeError, "numbers are needed here, not only booleans")
     return [cast(n, kind) for n in nodes], kind
 
 
@@ -120,7 +137,7 @@ def true_divide(a, b, common):
 
 def negative(a):
     if a.kind == BOOL:
-        raise TypeError("booleans have no negative; write ~ for 'not'")
+        raise refused(TypeError, "booleans have no negative; write ~ for 'not'")
     return const(-a.value, a.kind) if a.is_const() else Node("neg", a.kind, (a,))
 
 
@@ -142,13 +159,13 @@ def compare(op, a, b, common):
 def bitwise(op, a, b, common):
     kind = common([a.kind, b.kind])
     if kind in FLOATS:
-        raise TypeError(f"'{op}' needs booleans or integers")
+        raise refused(TypeError, f"'{op}' needs booleans or integers")
     return Node(op, kind, (cast(a, kind), cast(b, kind)))
 
 
 def invert(a):
     if a.kind in FLOATS:
-        raise TypeError("'~' needs a boolean or an integer")
+        raise refused(TypeError, "'~' needs a boolean or an integer")
     return Node("not", a.kind, (a,))
 
 
@@ -156,7 +173,7 @@ def shift(op, a, b, common):
     """Counts outside 0 .. width - 1 shift everything out, as NumPy defines it; the library takes them modulo the width."""
     (a, b), kind = _numeric((a, b), common)
     if kind in FLOATS:
-        raise TypeError("shifts need integers")
+        raise refused(TypeError, "shifts need integers")
     node, width = Node(op, kind, (a, b)), 32 if kind == I32 else 64
     if b.is_const() and 0 <= b.value < width:
         return node
@@ -182,7 +199,7 @@ def power(a, b, common):
         exponent = int(b.value)
         kind = common([a.kind, b.kind])
         if kind in INTS and exponent < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
+            raise refused(ValueError, "Integers to negative integer powers are not allowed.")
         if -1024 <= exponent <= 1024:
             return Node("powi", kind, (cast(a, kind),), exponent)
     if b.is_const() and b.kind in FLOATS:
@@ -246,7 +263,7 @@ def floor_mod(a, b, common):
 def reduce(op, a, nan):
     """sum, prod, minof, maxof over all elements. `nan` says what a NaN does to min and max: "ignore" (numexpr) or "keep"."""
     if a.kind == BOOL:
-        raise TypeError(f"{op} of booleans is not supported")
+        raise refused(TypeError, f"{op} of booleans is not supported")
     if op in ("sum", "prod") or a.kind in INTS:
         return Node(op, a.kind, (a,))
     one, zero = const(1, I32), const(0, I32)

@@ -35,11 +35,11 @@ class Stages:
                     inputs[SO_FAR] = g.Node("input", before.kind, value=self.place(len(kinds), before.kind))
                 made[key] = build(tree, inputs)
                 if isinstance(made[key], g.Node) and made[key].is_const():
-                    raise NotImplementedError("a stage of numbers only")
+                    raise g.refused(NotImplementedError, "a stage of numbers only")
             before = made[key]
             found.append(before)
             if not isinstance(before, g.Node) and len(found) < len(self.trees):
-                raise NotImplementedError("a stage of something else than an element-wise value")
+                raise g.refused(NotImplementedError, "a stage of something else than an element-wise value")
         return found
 
     @staticmethod

@@ -243,7 +243,7 @@ def _power(a, b, optimization):
     if b.is_const() and _REWRITTEN_POWERS[optimization](b.value):
         if a.kind == g.BOOL:
             if b.value < 1 or b.value != int(b.value):
-                raise NotImplementedError("a boolean has whole positive powers only: write where(x, 1, 0)")
+                raise g.refused(NotImplementedError, "a boolean has whole positive powers only: write where(x, 1, 0)")
             return a
         if b.kind in g.FLOATS and a.kind in g.FLOATS:
             b = g.const(b.value, a.kind)
@@ -267,16 +267,16 @@ class _Walker:
         axis = None
         for keyword in tree.keywords:
             if keyword.arg != "axis":
-                raise TypeError(f"{name}() got an unexpected keyword argument '{keyword.arg}'")
+                raise g.refused(TypeError, f"{name}() got an unexpected keyword argument '{keyword.arg}'")
             axis = self.visit(keyword.value)
         if len(arguments) == 2:
             axis = self.visit(arguments.pop())
         if len(arguments) != 1:
-            raise TypeError(f"{name}() takes an expression and an axis")
+            raise g.refused(TypeError, f"{name}() takes an expression and an axis")
         if axis is not None and (isinstance(axis, g.Node) or not isinstance(axis, int)):
-            raise ValueError("axis must be None or an integer")
+            raise g.refused(ValueError, "axis must be None or an integer")
         if axis is not None and axis < 0:
-            raise ValueError("negative axis are not supported")
+            raise g.refused(ValueError, "negative axis are not supported")
         operand = _node(self.visit(arguments[0]))
         if operand.kind == g.BOOL and name in ("sum", "prod"):  # counted, as NumPy and numexpr 2.12 do
             operand = g.cast(operand, g.I64)
@@ -323,17 +323,17 @@ class _Walker:
             return operands
         if isinstance(tree, ast.BoolOp) or isinstance(tree, ast.UnaryOp) or \
                 isinstance(tree, ast.Compare) and len(tree.ops) != 1:
-            raise TypeError(_NO_BOOLEANS)
+            raise g.refused(TypeError, _NO_BOOLEANS)
         if isinstance(tree, ast.BinOp) and type(tree.op) in _BINARY or \
                 isinstance(tree, ast.Compare) and type(tree.ops[0]) in _COMPARE:
             return operands
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
             if tree.func.id in _REDUCTIONS:
-                raise RuntimeError("invalid program: reduction operations must occur last")
+                raise g.refused(RuntimeError, "invalid program: reduction operations must occur last")
             if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS and tree.func.id not in _AS_NUMPY:
-                raise TypeError(f"'{tree.func.id}' is not a function that expressions know")
+                raise g.refused(TypeError, f"'{tree.func.id}' is not a function that expressions know")
             if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
-                raise TypeError(f"{tree.func.id}() takes plain arguments only")
+                raise g.refused(TypeError, f"{tree.func.id}() takes plain arguments only")
             return operands
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
             raise AttributeError(f"expressions have no attribute '{tree.func.attr}'")
@@ -341,13 +341,13 @@ class _Walker:
             if tree.attr not in ("real", "imag"):
                 raise AttributeError(f"expressions have no attribute '{tree.attr}'")
             return operands
-        raise TypeError(f"'{_shown(tree)}' is not supported in expressions")
+        raise g.refused(TypeError, f"'{_shown(tree)}' is not supported in expressions")
 
     @staticmethod
     def visit_Constant(tree):
         if isinstance(tree.value, (bool, int, float)) or tree.value is None:
             return tree.value
-        raise NotImplementedError(f"constants of type {type(tree.value).__name__} are not supported")
+        raise g.refused(NotImplementedError, f"constants of type {type(tree.value).__name__} are not supported")
 
     def visit_Name(self, tree):
         return self.inputs[tree.id]
@@ -361,13 +361,13 @@ class _Walker:
         if isinstance(tree.op, ast.UAdd):
             return a
         if not isinstance(a, g.Node):
-            return -a if isinstance(tree.op, ast.USub) else ~a
+            return _of_literals(operator.neg if isinstance(tree.op, ast.USub) else operator.invert, a)
         return _built(g.negative if isinstance(tree.op, ast.USub) else g.invert, a)
 
     def visit_BinOp(self, tree, a, b):
         name, on_literals = _BINARY[type(tree.op)]
         if not isinstance(a, g.Node) and not isinstance(b, g.Node):
-            return on_literals(a, b)
+            return _of_literals(on_literals, a, b)
         if name == "pow":
             return _built(_power, _node(a), _node(b), self.optimization)
         return _built(_Walker.binary, name, _node(a), _node(b))
@@ -394,7 +394,7 @@ class _Walker:
     def visit_Compare(tree, a, b):
         name, on_literals = _COMPARE[type(tree.ops[0])]
         if not isinstance(a, g.Node) and not isinstance(b, g.Node):
-            return on_literals(a, b)
+            return _of_literals(on_literals, a, b)
         return _built(g.compare, name, _node(a), _node(b), COMMON)
 
     @staticmethod
@@ -405,7 +405,7 @@ class _Walker:
     def call(name, args):
         def expect(count):
             if len(args) != count:
-                raise NotImplementedError(f"{name}() takes {count} argument{'s' if count > 1 else ''}, here {len(args)}")
+                raise g.refused(NotImplementedError, f"{name}() takes {count} argument{'s' if count > 1 else ''}, here {len(args)}")
 
         literal = not any(isinstance(a, g.Node) for a in args)
         if name == "where":
@@ -413,19 +413,19 @@ class _Walker:
             if not isinstance(args[0], g.Node):
                 return args[1] if args[0] else args[2]
             if args[0].kind != g.BOOL:
-                raise NotImplementedError("where() needs a boolean condition")
+                raise g.refused(NotImplementedError, "where() needs a boolean condition")
             return g.where(args[0], _node(args[1]), _node(args[2]), COMMON)
         if name in ("real", "imag", "copy", "ones_like"):
             expect(1)
             if literal:
-                raise NotImplementedError(f"{name}() of a number is not supported")
+                raise g.refused(NotImplementedError, f"{name}() of a number is not supported")
             return _Walker.part(name, args[0])
         if name in ("complex", "conj", "contains"):
-            raise NotImplementedError(f"{name}() is not supported")
+            raise g.refused(NotImplementedError, f"{name}() is not supported")
         expect(2 if name in _TWO_ARGUMENTS else 1)
         if literal:
             with np.errstate(all="ignore"):
-                value = getattr(np, name)(*args)
+                value = _of_literals(getattr(np, name), *args)
             return np.float32(value) if value.dtype == np.float16 else value
         args = [_node(a) for a in args]
         if name in _AS_NUMPY:
@@ -457,7 +457,7 @@ class _Walker:
         if name == "imag":
             return _filled(a, 0.0, g.F64)
         if name == "ones_like" and a.kind == g.BOOL:
-            raise NotImplementedError("ones_like() of booleans is not supported")
+            raise g.refused(NotImplementedError, "ones_like() of booleans is not supported")
         return a if name == "copy" else _filled(a, 1, a.kind)
 
 
@@ -477,5 +477,15 @@ def _built(build, *args):
     """numexpr has a NotImplementedError for an operation that these types do not have."""
     try:
         return build(*args)
-    except TypeError as error:
-        raise NotImplementedError(str(error)) from error
+    except g.Refusal as error:
+        if isinstance(error, TypeError):
+            raise g.refused(NotImplementedError, str(error)) from error
+        raise
+
+
+def _of_literals(function, *numbers):
+    """Python's result, or Python's error."""
+    try:
+        return function(*numbers)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise g.refused(type(error), str(error)) from None
