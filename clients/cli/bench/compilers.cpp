@@ -156,6 +156,7 @@ Result<std::vector<Compiler>> find_compilers(codegen::Isa isa, Against against) 
     case Against::strict:
       compilers = {{"clang-19 strict", "clang-19", with({}), true, ""},
                    {"clang-19 no errno", "clang-19", with({"-fno-math-errno"}), false, ""},
+                   {"clang-19 libmvec", "clang-19", with({"-fno-math-errno", "-fveclib=libmvec"}), false, ""},
                    {"g++-12 strict", "g++-12", with({}), false, ""},
                    {"g++-12 no errno", "g++-12", with({"-fno-math-errno"}), false, ""}};
       break;

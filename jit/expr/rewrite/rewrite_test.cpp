@@ -309,6 +309,24 @@ TEST(Rewrite, UniformFactorsLeaveReductions) {
   EXPECT_NE(best("sum(x) - sum(x)", scalar).find("sum"), std::string::npos);
 }
 
+// The numbers of products are those that a hand count finds.
+TEST(Rewrite, ProductsAndOutputsShareFactors) {
+  const auto products = [](const char* text, const Policy& policy) {
+    const auto source = parse_infix(text);
+    CHECK(source.ok());
+    const auto found = rewrite(*source, {.policy = policy});
+    CHECK(found.ok());
+    const Expr& best = found->forms.empty() ? *source : found->forms.front();
+    return std::count_if(best.nodes.begin(), best.nodes.end(), [](const Node& n) { return n.op == Op::Mul; });
+  };
+  const Policy bounded{PolicyKind::bounded, 2}, exact{PolicyKind::exact, 0};
+  EXPECT_EQ(3, products("(x*y*z, x*w*z)", bounded));         // x z serves both outputs
+  EXPECT_EQ(3, products("x*y*z*w + x*v*z*w", bounded));      // (y + v) x z w
+  EXPECT_EQ(1, products("a*c + a*d + b*c + b*d", bounded));  // (a + b)(c + d)
+  EXPECT_EQ(4, products("(x*y*z, x*w*z)", exact));
+  EXPECT_EQ(1, products("(x*y + 1, x*y + 2)", exact));  // the same product of the text is computed once
+}
+
 // f64 arithmetic on f32 values that ends in f32 needs no f64; values not known to be f32 stay.
 TEST(Rewrite, PrecisionThatIsNotNeededGoes) {
   const auto best = [](Type type) {
