@@ -107,13 +107,14 @@ Result<expr::Variable> variable_of(const trident_variable& from, std::uint32_t s
   if (!expr::is_name(from.name, syntax != TRIDENT_SYNTAX_INFIX)) {
     return Error{ErrorCode::kInvalidArgument, "no text can name a variable '" + std::string(from.name) + "'"};
   }
-  if (from.type > TRIDENT_I64) return invalid("unknown type of a variable");
+  const std::optional<trident::ir::Element> element = trident::ir::element_of_number(from.type);
+  if (!element) return invalid("unknown type of a variable");
   if (from.scalar > TRIDENT_TABLE) {
     return invalid("trident_variable.scalar is neither TRIDENT_ARRAY, TRIDENT_SCALAR nor TRIDENT_TABLE");
   }
   if (!(from.lo <= from.hi)) return invalid("a variable's range is empty");
-  return expr::Variable{from.name, static_cast<trident::ir::Type>(from.type),
-                        static_cast<expr::VariableKind>(from.scalar), from.lo, from.hi};
+  return expr::Variable{from.name, element->type, static_cast<expr::VariableKind>(from.scalar),
+                        from.lo,   from.hi,       element->storage};
 }
 
 Result<expr::ParseOptions> parse_options_of(const trident_submit_options& options) {
@@ -211,8 +212,8 @@ int variable_index(const trident_kernel* kernel, bool scalar, const char* name) 
 }
 
 /// Comparison results leave a kernel as integers of their width, all ones for true.
-int type_of(trident::ir::Type type) {
-  return static_cast<int>(trident::ir::is_mask(type) ? trident::ir::Type::i32 : type);
+int type_of(trident::ir::Type type, trident::ir::Storage storage = trident::ir::Storage::own) {
+  return trident::ir::element_number(trident::ir::is_mask(type) ? trident::ir::Type::i32 : type, storage);
 }
 
 struct OutputFacts {
@@ -232,7 +233,7 @@ std::optional<OutputFacts> output_at(const trident_kernel* kernel, std::uint32_t
   if (Handle::of(kernel)->is_function) return OutputFacts{index == 0 ? "result" : "status", TRIDENT_I64};
   const Kernel& made = *Kernel::of(kernel);
   const auto& output = made.expr.outputs[index];
-  return OutputFacts{output.name.c_str(), type_of(made.expr.at(output.node).type),
+  return OutputFacts{output.name.c_str(), type_of(made.expr.at(output.node).type, output.storage),
                      (made.scalar_outputs >> index & 1) != 0};
 }
 
@@ -325,7 +326,7 @@ const char* trident_output_name(const trident_kernel* kernel, uint32_t index) {
 
 int trident_array_type(const trident_kernel* kernel, uint32_t index) {
   const expr::Variable* variable = variable_at(kernel, false, index);
-  return variable == nullptr ? -1 : type_of(variable->type);
+  return variable == nullptr ? -1 : type_of(variable->type, variable->storage);
 }
 
 int trident_scalar_type(const trident_kernel* kernel, uint32_t index) {

@@ -159,14 +159,14 @@ Division division_of(const kir::Kernel& kernel) {
   division.possible = kernel.before.empty() && !kernel.exit.valid() && ends_with_reductions(kernel) &&
                       std::none_of(kernel.insts.begin(), kernel.insts.end(), asks_for_place);
   for (const kir::Input& input : kernel.inputs)
-    division.input_bytes.push_back(input.is_table() ? 0 : ir::bytes_of(input.type));
+    division.input_bytes.push_back(input.is_table() ? 0 : kir::element_bytes(input));
   for (const kir::Output& output : kernel.outputs) {
     const kir::Inst& inst = kernel.at(output.value);
     Division::Output& divided = division.outputs.emplace_back();
     divided.type = inst.type;
     divided.is_scalar = output.kind == kir::OutputKind::scalar;
     if (!divided.is_scalar)
-      division.array_bytes += ir::bytes_of(inst.type);
+      division.array_bytes += kir::element_bytes(kernel, output);
     else if (kir::is_reduction(inst))
       divided.reduction = inst.op;
     division.scalar_count += divided.is_scalar ? 1 : 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -18,11 +19,16 @@ namespace trident::client {
 namespace {
 
 // Fills the outputs when memory is too short even for the interpreter. The answers shout instead of lying: NaN for
-// floats, the least integer for integers. trident_wait(kernel, 0, 0) after the submission rules this case out.
+// floats, the least integer for integers, all ones for narrow elements. trident_wait(kernel, 0, 0) after the submission
+// rules this case out.
 void fill_unanswered(const Kernel& kernel, std::uint64_t n, void* const* out) {
   for (std::size_t i = 0; i < kernel.expr.outputs.size(); ++i) {
     const std::uint64_t count = (kernel.scalar_outputs >> i & 1) != 0 ? 1 : n;
     if (count == 0) continue;
+    if (ir::converts(kernel.expr.outputs[i].storage)) {
+      std::memset(out[i], 0xFF, count * ir::facts_of(kernel.expr.outputs[i].storage).bytes);
+      continue;
+    }
     const auto fill = [&](auto value) { std::fill_n(static_cast<decltype(value)*>(out[i]), count, value); };
     switch (kernel.expr.at(kernel.expr.outputs[i].node).type) {
       case ir::Type::f32: fill(std::numeric_limits<float>::quiet_NaN()); break;
@@ -80,7 +86,7 @@ void watched_entry(const void* self, std::uint64_t n, const void* const* in, voi
 
 /// Returns whether the caller has left a range open that code may assume.
 bool is_open(const expr::Variable& v) {
-  return !v.is_table() && !(std::isfinite(v.lo) && std::isfinite(v.hi));
+  return !v.is_table() && !ir::converts(v.storage) && !(std::isfinite(v.lo) && std::isfinite(v.hi));
 }
 
 }  // namespace

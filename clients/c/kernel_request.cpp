@@ -18,9 +18,9 @@ struct FlatExpr {
                        n.c.index, n.imm});
     }
     for (const expr::Variable& v : kernel.expr.variables) {
-      variables.push_back({static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi});
+      variables.push_back({ir::element_number(v.type, v.storage), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi});
     }
-    for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(o.node.index);
+    for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(expr::output_word(o));
   }
   std::vector<trident_engine_range> observed;
   std::vector<trident_engine_node> nodes;

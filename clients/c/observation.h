@@ -26,7 +26,7 @@ void for_each_argument(const std::vector<expr::Variable>& variables, const void*
   for (std::size_t v = 0; v < variables.size(); ++v) {
     const bool is_scalar = variables[v].is_scalar();
     const std::size_t place = is_scalar ? scalar++ : array++;
-    if (variables[v].is_table()) continue;
+    if (variables[v].is_table() || ir::converts(variables[v].storage)) continue;
     visit(v, is_scalar ? static_cast<const void*>(&params[place]) : in[place]);
   }
 }

@@ -58,8 +58,18 @@ typedef enum trident_type {
   TRIDENT_F64 = 1,
   TRIDENT_I32 = 2,
   TRIDENT_I64 = 3,
-  TRIDENT_U8 = 4,  /* of functions only, since 0.1.5 */
-  TRIDENT_BOOL = 5 /* likewise */
+  /* Elements of arrays, narrower than the values of an expression. Loads widen them: u8, i8, u16, i16 and bool to i32,
+   * u32 and u64 to i64 (a u64 from 2^63 on is negative), f16 to f32. In a text an output gets such elements by its last
+   * operation: u8(x) drops the fraction and keeps the low bits, as NumPy's astype; u8_sat(x) rounds to nearest, ties to
+   * even, and clamps; bool8(x) is x != 0; f16(x) rounds. Scalars, tables and results of reductions have none. */
+  TRIDENT_U8 = 4,   /* of functions since 0.1.5, of expressions since 0.1.7 */
+  TRIDENT_BOOL = 5, /* likewise; a byte that is 0 or 1, in texts bool8 */
+  TRIDENT_I8 = 6,   /* this and all below since 0.1.7 */
+  TRIDENT_U16 = 7,
+  TRIDENT_I16 = 8,
+  TRIDENT_U32 = 9,
+  TRIDENT_U64 = 10,
+  TRIDENT_F16 = 11
 } trident_type;
 /* How far a result may be from the correct one, at every point of the declared ranges.
  *   EXACT    the bits of the interpreter: operations in the order of the source, functions good to an ulp, integer
@@ -277,10 +287,10 @@ TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const voi
 TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                        void* const* out, const uint64_t* params, uint32_t threads);
 
-/* Calls work(i, user) once for each i < pieces, in any order, on the threads of trident_call_parallel(), and returns when
- * all have returned. For callers who do something with parts of arrays before and after trident_call, such as casts. All
- * on the caller alone while the helpers are at something else; so work may itself make such calls. No kernel of a
- * function (TRIDENT_SYNTAX_FUNCTION). Since 0.1.6. */
+/* Calls work(i, user) once for each i < pieces, in any order, on the threads of trident_call_parallel(), and returns
+ * when all have returned. For callers who do something with parts of arrays before and after trident_call, such as
+ * casts. All on the caller alone while the helpers are at something else; so work may itself make such calls. No kernel
+ * of a function (TRIDENT_SYNTAX_FUNCTION). Since 0.1.6. */
 TRIDENT_API void trident_for_each_piece(const trident_kernel* kernel, uint64_t pieces,
                                         void (*work)(uint64_t piece, void* user), void* user, uint32_t threads);
 

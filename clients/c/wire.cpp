@@ -106,11 +106,12 @@ void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms)
   fbs::Variable* variable = nullptr;
   const auto variables = builder.CreateUninitializedVectorOfStructs<fbs::Variable>(expr.variables.size(), &variable);
   for (const expr::Variable& v : expr.variables) {
-    *variable++ = fbs::Variable(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi);
+    *variable++ =
+        fbs::Variable(ir::element_number(v.type, v.storage), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi);
   }
   std::uint32_t* output = nullptr;
   const auto outputs = builder.CreateUninitializedVector<std::uint32_t>(expr.outputs.size(), &output);
-  for (const expr::Output& o : expr.outputs) *output++ = o.node.index;
+  for (const expr::Output& o : expr.outputs) *output++ = expr::output_word(o);
   finish(out, builder, fbs::Body::Submit,
          fbs::CreateSubmit(builder, terms.job, policy_of(terms.policy.kind), terms.policy.k, terms.elements, nodes,
                            variables, outputs, terms.inline_images));

@@ -42,13 +42,8 @@ struct RunVerb {
 };
 
 /// Converts a type's number in trident.h.
-ir::Type type_of(int type) {
-  switch (type) {
-    case TRIDENT_F32: return ir::Type::f32;
-    case TRIDENT_I32: return ir::Type::i32;
-    case TRIDENT_I64: return ir::Type::i64;
-    default: return ir::Type::f64;
-  }
+ir::Element element_of(int type) {
+  return ir::element_of_number(static_cast<std::uint32_t>(type)).value_or(ir::Element{});
 }
 
 /// One output and its computed values.
@@ -295,6 +290,23 @@ const InputValues& input_of(const std::vector<InputValues>& inputs, const char* 
   return *at;
 }
 
+Result<void> check_fits(const InputValues& input, ir::Storage storage) {
+  if (!ir::converts(storage) || !ir::is_integer(storage)) return {};
+  const ir::StorageFacts& row = ir::facts_of(storage);
+  for (const Number& number : input.values)
+    if (!(number.real >= row.lo && number.real <= row.hi))
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: %g is no %s, which go from %.0f to %.0f",
+                        input.name.c_str(), number.real, row.name.data(), row.lo, row.hi);
+  return {};
+}
+
+/// Makes values of narrow elements, which stand at the front of the output's room.
+void widen(ir::Storage storage, OutputValues& output) {
+  if (!ir::converts(storage)) return;
+  const std::vector<std::byte> elements = output.bytes;
+  ir::widen(storage, elements.data(), output.bytes.data(), elements.size() / ir::bytes_of(output.type));
+}
+
 Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* kernel, std::uint64_t& n) {
   TRY(const expr::Expr parsed, parse_expression({verb.text}, verb.kernel));
   TRY(std::vector<InputValues> inputs, given_inputs(verb, parsed, kernel, n));
@@ -304,8 +316,10 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
   std::vector<const void*> in;
   for (std::uint32_t a = 0; trident_array_name(kernel, a) != nullptr; ++a) {
     const InputValues& input = input_of(inputs, trident_array_name(kernel, a));
-    const ir::Type type = type_of(trident_array_type(kernel, a));
+    const ir::Element element = element_of(trident_array_type(kernel, a));
+    const ir::Type type = element.type;
     TRY_VOID(check_fits(input, type));
+    TRY_VOID(check_fits(input, element.storage));
     const std::string length = input.name + std::string(expr::kLengthSuffix);
     const bool table = trident_scalar_index(kernel, length.c_str()) >= 0;
     const std::uint64_t count = table && !input.values.empty() ? input.values.size() : n;
@@ -314,6 +328,11 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bits = bits_at(input, type, i, count);
       std::memcpy(bytes.data() + i * ir::bytes_of(type), &bits, ir::bytes_of(type));
+    }
+    if (ir::converts(element.storage)) {
+      const std::vector<std::byte> values = std::move(bytes);
+      bytes.assign(static_cast<std::size_t>(count) * ir::facts_of(element.storage).bytes, std::byte{0});
+      ir::narrow(element.storage, values.data(), bytes.data(), static_cast<std::size_t>(count));
     }
     arrays.push_back(std::move(bytes));
   }
@@ -325,19 +344,21 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
       continue;
     }
     const InputValues& input = input_of(inputs, trident_scalar_name(kernel, s));
-    const ir::Type type = type_of(trident_scalar_type(kernel, s));
+    const ir::Type type = element_of(trident_scalar_type(kernel, s)).type;
     TRY_VOID(check_fits(input, type));
     params.push_back(bits_at(input, type, 0, 1));
   }
   std::vector<OutputValues> outputs(info_of(kernel).output_count);
   std::vector<void*> out;
   for (std::uint32_t k = 0; k < outputs.size(); ++k) {
-    outputs[k].type = type_of(trident_output_type(kernel, k));
+    outputs[k].type = element_of(trident_output_type(kernel, k)).type;
     outputs[k].scalar = trident_output_is_scalar(kernel, k) == 1;
     outputs[k].bytes.resize((outputs[k].scalar ? 1 : static_cast<std::size_t>(n)) * ir::bytes_of(outputs[k].type));
     out.push_back(outputs[k].bytes.data());
   }
   trident_call(kernel, n, in.data(), out.data(), params.data());
+  for (std::uint32_t k = 0; k < outputs.size(); ++k)
+    widen(element_of(trident_output_type(kernel, k)).storage, outputs[k]);
   return outputs;
 }
 

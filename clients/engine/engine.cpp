@@ -48,14 +48,15 @@ Result<expr::Expr> expr_of(const trident_engine_job& job) {
   }
   for (std::uint32_t i = 0; i < job.variable_count; ++i) {
     const trident_engine_variable& v = job.variables[i];
-    if (v.type > static_cast<std::uint8_t>(ir::Type::i64)) {
-      return make_error(ErrorCode::kInvalidArgument, "variable %u: unknown type", i);
-    }
-    e.variables.push_back({"v" + std::to_string(i), static_cast<ir::Type>(v.type),
-                           static_cast<expr::VariableKind>(v.scalar), v.lo, v.hi});
+    const std::optional<ir::Element> element = ir::element_of_number(v.type);
+    if (!element) return make_error(ErrorCode::kInvalidArgument, "variable %u: unknown type", i);
+    e.variables.push_back({"v" + std::to_string(i), element->type, static_cast<expr::VariableKind>(v.scalar), v.lo,
+                           v.hi, element->storage});
   }
   for (std::uint32_t i = 0; i < job.output_count; ++i) {
-    e.outputs.push_back({"o" + std::to_string(i), expr::NodeId(job.outputs[i])});
+    std::optional<expr::Output> output = expr::output_of_word("o" + std::to_string(i), job.outputs[i]);
+    if (!output) return make_error(ErrorCode::kInvalidArgument, "output %u: unknown type", i);
+    e.outputs.push_back(std::move(*output));
   }
   TRY_VOID(expr::check(e));
   return e;

@@ -36,9 +36,6 @@ bool is_aligned(const flatbuffers::Vector<const T*>* elements) {
   return elements == nullptr || reinterpret_cast<std::uintptr_t>(elements->Data()) % alignof(T) == 0;
 }
 
-bool is_value_type(std::uint8_t type) {
-  return type <= static_cast<std::uint8_t>(ir::Type::i64);
-}
 bool is_type(std::uint8_t type) {
   return type <= static_cast<std::uint8_t>(ir::Type::b64);
 }
@@ -68,14 +65,16 @@ Result<expr::Node> read_node(const wire::Node& in, std::uint32_t index, std::siz
 }
 
 Result<expr::Variable> read_variable(const wire::Variable& in, std::uint32_t index) {
-  if (!is_value_type(in.type())) return refused("unknown type of variable", index);
+  const std::optional<ir::Element> element = ir::element_of_number(in.type());
+  if (!element) return refused("unknown type of variable", index);
   if (in.scalar() > static_cast<std::uint8_t>(expr::VariableKind::table))
     return refused("unknown kind of variable", index);
   if (std::isnan(in.lo()) || std::isnan(in.hi()) || in.lo() > in.hi())
     return refused("invalid range of variable", index);
   expr::Variable variable;
   variable.name = "v" + std::to_string(index);  // names do not travel: they mean nothing to a kernel
-  variable.type = static_cast<ir::Type>(in.type());
+  variable.type = element->type;
+  variable.storage = element->storage;
   variable.kind = static_cast<expr::VariableKind>(in.scalar());
   variable.lo = in.lo();
   variable.hi = in.hi();
@@ -107,9 +106,9 @@ Result<expr::Expr> read_expr(const wire::Submit& in) {
   }
   expr.outputs.reserve(in.outputs()->size());
   for (std::uint32_t i = 0; i < in.outputs()->size(); ++i) {
-    const std::uint32_t node = in.outputs()->Get(i);
-    if (node >= in.nodes()->size()) return refused("unknown node of output", i);
-    expr.outputs.push_back({"o" + std::to_string(i), expr::NodeId(node)});
+    std::optional<expr::Output> output = expr::output_of_word("o" + std::to_string(i), in.outputs()->Get(i));
+    if (!output || output->node.index >= in.nodes()->size()) return refused("unknown node of output", i);
+    expr.outputs.push_back(std::move(*output));
   }
   TRY_VOID(expr::check(expr));
   return expr;

@@ -42,10 +42,10 @@ Message submit(const expr::Expr& expr, const Terms& terms = {}) {
                        n.b.index, n.c.index, n.imm);
   std::vector<wire::Variable> variables;
   for (const expr::Variable& v : expr.variables)
-    variables.emplace_back(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), std::uint16_t{0},
+    variables.emplace_back(ir::element_number(v.type, v.storage), static_cast<std::uint8_t>(v.kind), std::uint16_t{0},
                            std::uint32_t{0}, v.lo, v.hi);
   std::vector<std::uint32_t> outputs;
-  for (const expr::Output& o : expr.outputs) outputs.push_back(o.node.index);
+  for (const expr::Output& o : expr.outputs) outputs.push_back(expr::output_word(o));
   flatbuffers::FlatBufferBuilder builder;
   const auto node_vector = builder.CreateVectorOfStructs(nodes);
   const auto variable_vector = builder.CreateVectorOfStructs(variables);
@@ -114,7 +114,8 @@ TEST(Ingest, SoundSubmissionsComeOutAsTheyWentIn) {
     EXPECT_EQ(work->policy.k, 2.0 + i);
     EXPECT_EQ(work->elements, 7u);
   }
-  for (const char* text : {"sum(x*y)", "(x > 0 ? sqrt(x) : 0, min(x, y))", "let t = x*x in t + 1/t"}) {
+  for (const char* text : {"sum(x*y)", "(x > 0 ? sqrt(x) : 0, min(x, y))", "let t = x*x in t + 1/t",
+                           "p: u8, h: f16; (u16_sat(p * 3), bool8(h > 1), f16(h))"}) {
     const expr::Expr expr = parsed(text);
     const auto work = work_of(expr);
     ASSERT_TRUE(work.ok()) << text << ": " << work.error().message;
@@ -141,7 +142,7 @@ TEST(Ingest, EachFieldOutOfRangeIsRefused) {
   EXPECT_TRUE(refused([&](auto& e) { e.nodes[last].b = expr::NodeId(); }));   // missing
   EXPECT_TRUE(refused([&](auto& e) { e.nodes[last].c = expr::NodeId(0); }));  // one too many
   EXPECT_TRUE(refused([](auto& e) { e.variables.pop_back(); }));              // a variable that is not there
-  EXPECT_TRUE(refused([](auto& e) { e.variables[0].type = ir::Type::b32; }));
+  EXPECT_TRUE(refused([](auto& e) { e.variables[0].type = static_cast<ir::Type>(12); }));
   EXPECT_TRUE(refused([](auto& e) { e.variables[0].lo = std::nan(""); }));
   EXPECT_TRUE(refused([](auto& e) { std::tie(e.variables[0].lo, e.variables[0].hi) = std::pair(2.0, 1.0); }));
   EXPECT_TRUE(refused([](auto& e) { e.outputs[0].node = expr::NodeId(1000); }));

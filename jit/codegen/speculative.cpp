@@ -8,8 +8,9 @@ namespace trident::codegen {
 
 ArrayBytes array_bytes(const kir::Kernel& kernel) {
   ArrayBytes bytes;
-  for (const kir::Input& input : kernel.inputs) bytes.inputs.push_back(input.is_table() ? 0 : ir::bytes_of(input.type));
-  for (const kir::Output& output : kernel.outputs) bytes.outputs.push_back(ir::bytes_of(kernel.type_of(output.value)));
+  for (const kir::Input& input : kernel.inputs)
+    bytes.inputs.push_back(input.is_table() ? 0 : kir::element_bytes(input));
+  for (const kir::Output& output : kernel.outputs) bytes.outputs.push_back(kir::element_bytes(kernel, output));
   return bytes;
 }
 

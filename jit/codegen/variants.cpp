@@ -94,7 +94,8 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
   }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                   [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });
-  if (writes && !reduces && isa != Isa::neon && 2 * (work.pipes + work.newton_pipes) <= kStreamingWork)
+  if (writes && !reduces && !kir::converts_elements(kernel) && isa != Isa::neon &&
+      2 * (work.pipes + work.newton_pipes) <= kStreamingWork)
     for (const int vectors : {4, 2}) add(vectors, newton, true);
   return result;
 }

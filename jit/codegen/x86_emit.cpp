@@ -247,6 +247,8 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
     case X86Pseudo::table_limits: return table_limits(m);
     case X86Pseudo::gather: return gather(m, p);
     case X86Pseudo::strided: return strided(m, p);
+    case X86Pseudo::load_elements:
+    case X86Pseudo::store_elements: return move_elements(m, p);
     case X86Pseudo::tail_mask:
       // AVX-512: the limit register holds one bit per element left. AVX2: it points to the middle of the mask table
       // (ones before, zeros after), and the count register holds minus the number of elements left.

@@ -83,6 +83,7 @@ class X86Emitter : public X86Writer {
   void strided(const MInst& inst, const Placed& placed);
   void strided_inside(const MInst& inst, const Placed& placed, const X86StridedRead& read);
   void strided_edge(const StridedEdge& edge);
+  void move_elements(const MInst& inst, const Placed& placed);  // x86_elements.cpp
   void masked_copy_avx512();
   void masked_copy_avx2();
 

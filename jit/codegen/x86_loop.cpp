@@ -91,10 +91,11 @@ class KernelEmitter {
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
     if (selector_.reducer().any()) vectors_ = std::bit_ceil(vectors_);  // a chunk is a number of steps
-    streams_ = variant.non_temporal && !selector_.reducer().any();
+    streams_ = variant.non_temporal && !selector_.reducer().any() && !kir::converts_elements(kernel);
     // Code behind the loop could not return to the copy.
     copies_tail_ = !variant.schedule && !streams_ && variant.newton == 0 && vectors_ == 1 &&
-                   !selector_.has_rare_cases() && !kernel.exit.valid();
+                   !selector_.has_rare_cases() && !kernel.exit.valid() &&
+                   (target_.avx512 || !kir::converts_elements(kernel));
     if (copies_tail_ && !target_.avx512) find_tail_lanes();
   }
 

@@ -203,9 +203,13 @@ VReg X86Selector::reg(kir::Value v) {
   return values_[v.index];
 }
 
+bool X86Selector::is_widened(const kir::Inst& inst) const {
+  return inst.op == Op::Input && ir::converts(kernel_.inputs[inst.imm].storage);
+}
+
 VReg X86Selector::foldable(kir::Value v) {
   if (kernel_.at(v).op != Op::Input) return reg(v);
-  const bool fold = options_.fold_loads && !masked_ && body_uses_[v.index] == 1;
+  const bool fold = options_.fold_loads && !masked_ && body_uses_[v.index] == 1 && !is_widened(kernel_.at(v));
   return input(v, fold);
 }
 
@@ -219,6 +223,7 @@ VReg X86Selector::input(kir::Value v, bool memory_only) {
                     .index = static_cast<std::uint16_t>(inst.imm),
                     .disp = static_cast<std::int32_t>(copy_ * target_.lanes * lane_bytes)};
   --inputs_left_;
+  if (is_widened(inst)) return value = elements_.load(inst);
   if (memory_only)
     return value = f_.add({.memory_only = true, .width = width_of(inst.type), .lane_bytes = lane_bytes, .home = home});
   const std::uint8_t width = width_, lane = lane_;
@@ -301,9 +306,13 @@ VReg X86Selector::tail_mask(std::uint32_t lane_bytes) {
 
 void X86Selector::store_output(std::uint32_t output, VReg value, bool one_lane) {
   const ir::Type type = kernel_.type_of(kernel_.outputs[output].value);
+  const ir::Storage storage = kernel_.outputs[output].storage;
   set_type(type);
+  const auto bytes = static_cast<std::uint8_t>(ir::bytes_of(type, storage));
   MInst inst;
-  if (one_lane) {
+  if (ir::converts(storage)) {
+    inst = elements_.store(storage, value);
+  } else if (one_lane) {
     inst = push(pick(Inst::kIdVmovss, Inst::kIdVmovsd), {value});
   } else if (!masked_) {
     inst = push(pick(Inst::kIdVmovups, Inst::kIdVmovupd), {value});
@@ -315,13 +324,13 @@ void X86Selector::store_output(std::uint32_t output, VReg value, bool one_lane) 
     const VReg mask = tail_mask(lane_);
     inst = push(pick(Inst::kIdVmaskmovps, Inst::kIdVmaskmovpd), {mask, value});
   }
-  inst.form |= x86_form::kMemory;
+  if ((inst.form & x86_form::kPseudo) == 0) inst.form |= x86_form::kMemory;
   inst.def = {};
   inst.unit = Unit::store;
   inst.mem = {.place = Place::output,
-              .lane_bytes = lane_,
+              .lane_bytes = bytes,
               .index = static_cast<std::uint16_t>(output),
-              .disp = static_cast<std::int32_t>(copy_ * target_.lanes * lane_)};
+              .disp = static_cast<std::int32_t>(copy_ * target_.lanes * bytes)};
   f_.vregs.pop_back();  // the result that push made room for
   block_->insts.back() = inst;
   if (!kernel_.exit.valid()) return;

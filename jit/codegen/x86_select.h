@@ -8,13 +8,15 @@
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
 // x86_exit.cpp exits; x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers,
-// strided loads. Reductions are x86_reduce.h's, exits that test ranges x86_ranges.h's.
+// strided loads. Reductions are x86_reduce.h's, exits that test ranges x86_ranges.h's, narrow elements
+// x86_elements.h's.
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <span>
 
+#include "jit/codegen/x86_elements.h"
 #include "jit/codegen/x86_ranges.h"
 #include "jit/codegen/x86_reduce.h"
 #include "jit/codegen/x86_target.h"
@@ -29,7 +31,15 @@ struct X86Constant {
   VReg vreg;
 };
 
+/// A constant whose lanes differ, by its place in the pool.
+struct X86NumbersRow {
+  std::int32_t disp;
+  std::uint8_t width;
+  VReg vreg;
+};
+
 class X86Selector {
+  friend class X86Elements;
   friend class X86Reducer;
   friend class X86Ranges;
 
@@ -74,6 +84,7 @@ class X86Selector {
   /// Does as `reg`, but may leave an array element in memory for the one instruction that reads it.
   VReg foldable(kir::Value v);
   VReg input(kir::Value v, bool memory_only);
+  [[nodiscard]] bool is_widened(const kir::Inst& inst) const;
   VReg published(kir::Value v);
   void publish(kir::Value v, VReg local);
   void settle(kir::Value v);
@@ -196,6 +207,7 @@ class X86Selector {
   X86Reducer reducer_;
   std::pmr::vector<X86Constant> own_constants_;
   X86Ranges ranges_;
+  X86Elements elements_{*this};
   std::pmr::vector<MInst> held_stores_;      ///< of a kernel with an exit, for behind it
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
   struct TableBound {
@@ -204,12 +216,7 @@ class X86Selector {
     VReg vreg;
   };
   std::pmr::vector<TableBound> bounds_;
-  struct NumbersRow {
-    std::int32_t disp;
-    std::uint8_t width;
-    VReg vreg;
-  };
-  std::pmr::vector<NumbersRow> rows_;
+  std::pmr::vector<X86NumbersRow> rows_;
   std::pmr::vector<X86StridedRead> strided_;
   MemRef strided_room_{};
   std::uint32_t body_inputs_ = 0;  ///< input instructions of one copy

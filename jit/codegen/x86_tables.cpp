@@ -41,7 +41,7 @@ VReg X86Selector::row(std::uint8_t lane_bytes, std::span<const std::uint64_t> la
   for (std::size_t i = 0; i < lanes.size(); ++i) std::memcpy(&bytes[i * lane_bytes], &lanes[i], lane_bytes);
   const auto width = static_cast<std::uint8_t>(std::max<std::size_t>(lanes.size() * lane_bytes, 16));
   const std::int32_t disp = pool_.add_bytes(bytes.data(), width, width);
-  for (const NumbersRow& known : rows_)
+  for (const X86NumbersRow& known : rows_)
     if (known.disp == disp && known.width == width) return known.vreg;
   const VReg v = f_.add({.global = true,
                          .width = width,

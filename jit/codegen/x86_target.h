@@ -51,6 +51,9 @@ enum class X86Pseudo : std::uint16_t {
   table_limits,  ///< of strided read number `mem.index`, into the frame
   gather,        ///< def = elements of table `mem` at the indices (use 0) where the mask (use 1, lost) is set, else 0
   strided,       ///< def = strided read number `mem.index` for the elements from `mem.disp` after the loop's index on
+  // Tails of arrays with narrow elements, see x86_elements.cpp.
+  load_elements,   ///< def = the elements left of `mem`, at the low end
+  store_elements,  ///< the elements left of `mem` = those at the low end of use 0
 };
 
 /// Ways to load one vector of a strided read that lies inside its table.

@@ -139,7 +139,7 @@ std::vector<std::uint64_t> params_of(const expr::Expr& source, const Samples& sa
 
 Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
                         const std::vector<Call>& calls) {
-  const kir::Plan plan = kir::Plan::prepare(kernel);
+  const kir::Plan plan = kir::Plan::prepare(kir::without_storage(kernel));
   Outputs results;
   for (const Call& call : calls) {
     std::vector<const void*> in;

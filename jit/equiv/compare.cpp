@@ -236,6 +236,16 @@ bool lanes_agree(Type type, const std::byte* a, const std::byte* b) {
   return ir::is_float(type) && std::isnan(load_float(type, a)) && std::isnan(load_float(type, b));
 }
 
+/// Returns values as they are once an array has kept them.
+std::vector<std::byte> as_kept(expr::Storage storage, Type type, std::vector<std::byte> values) {
+  if (!ir::converts(storage)) return values;
+  const std::size_t n = values.size() / ir::bytes_of(type);
+  std::vector<std::byte> elements(n * ir::facts_of(storage).bytes);
+  ir::narrow(storage, values.data(), elements.data(), n);
+  ir::widen(storage, elements.data(), values.data(), n);
+  return values;
+}
+
 }  // namespace
 
 std::string print_lane(Type type, const std::byte* bytes) {
@@ -286,8 +296,8 @@ std::optional<Counterexample> compare_bits(const expr::Expr& expr, const Samples
   for (std::size_t c = 0; c < calls.size(); ++c) {
     for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
       const Type type = expr.at(expr.outputs[k].node).type;
-      const auto& w = wanted[c][k];
-      const auto& g = got[c][k];
+      const auto w = as_kept(expr.outputs[k].storage, type, wanted[c][k]);
+      const auto g = as_kept(expr.outputs[k].storage, type, got[c][k]);
       CHECK(w.size() == g.size());
       if (w.empty() || std::memcmp(w.data(), g.data(), w.size()) == 0) continue;
       const std::size_t bytes = ir::bytes_of(type);

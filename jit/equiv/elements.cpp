@@ -37,7 +37,7 @@ class Writer {
       for (std::size_t e = 0; e < (each ? elements_ : 1); ++e)
         place_[i].push_back(expr::makes_total(from_.nodes[i].op) ? total(from_.nodes[i]) : node(from_.nodes[i], e));
     }
-    for (const expr::Output& o : from_.outputs) to_.outputs.push_back({o.name, place_[o.node.index][0]});
+    for (const expr::Output& o : from_.outputs) to_.outputs.push_back({o.name, place_[o.node.index][0], o.storage});
     if (!expr::check(to_).ok()) return std::nullopt;
     return std::move(to_);
   }

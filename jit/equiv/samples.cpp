@@ -15,6 +15,17 @@ namespace {
 
 using expr::Expr;
 
+/// Rounds the values of each array to those that its elements can be.
+void keep(const Expr& expr, Samples& s) {
+  for (std::size_t v = 0; v < expr.variables.size(); ++v) {
+    const expr::Storage storage = expr.variables[v].storage;
+    if (storage != expr::Storage::f16) continue;  // ranges have the others' values only
+    std::vector<std::uint16_t> elements(s.n);
+    ir::narrow(storage, s.columns[v].data(), elements.data(), s.n);
+    ir::widen(storage, elements.data(), s.columns[v].data(), s.n);
+  }
+}
+
 /// A run of neighbouring values of one variable, the others held.
 constexpr std::uint64_t kRunLength = 64;
 
@@ -191,15 +202,20 @@ Samples draw_set(const Expr& expr, Way way, std::uint64_t points, std::uint64_t 
       std::memcpy(column.data() + i * bytes, &bits, bytes);
     }
   }
+  keep(expr, s);
   return s;
 }
 
 Samples make_gathered(const Expr& expr, const char* name, std::vector<Point> points) {
-  return SetLayout(expr).packed(name, points, 1);
+  Samples s = SetLayout(expr).packed(name, points, 1);
+  keep(expr, s);
+  return s;
 }
 
 std::vector<Samples> make_samples(const Expr& expr, const SampleOptions& options) {
-  return Sampler(expr, options).run();
+  std::vector<Samples> sets = Sampler(expr, options).run();
+  for (Samples& s : sets) keep(expr, s);
+  return sets;
 }
 
 }  // namespace trident::equiv

@@ -92,7 +92,7 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
   out.u8(kFormat);
   out.u32(static_cast<std::uint32_t>(expr.variables.size()));
   for (const Variable& v : expr.variables) {
-    out.u8(static_cast<std::uint8_t>(v.type));
+    out.u8(ir::element_number(v.type, v.storage));
     out.u8(static_cast<std::uint8_t>(v.kind));
     out.u64(std::bit_cast<std::uint64_t>(v.lo + 0.0));  // -0 and 0 are the same end
     out.u64(std::bit_cast<std::uint64_t>(v.hi + 0.0));
@@ -108,7 +108,8 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
     if (names || node.op == Op::Powi) out.u64(node.imm);
   }
   out.u32(static_cast<std::uint32_t>(expr.outputs.size()));
-  for (const Output& output : expr.outputs) out.u32(number[output.node.index]);
+  for (const Output& output : expr.outputs)
+    out.u32(output_word({"", NodeId(number[output.node.index]), output.storage}));
   return out.take();
 }
 

@@ -69,6 +69,10 @@ class Checker {
       if (!allowed(Types::N, v.type)) {
         return make_error(ErrorCode::kTypeError, "variable '%s' is not of type f32, f64, i32 or i64", v.name.c_str());
       }
+      if (v.storage != Storage::own && (!ir::fits(v.type, v.storage) || v.kind != VariableKind::array)) {
+        return make_error(ErrorCode::kTypeError, "variable '%s' is no array of %s", v.name.c_str(),
+                          ir::facts_of(v.storage).name.data());
+      }
       if (!(v.lo <= v.hi)) {
         return make_error(ErrorCode::kInvalidArgument, "the range of variable '%s' is empty", v.name.c_str());
       }
@@ -207,6 +211,11 @@ class Checker {
       }
       if (ir::is_mask(type(o.node))) {
         return make_error(ErrorCode::kTypeError, "output '%s' is a comparison: cast it to a number", o.name.c_str());
+      }
+      const bool total = follows_shapes_ && places_[o.node.index].shape == Shape::total;
+      if (o.storage != Storage::own && (total || !ir::fits(type(o.node), o.storage))) {
+        return make_error(ErrorCode::kTypeError, "output '%s' is no array of %s", o.name.c_str(),
+                          ir::facts_of(o.storage).name.data());
       }
     }
     return {};

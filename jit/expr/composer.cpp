@@ -129,6 +129,17 @@ void Composer::leave_scope(std::size_t mark) {
   for (; shadowed_.size() > mark; shadowed_.pop_back()) names_[shadowed_.back().name].value = shadowed_.back().value;
 }
 
+// Narrows the range of a variable to the values that its elements can have.
+bool Composer::meet_values(Variable& variable, std::size_t offset) {
+  if (!ir::is_integer(variable.storage) || !ir::converts(variable.storage)) return true;
+  const ir::StorageFacts& row = ir::facts_of(variable.storage);
+  variable.lo = std::max(variable.lo, row.lo);
+  variable.hi = std::min(variable.hi, row.hi);
+  if (variable.lo <= variable.hi) return true;
+  fail(offset, ErrorCode::kTypeError, "the range of '%s' has no %s", variable.name.c_str(), row.name.data());
+  return false;
+}
+
 Value Composer::declare(const Variable& variable, std::string_view text, std::size_t offset) {
   if (failed_) return {};
   if (text.empty() || text.size() > limits::kNameBytesMax) {
@@ -145,14 +156,16 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
                   static_cast<int>(text.size()), text.data());
     }
     Variable& earlier = variables[node.imm];
-    if (earlier.type != variable.type || (variable.kind != VariableKind::array && variable.kind != earlier.kind)) {
+    if (earlier.type != variable.type || earlier.storage != variable.storage ||
+        (variable.kind != VariableKind::array && variable.kind != earlier.kind)) {
       return fail(offset, ErrorCode::kTypeError, "'%.*s' was declared as %s %s by the caller",
-                  static_cast<int>(text.size()), text.data(), ir::name_of(earlier.type).data(),
+                  static_cast<int>(text.size()), text.data(), ir::name_of(earlier.type, earlier.storage).data(),
                   earlier.is_table()    ? "table"
                   : earlier.is_scalar() ? "scalar"
                                         : "array");
     }
     if (variable.has_range()) earlier.lo = variable.lo, earlier.hi = variable.hi;
+    if (!meet_values(earlier, offset)) return {};
     return n.value;
   }
   if (variables.size() >= limits::kInputsMax) {
@@ -162,9 +175,16 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
     return fail(offset, ErrorCode::kLimitExceeded, "a table's name has 1 to %zu bytes",
                 limits::kNameBytesMax - kLengthSuffix.size());
   }
+  if (variable.storage != Storage::own && variable.kind != VariableKind::array) {
+    return fail(offset, ErrorCode::kTypeError,
+                "'%.*s' is no array, and only arrays have elements of %s: declare it as %s",
+                static_cast<int>(text.size()), text.data(), ir::facts_of(variable.storage).name.data(),
+                ir::name_of(variable.type).data());
+  }
   has_tables_ = has_tables_ || variable.is_table();
   variables.push_back(variable);
   variables.back().name.assign(text);
+  if (!meet_values(variables.back(), offset)) return {};
   const Node node{Op::Variable, variable.type, {}, {}, {}, variables.size() - 1};
   const Value value = add(node, offset);
   n.value = value;
@@ -243,7 +263,7 @@ bool Composer::update_places() {
 
 // Builds a node of operands that have their final types. A tree of literals stays open to another type.
 Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
-  if (failed_) return {};
+  if (failed_ || !is_whole(a) || !is_whole(b) || !is_whole(c)) return {};
   const Signature signature = info(op).signature;
   Node node{op, builder_.type_of(a.id), a.id, b.id, c.id, 0};
   if (signature == Signature::Compare) node.type = Type::b32;
@@ -349,6 +369,7 @@ NodeId Composer::retype(NodeId id, Type type) {
 // `a` as `type`: literals take the type, everything else is cast.
 Value Composer::convert(Value a, Type type) {
   if (failed_ || builder_.type_of(a.id) == type) return a;
+  if (!is_whole(a)) return {};
   if (a.literal_depth > 0 && !ir::is_mask(type) && (a.integral || !ir::is_int(type))) {
     if (a.bare && ir::is_int(type) && type == Type::i32) {
       const double v = number_of(a);
@@ -373,6 +394,13 @@ Value Composer::settle(Value a) {
   a.literal_depth = 0;
   a.bare = false;
   return a;
+}
+
+bool Composer::is_whole(const Value& a) {
+  if (a.storage != Storage::f16) return true;
+  fail(a.offset, ErrorCode::kTypeError,
+       "f16(...) rounds where it is stored, so it must be the last operation of an output: leave it out here");
+  return false;
 }
 
 // --- types of operands ---------------------------------------------------------------------------------------------
@@ -573,7 +601,8 @@ Value Composer::logical_not(Value a, std::size_t offset) {
 }
 
 Value Composer::cast(Type type, Value a, std::size_t offset) {
-  if (failed_) return {};
+  if (failed_ || !is_whole(a)) return {};
+  a.storage = Storage::own;
   if (a.literal_depth > 0 && (a.integral || !ir::is_int(type))) {
     a = convert(a, type);  // the type that a cast names is settled
     a.literal_depth = 0;
@@ -794,7 +823,8 @@ void Composer::output(std::string_view text, Value value) {
   }
   if (ir::is_mask(type_of(value))) value = convert(value, default_type_);
   if (failed_) return;
-  expr().outputs.push_back({std::string(text), value.id});
+  const bool total = follows_places_ && places_[value.id.index].shape == Shape::total;
+  expr().outputs.push_back({std::string(text), value.id, total ? Storage::own : value.storage});
 }
 
 }  // namespace trident::expr

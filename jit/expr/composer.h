@@ -19,6 +19,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/functions.h"
+#include "jit/expr/narrow_casts.h"
 #include "jit/expr/shape.h"
 #include "jit/ir/text.h"
 
@@ -31,6 +32,7 @@ struct Value {
   std::uint16_t literal_depth = 0;  ///< > 0: a tree of literals only, this deep, whose type is not settled
   bool integral = false;            ///< with literal_depth: it may become an integer
   bool bare = false;                ///< with literal_depth: a single number, perhaps negated
+  Storage storage = Storage::own;   ///< an output of it keeps its elements so: a narrow cast was its last operation
 };
 
 /// A number as the lexers read it.
@@ -93,11 +95,15 @@ class Composer {
   Value logical(Op op, Value a, Value b, std::size_t offset);
   Value logical_not(Value a, std::size_t offset);
   Value cast(Type type, Value a, std::size_t offset);
+  /// The casts of narrow_casts.h, such as u8(a).
+  Value narrow_cast(const NarrowCast& cast, std::span<const Value> arguments, std::size_t offset);
   Value diff(Value e, Value x, std::size_t offset);
   /// Gather and Strided: a table, and numbers of its elements.
   Value read(Op op, std::span<const Value> arguments, std::size_t offset);
   /// Returns `a` with its type settled, as an output or a binding of a fixed type needs it.
   Value settle(Value a);
+  /// Returns the number `value`, which takes the type of what it meets.
+  Value literal(double value, std::size_t offset);
   Value as_bool(Value a);
   /// Returns whether a literal tree is a single number.
   [[nodiscard]] bool is_number(Value a) const { return a.bare; }
@@ -135,13 +141,14 @@ class Composer {
   bool bits_operands(std::span<Value> operands, Op op, std::size_t offset);
   Value convert(Value a, Type type);
   NodeId retype(NodeId id, Type type);
+  bool is_whole(const Value& a);
+  bool meet_values(Variable& variable, std::size_t offset);
   Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
   Value variance(std::span<const Value> arguments, std::size_t offset);
   Value truth_of_all(Op extreme, Value a, std::size_t offset);
   Value copysign(Value x, Value y, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
-  Value literal(double value, std::size_t offset);
   /// Returns the number that the constant `id` was written as.
   [[nodiscard]] double literal_value(NodeId id) const;
   [[nodiscard]] bool wraps(NodeId id) const;

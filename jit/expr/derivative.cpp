@@ -279,7 +279,7 @@ class Elimination {
       values_.resize(std::max<std::size_t>(values_.size(), builder_.size()), false);
       values_[moved_[i].index] = true;
     }
-    for (const Output& o : source_.outputs) out_.outputs.push_back({o.name, moved_[o.node.index]});
+    for (const Output& o : source_.outputs) out_.outputs.push_back({o.name, moved_[o.node.index], o.storage});
     drop_unused(out_);
     return std::move(out_);
   }

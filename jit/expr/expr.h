@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jit/expr/ops.h"
+#include "jit/ir/storage.h"
 #include "jit/ir/type.h"
 #include "jit/kir/kir.h"
 #include "jit/kir/math/math.h"
@@ -17,6 +20,7 @@
 
 namespace trident::expr {
 
+using ir::Storage;
 using ir::Type;
 
 struct NodeTag;
@@ -50,6 +54,7 @@ struct Variable {
   /// anything, NaN included. Results for values outside are unspecified (but never a crash).
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
+  Storage storage = Storage::own;  ///< how an array keeps its elements; scalars and tables keep values
   [[nodiscard]] bool has_range() const {
     return lo != -std::numeric_limits<double>::infinity() || hi != std::numeric_limits<double>::infinity();
   }
@@ -58,7 +63,21 @@ struct Variable {
 struct Output {
   std::string name;
   NodeId node;
+  Storage storage = Storage::own;  ///< how an array keeps its elements; the value is one that the storage holds, or f32
+                                   ///< for f16; results of reductions are values
 };
+
+/// Outputs travel as the number of their node, and their storage in the upper byte.
+inline constexpr std::uint32_t kStorageShift = 24;
+inline std::uint32_t output_word(const Output& output) {
+  return output.node.index | static_cast<std::uint32_t>(output.storage) << kStorageShift;
+}
+/// Nothing for a word that names no storage.
+inline std::optional<Output> output_of_word(std::string name, std::uint32_t word) {
+  if (word >> kStorageShift >= ir::kStorageCount) return std::nullopt;
+  const NodeId node(word & ((1u << kStorageShift) - 1));
+  return Output{std::move(name), node, static_cast<Storage>(word >> kStorageShift)};
+}
 
 struct Expr {
   std::vector<Node> nodes;

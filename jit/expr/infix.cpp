@@ -57,7 +57,7 @@ class Infix : private InfixExpressions {
     ahead.next();  // the colon
     const Token type = ahead.next();
     const Token after = ahead.next();
-    return type.kind == K::name && type_named(lexer_.text(type)) &&
+    return type.kind == K::name && element_named(lexer_.text(type)) &&
            (after.kind == K::semicolon || after.kind == K::comma ||
             (after.kind == K::name && lexer_.text(after) == "in"));
   }
@@ -162,7 +162,7 @@ void Infix::declaration() {
   const Token name = token_;
   advance();
   variable.type = composer_.default_type();
-  if (accept(K::colon) && !type_name(variable.type)) return;
+  if (accept(K::colon) && !element_name(variable)) return;
   if (is_word("in")) {
     advance();
     if (!range(variable)) return;

@@ -117,6 +117,18 @@ Value InfixExpressions::unexpected(const char* wanted) {
                         static_cast<int>(found.size()), found.data());
 }
 
+bool InfixExpressions::element_name(Variable& variable) {
+  const std::optional<ir::Element> named = token_.kind == K::name ? element_named(lexer_.text(token_)) : std::nullopt;
+  if (!named) {
+    unexpected(kElementNames);
+    return false;
+  }
+  variable.type = named->type;
+  variable.storage = named->storage;
+  advance();
+  return true;
+}
+
 bool InfixExpressions::type_name(Type& type) {
   const std::optional<Type> named = token_.kind == K::name ? type_named(lexer_.text(token_)) : std::nullopt;
   if (!named || *named == Type::b32) {
@@ -283,7 +295,8 @@ Value InfixExpressions::call(const Token& name) {
   const std::string_view text = lexer_.text(name);
   const Function* function = find_function(text, name.hash);
   const std::optional<Type> type = function ? std::nullopt : type_named(text);
-  if (!function && !type) {
+  const std::optional<NarrowCast> narrow = function || type ? std::nullopt : narrow_cast_named(text);
+  if (!function && !type && !narrow) {
     const std::string_view near = nearest_function(text);
     const std::string_view shown = text.substr(0, 60);
     if (text == "grad") {
@@ -307,6 +320,7 @@ Value InfixExpressions::call(const Token& name) {
   }
   if (composer_.failed() || !expect(K::close, "',' or ')'")) return {};
   if (function) return composer_.call(*function, std::span(arguments.data(), count), name.offset);
+  if (narrow) return composer_.narrow_cast(*narrow, std::span(arguments.data(), count), name.offset);
   if (count != 1) {
     return composer_.fail(name.offset, ErrorCode::kSyntaxError, "a cast takes 1 argument, here %zu", count);
   }

@@ -53,6 +53,8 @@ class InfixExpressions {
   void leave() { --depth_; }
 
   bool type_name(Type& type);
+  /// Parses the type of a variable.
+  bool element_name(Variable& variable);
   void bind(const Token& name, Value value);
 
   // --- expressions ---

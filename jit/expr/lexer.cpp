@@ -140,6 +140,13 @@ std::optional<Type> type_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<ir::Element> element_named(std::string_view name) {
+  if (const std::optional<Type> type = type_named(name); type && *type != Type::b32) return ir::Element{*type, {}};
+  const std::optional<Storage> storage = ir::storage_named(name);
+  if (!storage) return std::nullopt;
+  return ir::Element{ir::facts_of(*storage).type, *storage};
+}
+
 std::size_t read_number(std::string_view text, Number& number) {
   number = {};
   if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) return read_hex(text, number);

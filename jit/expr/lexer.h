@@ -59,6 +59,10 @@ inline constexpr const char* kNotUtf8 = "a name holds bytes that are not UTF-8";
 
 /// f32, f64, i32, i64, and bool (b32) by their names and NumPy's and FPCore's.
 std::optional<Type> type_named(std::string_view name);
+/// Those and the narrow ones of ir/storage.h, without bool.
+std::optional<ir::Element> element_named(std::string_view name);
+inline constexpr const char* kElementNames =
+    "a type: f32, f64, i32 or i64, or for arrays u8, i8, u16, i16, u32, u64, f16 or bool8";
 
 /// Reads a number at the start of `text`; returns its bytes, 0 when there is none. Decimal, hex, hex float.
 std::size_t read_number(std::string_view text, Number& number);

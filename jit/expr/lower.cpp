@@ -198,7 +198,7 @@ class Lowering : private Powers {
     }
     for (std::size_t i = 0; i < expr_.outputs.size(); ++i) {
       const Output& o = expr_.outputs[i];
-      kernel_.outputs.push_back({o.name, values_[o.node.index], kinds[i]});
+      kernel_.outputs.push_back({o.name, values_[o.node.index], kinds[i], o.storage});
     }
     return options_.narrow ? kir::narrow(kernel_, known()) : std::move(kernel_);
   }
@@ -228,7 +228,7 @@ class Lowering : private Powers {
         continue;
       }
       place_.push_back(static_cast<std::uint32_t>(kernel_.inputs.size()));
-      kernel_.inputs.push_back({v.name, v.type});
+      kernel_.inputs.push_back({v.name, v.type, {}, v.storage});
     }
     for (const Variable& v : parameters_of(variables)) kernel_.params.push_back({v.name, v.type});
     std::uint32_t length = scalars;
@@ -341,6 +341,8 @@ class Lowering : private Powers {
     const Type from = expr_.at(n.a).type;
     if (from == Type::b32) return n.type == Type::b32 ? a : b_.select(mask(n.a, n.type), one(n.type), zero(n.type));
     if (n.type == Type::b32) return b_.ne(a, zero(from));
+    if (expr_.at(n.a).op == Op::Rint && ir::is_int(n.type) && ir::bytes_of(from) == ir::bytes_of(n.type))
+      return b_.convert(KOp::ToIntRint, n.type, at(expr_.at(n.a).a));
     return b_.convert(KOp::Convert, n.type, a);
   }
 

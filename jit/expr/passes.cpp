@@ -24,7 +24,7 @@ class Locating {
         if (operand->valid()) *operand = moved_[operand->index];
       moved_.push_back(info(node.op).signature == Signature::Locate ? located(node, may_be_nan) : b_.add(node));
     }
-    for (const Output& o : from_.outputs) to_.outputs.push_back({o.name, moved_[o.node.index]});
+    for (const Output& o : from_.outputs) to_.outputs.push_back({o.name, moved_[o.node.index], o.storage});
     return std::move(to_);
   }
 
@@ -138,8 +138,8 @@ class Division {
       made.origin.emplace_back(i);
     }
     for (std::size_t k = 0; k < wanted.size(); ++k)
-      made.expr.outputs.push_back(
-          {last ? whole_.outputs[k].name : "r" + std::to_string(k + 1), place[wanted[k].index]});
+      made.expr.outputs.push_back({last ? whole_.outputs[k].name : "r" + std::to_string(k + 1), place[wanted[k].index],
+                                   last ? whole_.outputs[k].storage : Storage::own});
     return made;
   }
 

@@ -39,25 +39,33 @@ class InfixPrinter {
       out_ += i > 0 ? ", " : "";
       if (v.is_scalar()) out_ += "param ";
       if (v.is_table()) out_ += "table ";
-      out_ += plan_.variables[i] + ": " + std::string(ir::name_of(v.type));
+      out_ += plan_.variables[i] + ": " + std::string(ir::name_of(v.type, v.storage));
       if (v.has_range()) out_ += " in [" + print_bound(v.lo) + ", " + print_bound(v.hi) + "]";
     }
     if (!expr_.variables.empty()) out_ += ";\n";
   }
 
   void outputs() {
-    const bool plain = expr_.outputs.size() == 1 && plan_.outputs[0] == "out" &&
-                       expr_.at(expr_.outputs[0].node).op != Op::Variable &&
-                       plan_.names[expr_.outputs[0].node.index].empty();
+    const bool plain =
+        expr_.outputs.size() == 1 && plan_.outputs[0] == "out" &&
+        (expr_.at(expr_.outputs[0].node).op != Op::Variable || expr_.outputs[0].storage != Storage::own) &&
+        plan_.names[expr_.outputs[0].node.index].empty();
     if (plain) {
-      operand(expr_.outputs[0].node, Level::any, true);
+      output(expr_.outputs[0]);
       return;
     }
     out_ += '(';
     for (std::size_t i = 0; i < expr_.outputs.size(); ++i) {
       out_ += (i > 0 ? ", " : "") + plan_.outputs[i] + " = ";
-      operand(expr_.outputs[i].node, Level::any, true);
+      output(expr_.outputs[i]);
     }
+    out_ += ')';
+  }
+
+  void output(const Output& o) {
+    if (o.storage == Storage::own) return operand(o.node, Level::any, true);
+    out_ += std::string(ir::facts_of(o.storage).name) + "(";
+    operand(o.node, Level::any, true);
     out_ += ')';
   }
 

@@ -36,7 +36,7 @@ class SexprPrinter {
     out_ += (v.is_scalar()  ? "param "
              : v.is_table() ? "table "
                             : "") +
-            plan_.variables[i] + ":" + std::string(ir::name_of(v.type));
+            plan_.variables[i] + ":" + std::string(ir::name_of(v.type, v.storage));
     if (v.has_range()) out_ += " " + print_bound(v.lo) + " " + print_bound(v.hi);
     out_ += ")";
   }
@@ -44,9 +44,11 @@ class SexprPrinter {
   void outputs() {
     out_ += "(outputs";
     for (std::size_t i = 0; i < expr_.outputs.size(); ++i) {
-      out_ += " (" + plan_.outputs[i] + " ";
+      const Storage storage = expr_.outputs[i].storage;
+      const bool narrow = storage != Storage::own;
+      out_ += " (" + plan_.outputs[i] + (narrow ? " (" + std::string(ir::facts_of(storage).name) : std::string()) + " ";
       operand(expr_.outputs[i].node, true);
-      out_ += ")";
+      out_ += narrow ? "))" : ")";
     }
     out_ += ")";
   }

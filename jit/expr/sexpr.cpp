@@ -96,12 +96,13 @@ class SexprText {
     }
     std::string_view text = cells_.text(name);
     if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
-      const std::optional<Type> type = type_named(text.substr(colon + 1));
-      if (!type || *type == Type::b32) {
+      const std::optional<ir::Element> element = element_named(text.substr(colon + 1));
+      if (!element) {
         syntax(name, "a type after ':': f32, f64, i32 or i64");
         return;
       }
-      variable.type = *type;
+      variable.type = element->type;
+      variable.storage = element->storage;
       text = text.substr(0, colon);
     }
     composer_.declare(variable, text, cells_.at(name).offset);

@@ -280,6 +280,9 @@ Value SexprWalker::apply(std::string_view head, std::span<Value> arguments, std:
   if (const std::optional<Type> type = type_named(head); type && arguments.size() == 1) {
     return composer_.cast(*type, arguments[0], offset);
   }
+  if (const std::optional<NarrowCast> narrow = narrow_cast_named(head)) {
+    return composer_.narrow_cast(*narrow, arguments, offset);
+  }
   const std::string_view near = nearest_function(head);
   const std::string_view shown = head.substr(0, 60);
   return composer_.fail(offset, ErrorCode::kSyntaxError, "unknown function '%.*s'%s%.*s%s",

@@ -28,7 +28,7 @@ Node moved(Node node, const std::vector<NodeId>& place) {
 }
 
 void move_outputs(const Expr& from, Expr& to, const std::vector<NodeId>& place) {
-  for (const Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index]});
+  for (const Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index], o.storage});
   drop_unused(to);
 }
 

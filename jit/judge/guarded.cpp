@@ -99,6 +99,15 @@ bool kept_to_arrays(void* opaque) {
   return true;
 }
 
+// Returns the values of an output's elements.
+std::vector<std::byte> values_of(ir::Storage storage, std::span<const std::byte> elements) {
+  if (!ir::converts(storage)) return {elements.begin(), elements.end()};
+  const std::size_t n = elements.size() / ir::facts_of(storage).bytes;
+  std::vector<std::byte> values(n * ir::bytes_of(ir::facts_of(storage).type));
+  ir::widen(storage, elements.data(), values.data(), n);
+  return values;
+}
+
 std::size_t output_bytes(const Signature::Output& output, std::uint64_t n) {
   return output.scalar ? output.bytes : static_cast<std::size_t>(n) * output.bytes;
 }
@@ -125,7 +134,7 @@ class Arena {
   Result<void> make() {
     for (std::size_t i = 0; i < run_.inputs.size(); ++i) {
       TRY(Array array, make_array(signature_.input_bytes[i], run_.elements));
-      if (!run_.inputs[i].empty()) std::memcpy(array.data, run_.inputs[i].data(), run_.inputs[i].size());
+      fill_input(signature_, i, run_.inputs[i], array.data);
       inputs_.push_back(array);
       read_only_.push_back(array.mapping);
     }
@@ -188,7 +197,9 @@ class Calls {
     for (const ArrayCall& call : calls_) {
       auto& outputs = all.emplace_back();
       outputs.reserve(call.outputs.size());
-      for (const OutputPlace& out : call.outputs) outputs.emplace_back(out.log, out.log + out.bytes);
+      for (std::size_t o = 0; o < call.outputs.size(); ++o)
+        outputs.push_back(
+            values_of(arena_.signature().outputs[o].storage, {call.outputs[o].log, call.outputs[o].bytes}));
     }
     return all;
   }
@@ -372,7 +383,7 @@ class Turns {
 void check_shape(const Signature& signature, const GuardedRun& run) {
   CHECK(run.inputs.size() == signature.input_bytes.size());
   for (std::size_t i = 0; i < run.inputs.size(); ++i)
-    CHECK(run.inputs[i].size() == run.elements * signature.input_bytes[i]);
+    CHECK(run.inputs[i].size() == run.elements * signature.value_bytes(i));
   for (const auto& call : run.calls) {
     CHECK(call.first <= run.elements);
     CHECK(call.n <= run.elements - call.first);
@@ -385,12 +396,22 @@ void check_shape(const Signature& signature, const GuardedRun& run) {
 Signature signature_of(const kir::Kernel& kernel) {
   Signature signature;
   for (const auto& input : kernel.inputs) {
-    signature.input_bytes.push_back(ir::bytes_of(input.type));
+    signature.input_bytes.push_back(kir::element_bytes(input));
+    signature.storages.push_back(input.storage);
     signature.tables.push_back(input.is_table());
   }
   for (const auto& output : kernel.outputs)
-    signature.outputs.push_back({ir::bytes_of(kernel.type_of(output.value)), output.kind == kir::OutputKind::scalar});
+    signature.outputs.push_back(
+        {kir::element_bytes(kernel, output), output.kind == kir::OutputKind::scalar, output.storage});
   return signature;
+}
+
+void fill_input(const Signature& signature, std::size_t input, std::span<const std::byte> values, std::byte* elements) {
+  if (values.empty()) return;
+  if (const ir::Storage storage = signature.storage(input); ir::converts(storage))
+    ir::narrow(storage, values.data(), elements, values.size() / signature.value_bytes(input));
+  else
+    std::memcpy(elements, values.data(), values.size());
 }
 
 Result<GuardedEnd> run_guarded(std::span<const Contestant> calls, bool (*kept)(void* context),

@@ -22,18 +22,31 @@
 
 namespace trident::judge {
 
-/// The arrays of a kernel, by the bytes of an element.
+/// The arrays of a kernel, by the bytes of an element. Whoever runs kernels sees values: elements of arrays that keep
+/// others are narrowed before the calls, and widened after them.
 struct Signature {
   struct Output {
     std::uint32_t bytes = 8;
     bool scalar = false;  ///< one element per call
+    ir::Storage storage = ir::Storage::own;
   };
   std::vector<std::uint32_t> input_bytes;
   std::vector<Output> outputs;
   std::vector<bool> tables{};  ///< inputs that every call has from their start, and that no output replaces; none: {}
+  std::vector<ir::Storage> storages{};  ///< of inputs; none: all keep values
+  [[nodiscard]] ir::Storage storage(std::size_t input) const {
+    return input < storages.size() ? storages[input] : ir::Storage::own;
+  }
+  /// Bytes of one value of an input.
+  [[nodiscard]] std::uint32_t value_bytes(std::size_t input) const {
+    const ir::Storage kept = storage(input);
+    return ir::converts(kept) ? ir::bytes_of(ir::facts_of(kept).type) : input_bytes[input];
+  }
   [[nodiscard]] bool is_table(std::size_t input) const { return input < tables.size() && tables[input]; }
 };
 Signature signature_of(const kir::Kernel& kernel);
+/// Copies the values of an input to an array of its elements.
+void fill_input(const Signature& signature, std::size_t input, std::span<const std::byte> values, std::byte* elements);
 
 struct GuardedCall {
   std::uint64_t first = 0;   ///< index of the call's first element

@@ -87,7 +87,7 @@ class Buffers {
   Result<void> make(const Signature& signature, const Workload& workload) {
     for (std::size_t i = 0; i < workload.inputs.size(); ++i) {
       TRY(std::byte* const place, allocate(workload.inputs[i].size()));
-      if (!workload.inputs[i].empty()) std::memcpy(place, workload.inputs[i].data(), workload.inputs[i].size());
+      fill_input(signature, i, workload.inputs[i], place);
       in_.push_back(place);
     }
     for (const auto& output : signature.outputs) {

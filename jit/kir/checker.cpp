@@ -141,10 +141,14 @@ Result<void> check_interface(const Kernel& kernel) {
         return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
     }
   for (const Input& input : kernel.inputs)
+    if (!ir::fits(input.type, input.storage) || (input.is_table() && input.storage != Storage::own))
+      return make_error(ErrorCode::kTypeError, "input '%s' cannot be kept so", input.name.c_str());
+  for (const Input& input : kernel.inputs)
     if (input.is_table() && (*input.length >= kernel.params.size() || kernel.params[*input.length].type != Type::i64))
       return make_error(ErrorCode::kTypeError, "the length of table '%s' is no i64 parameter", input.name.c_str());
   for (const Input& param : kernel.params)
-    if (param.is_table()) return make_error(ErrorCode::kTypeError, "parameter '%s' has a length", param.name.c_str());
+    if (param.is_table() || param.storage != Storage::own)
+      return make_error(ErrorCode::kTypeError, "parameter '%s' has a length or a storage", param.name.c_str());
   if (kernel.tables.size() > limits::kKirTablesMax)
     return make_error(ErrorCode::kLimitExceeded, "more than %u tables", limits::kKirTablesMax);
   for (std::size_t i = 0; i < kernel.tables.size(); ++i) {
@@ -166,6 +170,8 @@ Result<void> check_output(const Kernel& kernel, const Output& output) {
     return make_error(ErrorCode::kInvalidArgument, "output '%s' names no instruction", name);
   const Inst& inst = kernel.at(output.value);
   if (is_mask(inst.type)) return make_error(ErrorCode::kTypeError, "output '%s' is a mask", name);
+  if (!ir::fits(inst.type, output.storage) || (output.kind == OutputKind::scalar && output.storage != Storage::own))
+    return make_error(ErrorCode::kTypeError, "output '%s' cannot be kept so", name);
   if (output.kind == OutputKind::array && inst.section == Section::epilogue)
     return make_error(ErrorCode::kTypeError, "array output '%s' comes from the epilogue", name);
   if (output.kind == OutputKind::scalar && inst.section == Section::body)
@@ -197,8 +203,9 @@ Result<void> check_pass(const Kernel& kernel) {
 }
 
 bool same_declarations(const std::vector<Input>& a, const std::vector<Input>& b) {
-  return std::ranges::equal(a, b,
-                            [](const Input& x, const Input& y) { return x.type == y.type && x.length == y.length; });
+  return std::ranges::equal(a, b, [](const Input& x, const Input& y) {
+    return x.type == y.type && x.length == y.length && x.storage == y.storage;
+  });
 }
 
 /// Checks what a pass and the one before it, which is well-formed, have to do with each other.
@@ -225,6 +232,18 @@ Result<void> check_passes(const Kernel& kernel, std::uint32_t passes_max) {
 }
 
 }  // namespace
+
+bool converts_elements(const Kernel& kernel) {
+  const auto converts = [](const auto& array) { return ir::converts(array.storage); };
+  return std::ranges::any_of(kernel.inputs, converts) || std::ranges::any_of(kernel.outputs, converts);
+}
+
+Kernel without_storage(Kernel kernel) {
+  for (Input& input : kernel.inputs) input.storage = Storage::own;
+  for (Output& output : kernel.outputs) output.storage = Storage::own;
+  for (Kernel& before : kernel.before) before = without_storage(std::move(before));
+  return kernel;
+}
 
 Result<void> check(const Kernel& kernel) {
   return check_passes(kernel, kPassesMax);

@@ -90,8 +90,11 @@ class Run {
       new (at(bases_, x.chunks)) ChunkBits;
     }
     const std::uint64_t done = run_body();
-    for (const Store& x : plan_.filled_arrays)
-      fill(static_cast<std::byte*>(out_[x.output]), done, x.bytes, at(bases_, x.place));
+    for (const Store& x : plan_.filled_arrays) {
+      std::byte element[sizeof(std::uint64_t)];
+      store_elements(x, element, 1);
+      fill(static_cast<std::byte*>(out_[x.output]), done, x.bytes, element);
+    }
     for (const Reduction& x : plan_.reductions)
       fill_splat(at(bases_, x.result), x.type, chunks_of(x).result(joiner(x)));
     run_steps(plan_.epilogue_steps, bases_, 0, kBlockGranule);
@@ -128,9 +131,15 @@ class Run {
     const std::size_t kept = before_exit(n);
     if (kept == 0) return 0;
     run_steps(steps.subspan(plan_.steps_to_exit), bases_, first, kept);
-    for (const Store& x : plan_.block_stores)
-      std::memmove(bases_[output_base(x.output)], at(bases_, x.place), kept * x.bytes);
+    for (const Store& x : plan_.block_stores) store_elements(x, bases_[output_base(x.output)], kept);
     return kept;
+  }
+
+  void store_elements(const Store& x, std::byte* to, std::size_t n) const {
+    if (ir::converts(x.storage))
+      ir::narrow(x.storage, at(bases_, x.place), to, n);
+    else
+      std::memmove(to, at(bases_, x.place), n * x.bytes);
   }
 
   /// Returns how many of the block's `n` elements stand in granules before the first set lane of the exit's mask.

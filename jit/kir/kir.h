@@ -28,12 +28,14 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/ir/storage.h"
 #include "jit/ir/type.h"
 #include "runtime/base/id.h"
 #include "runtime/base/result.h"
 
 namespace trident::kir {
 
+using ir::Storage;
 using ir::Type;
 
 enum class Op : std::uint8_t {
@@ -97,6 +99,8 @@ struct Input {
   /// For a *table*, an array with its own length: the number of the i64 parameter that holds its number of elements
   /// (none when negative). Only Gather and Strided read tables, and never outside.
   std::optional<std::uint32_t> length{};
+  Storage storage =
+      Storage::own;  ///< of an array's elements, which Op::Input widens; tables and scalars keep their own
   [[nodiscard]] bool is_table() const { return length.has_value(); }
 };
 
@@ -108,6 +112,7 @@ struct Output {
   std::string name;
   Value value;
   OutputKind kind = OutputKind::array;
+  Storage storage = Storage::own;  ///< of an array's elements, which the store narrows; scalars keep their own
 };
 
 /// Passes over the elements that one kernel may be.
@@ -151,6 +156,18 @@ struct Kernel {
     return false;
   }
 };
+
+/// Bytes of one element of an array.
+inline std::uint32_t element_bytes(const Input& input) {
+  return ir::bytes_of(input.type, input.storage);
+}
+inline std::uint32_t element_bytes(const Kernel& kernel, const Output& output) {
+  return ir::bytes_of(kernel.type_of(output.value), output.storage);
+}
+/// Returns whether a load or a store converts.
+bool converts_elements(const Kernel& kernel);
+/// Returns the kernel with arrays of values: no load or store converts.
+Kernel without_storage(Kernel kernel);
 
 /// Returns the section of an instruction, from its op and its operands' sections. Leaves but Input and Index are
 /// invariant; Input, Index and Strided are body; reductions are epilogue. The others are epilogue if any operand is,

@@ -39,7 +39,7 @@ class Narrowing : private ValueFacts {
       analyse();
       value_.push_back(made);
     }
-    for (const Output& o : from_.outputs) to_.outputs.push_back({o.name, value_[o.value.index], o.kind});
+    for (const Output& o : from_.outputs) to_.outputs.push_back({o.name, value_[o.value.index], o.kind, o.storage});
     to_.exit = at(from_.exit);
     return std::move(to_);
   }
@@ -248,7 +248,7 @@ Kernel without_idle(const Kernel& kernel) {
     place[i] = Value(static_cast<std::uint32_t>(kept.insts.size()));
     kept.insts.push_back(inst);
   }
-  for (const Output& o : kernel.outputs) kept.outputs.push_back({o.name, place[o.value.index], o.kind});
+  for (const Output& o : kernel.outputs) kept.outputs.push_back({o.name, place[o.value.index], o.kind, o.storage});
   if (kernel.exit.valid()) kept.exit = place[kernel.exit.index];
   return kept;
 }

@@ -24,6 +24,21 @@ constexpr os::LevelVariant<FindBlockFn> kVariants[] = {
 #endif
 };
 
+template <Storage kStorage>
+void widen_block(const BlockArgs& x) {
+  ir::widen(kStorage, x.a, x.d, x.n);
+}
+// By storage.
+constexpr BlockFn kWideners[ir::kStorageCount] = {nullptr,
+                                                  &widen_block<Storage::u8>,
+                                                  &widen_block<Storage::boolean>,
+                                                  &widen_block<Storage::i8>,
+                                                  &widen_block<Storage::u16>,
+                                                  &widen_block<Storage::i16>,
+                                                  &widen_block<Storage::u32>,
+                                                  nullptr,
+                                                  &widen_block<Storage::f16>};
+
 class Planner {
  public:
   Planner(const Kernel& kernel, FindBlockFn& find)
@@ -90,14 +105,25 @@ class Planner {
     return place;
   }
 
+  /// Returns the array that an input instruction reads.
+  [[nodiscard]] Place array_place(std::uint32_t i) const {
+    return {kFirstArrayBase + static_cast<std::uint32_t>(inst(i).imm), 0, true};
+  }
+
   void place_splats();
 
   /// The lengths of tables are parameters that need not be instructions.
   void place_lengths();
   void place_arrays();
 
+  /// Returns whether an instruction reads an array of elements that are values.
+  [[nodiscard]] bool is_plain_input(std::uint32_t i) const {
+    return inst(i).op == Op::Input && !ir::converts(kernel_.inputs[inst(i).imm].storage);
+  }
+  [[nodiscard]] bool is_widening(std::uint32_t i) const { return inst(i).op == Op::Input && !is_plain_input(i); }
+
   [[nodiscard]] bool is_body_step(std::uint32_t i) const {
-    if (!live_[i] || inst(i).op == Op::Input) return false;
+    if (!live_[i] || is_plain_input(i)) return false;
     return inst(i).section == Section::body || is_reduction(inst(i));
   }
 
@@ -199,21 +225,21 @@ void Planner::place_lengths() {
 
 void Planner::place_arrays() {
   tail_offset_ = room_bytes_;
-  const auto array = [&](Type type) {
-    const ArrayPlan plan{ir::bytes_of(type), static_cast<std::uint32_t>(tail_offset_)};
+  const auto array = [&](std::uint32_t bytes) {
+    const ArrayPlan plan{bytes, static_cast<std::uint32_t>(tail_offset_)};
     tail_offset_ += kSplatBytes;
     return plan;
   };
   for (const Input& input : kernel_.inputs) {
-    plan_->inputs.push_back(array(input.type));
+    plan_->inputs.push_back(array(element_bytes(input)));
     plan_->inputs.back().bytes = 0;  // until something reads it
   }
   for (const Output& output : kernel_.outputs)
-    plan_->outputs.push_back(output.kind == OutputKind::array ? array(kernel_.type_of(output.value)) : ArrayPlan{});
+    plan_->outputs.push_back(output.kind == OutputKind::array ? array(element_bytes(kernel_, output)) : ArrayPlan{});
   for (std::uint32_t i = 0; i < count(); ++i)
     if (live_[i] && inst(i).op == Op::Input) {
-      places_[i] = {kFirstArrayBase + static_cast<std::uint32_t>(inst(i).imm), 0, true};
-      plan_->inputs[inst(i).imm].bytes = ir::bytes_of(inst(i).type);
+      if (is_plain_input(i)) places_[i] = array_place(i);
+      plan_->inputs[inst(i).imm].bytes = element_bytes(kernel_.inputs[inst(i).imm]);
     }
 }
 
@@ -222,28 +248,31 @@ bool Planner::may_write_in_place(std::uint32_t i) const {
   if (kernel_.exit.valid() && i < root(kernel_.exit)) return false;
   bool same_width = true;
   for_operands(i, [&](std::uint32_t operand) {
-    if (inst(operand).op == Op::Input) same_width &= ir::bytes_of(inst(operand).type) == ir::bytes_of(inst(i).type);
+    if (is_plain_input(operand)) same_width &= ir::bytes_of(inst(operand).type) == ir::bytes_of(inst(i).type);
   });
   return same_width;
 }
 
 void Planner::find_copies_and_direct_outputs() {
   for (std::uint32_t i = 0; i < count(); ++i)
-    if (is_body_step(i))
+    if (is_body_step(i)) {
+      if (is_widening(i)) last_input_use_ = i;
       for_operands(i, [&](std::uint32_t operand) {
-        if (inst(operand).op == Op::Input) last_input_use_ = i;
+        if (is_plain_input(operand)) last_input_use_ = i;
       });
+    }
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     const std::uint32_t r = root(kernel_.outputs[o].value);
     if (kernel_.outputs[o].kind != OutputKind::array || inst(r).section != Section::body) continue;
-    if (inst(r).op == Op::Input) {
+    if (is_plain_input(r)) {
       last_input_use_ = count();
       copied_outputs_.push_back(o);
     }
   }
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     const std::uint32_t r = root(kernel_.outputs[o].value);
-    if (kernel_.outputs[o].kind != OutputKind::array || !is_body_step(r) || direct_[r] || !may_write_in_place(r))
+    if (kernel_.outputs[o].kind != OutputKind::array || !is_body_step(r) || direct_[r] || !may_write_in_place(r) ||
+        ir::converts(kernel_.outputs[o].storage))
       continue;
     direct_[r] = true;
     places_[r] = {kFirstArrayBase + static_cast<std::uint32_t>(kernel_.inputs.size()) + o, 0, true};
@@ -307,6 +336,10 @@ void Planner::choose_block() {
 
 Step Planner::step_for(std::uint32_t i) const {
   const Inst& x = inst(i);
+  if (is_widening(i)) {
+    const auto storage = static_cast<std::size_t>(kernel_.inputs[x.imm].storage);
+    return {.function = kWideners[storage], .d = places_[i], .a = array_place(i)};
+  }
   const Value typed = info(x.op).signature == Signature::Select ? x.b : x.a;
   const Type operand = typed.valid() ? kernel_.type_of(typed) : x.type;
   Step step{.function = block_fn(x.op, x.type, operand), .d = places_[i], .is_reduction = is_reduction(x)};
@@ -329,7 +362,7 @@ Step Planner::step_for(std::uint32_t i) const {
 void Planner::emit_steps() {
   plan_->body_steps.reserve(body_step_count_ + copied_outputs_.size());
   for (std::uint32_t i = 0; i < count(); ++i) {
-    if (!live_[i] || (info(inst(i).op).arity == 0 && inst(i).op != Op::Index)) continue;
+    if (!live_[i] || (info(inst(i).op).arity == 0 && inst(i).op != Op::Index && !is_widening(i))) continue;
     if (is_body_step(i))
       plan_->body_steps.push_back(step_for(i));
     else if (inst(i).section == Section::invariant)
@@ -352,13 +385,13 @@ void Planner::emit_stores() {
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     const Output& output = kernel_.outputs[o];
     const std::uint32_t r = root(output.value);
-    Store store{o, ir::bytes_of(inst(r).type), places_[r]};
+    Store store{o, element_bytes(kernel_, output), places_[r], output.storage};
     if (output.kind == OutputKind::array && inst(r).section == Section::body) plan_->body_outputs.push_back(o);
     if (output.kind == OutputKind::scalar) {
       plan_->scalar_stores.push_back(store);
     } else if (inst(r).section != Section::body) {
       plan_->filled_arrays.push_back(store);
-    } else if (inst(r).op == Op::Input) {
+    } else if (is_plain_input(r)) {
       store.place = copy_slots_[std::ranges::find(copied_outputs_, o) - copied_outputs_.begin()];
       plan_->block_stores.push_back(store);
     } else if (store.place.base != kFirstArrayBase + kernel_.inputs.size() + o) {

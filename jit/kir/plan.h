@@ -6,7 +6,8 @@
 //
 // A splat is one value repeated kBlockGranule times, so that the loops over blocks can read it with index mask 0; the
 // sections that run once are evaluated on splats by the same functions as the body. Body values share slots by
-// liveness. Input arrays are read where they are; the last body values are written straight to their output arrays.
+// liveness. Input arrays are read where they are; the last body values are written straight to their output arrays. Of
+// arrays whose elements are no values (jit/ir/storage.h), each block is widened into a slot, and narrowed out of one.
 #pragma once
 
 #include <cstddef>
@@ -69,6 +70,7 @@ struct Store {
   std::uint32_t output = 0;
   std::uint32_t bytes = 0;  ///< of one element
   Place place;
+  Storage storage = Storage::own;  ///< of the array
 };
 
 struct ArrayPlan {

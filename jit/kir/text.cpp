@@ -1,6 +1,7 @@
 // The text form of kir, one item per line; '#' starts a comment:
 //
 //   input x f64                      array inputs and scalar parameters, in order
+//   input p i32 as u8                an array whose elements are widened
 //   input t f32 length 1             a table, and the number of the parameter that is its length
 //   param s f64
 //   param t.length i64
@@ -13,6 +14,7 @@
 //   %5 = lookup f32 %7, 0            the constant table's number
 //   %6 = gather f32 %7, 1            the number of the input that is the table
 //   output y %4                      one element per i
+//   output z %4 as u8                narrowed where it is stored
 //   output scalar total %8           one element
 //   exit %9                          a mask
 //   then                             what stands before is the pass before; inputs and params are declared there
@@ -128,6 +130,7 @@ class Parser {
       TRY_VOID(number(param));
       input.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(param, limits::kInputsMax));
     }
+    TRY_VOID(storage(input.storage));
     list.push_back(std::move(input));
     return {};
   }
@@ -148,6 +151,7 @@ class Parser {
       output.name = first;
     }
     TRY_VOID(value(output.value));
+    TRY_VOID(storage(output.storage));
     kernel_.outputs.push_back(std::move(output));
     return {};
   }
@@ -204,6 +208,8 @@ class Parser {
     }
     return fault("expected a type: f32, f64, i32, i64, b32 or b64");
   }
+
+  Result<void> storage(Storage& out);
 
   Result<void> value(Value& out) {
     if (word_.empty() || word_.front() != '%') return fault("expected a value such as %0");
@@ -278,6 +284,17 @@ class Parser {
   Kernel kernel_;
 };
 
+/// Reads "as u8", or nothing.
+Result<void> Parser::storage(Storage& out) {
+  if (word_ != "as") return {};
+  next_word();
+  const std::optional<Storage> named = ir::storage_named(word_);
+  if (!named) return fault("expected the type of an array's elements, such as u8");
+  out = *named;
+  next_word();
+  return {};
+}
+
 Result<void> Parser::table() {
   Table table;
   next_word();
@@ -297,12 +314,16 @@ Result<void> Parser::exit() {
   return value(kernel_.exit);
 }
 
+std::string storage_text(Storage storage) {
+  return storage == Storage::own ? "" : " as " + std::string(ir::facts_of(storage).name);
+}
+
 std::string print_declarations(const Kernel& kernel) {
   std::string out;
   for (const Input& x : kernel.inputs) {
     out.append("input ").append(x.name).append(" ").append(name_of(x.type));
     if (x.is_table()) out.append(" length ").append(std::to_string(*x.length));
-    out += '\n';
+    out.append(storage_text(x.storage)) += '\n';
   }
   for (const Input& x : kernel.params) out.append("param ").append(x.name).append(" ").append(name_of(x.type)) += '\n';
   return out;
@@ -333,7 +354,7 @@ std::string print(const Kernel& kernel) {
     out.append(value_text(Value(i))).append(" = ").append(inst_text(kernel.insts[i])) += '\n';
   for (const Output& output : kernel.outputs) {
     out.append(output.kind == OutputKind::scalar ? "output scalar " : "output ").append(output.name);
-    out.append(" ").append(value_text(output.value)) += '\n';
+    out.append(" ").append(value_text(output.value)).append(storage_text(output.storage)) += '\n';
   }
   if (kernel.exit.valid()) out.append("exit ").append(value_text(kernel.exit)) += '\n';
   return out;

@@ -205,6 +205,11 @@ std::optional<Known> ValueFacts::remainder_of(const Inst& inst) const {
 
 ValueFacts::Integers ValueFacts::integers_of(const Inst& inst) const {
   if (inst.op == Op::Bitcast) return bits_of_float(inst.a);
+  if (inst.op == Op::Input && ir::is_integer(to_.inputs[inst.imm].storage) &&
+      ir::converts(to_.inputs[inst.imm].storage)) {
+    const ir::StorageFacts& row = ir::facts_of(to_.inputs[inst.imm].storage);
+    return {static_cast<std::int64_t>(row.lo), static_cast<std::int64_t>(row.hi)};
+  }
   if (inst.op == Op::Sub) return difference(inst);
   if (inst.op == Op::Shr && b_.is_constant(inst.b)) {
     const std::int64_t count = load_int(inst.type, b_.bits_of(inst.b));

@@ -33,7 +33,7 @@ class Reassociation {
   Expr run() {
     to_.variables = from_.variables;
     for (std::uint32_t i = 0; i < from_.nodes.size(); ++i) place_[i] = again(NodeId(i));
-    for (const expr::Output& o : from_.outputs) to_.outputs.push_back({o.name, place_[o.node.index]});
+    for (const expr::Output& o : from_.outputs) to_.outputs.push_back({o.name, place_[o.node.index], o.storage});
     expr::drop_unused(to_);
     return std::move(to_);
   }
@@ -116,7 +116,7 @@ Expr without_fma(const Expr& from) {
     place[i] =
         node.op == Op::Fma ? builder.op(Op::Add, builder.op(Op::Mul, node.a, node.b), node.c) : builder.add(node);
   }
-  for (const expr::Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index]});
+  for (const expr::Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index], o.storage});
   expr::drop_unused(to);
   return to;
 }

@@ -179,7 +179,7 @@ Result<kir::Kernel> lower_found(const expr::Expr& found, const expr::Policy& pol
 
 bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
   const auto same_output = [](const kir::Output& x, const kir::Output& y) {
-    return x.value == y.value && x.kind == y.kind;
+    return x.value == y.value && x.kind == y.kind && x.storage == y.storage;
   };
   const auto same_table = [](const kir::Table& x, const kir::Table& y) {
     return x.type == y.type && x.entries == y.entries;

@@ -70,6 +70,8 @@ expr::Expr without_unread(const expr::Expr& expr, expr::Expr narrow, const kir::
 }
 
 Result<void> add_guard(kir::Kernel& kernel, const expr::Expr& expr, const expr::Expr& narrow) {
+  if (kir::converts_elements(kernel))
+    return make_error(ErrorCode::kUnsupported, "kernels with narrow elements are not made for assumed ranges");
   std::vector<kir::Assumed> inputs, params;
   for (std::size_t v = 0; v < expr.variables.size(); ++v) {
     auto& list = expr.variables[v].is_scalar() ? params : inputs;

@@ -58,6 +58,12 @@ std::string describe(const kir::Kernel& kernel, std::size_t output, std::uint64_
   return text;
 }
 
+/// Any NaN equals any NaN.
+bool same_element(ir::Storage storage, std::uint64_t a, std::uint64_t b) {
+  const auto is_nan = [](std::uint64_t half) { return (half & 0x7FFFu) > 0x7C00u; };
+  return a == b || (storage == ir::Storage::f16 && is_nan(a) && is_nan(b));
+}
+
 }  // namespace
 
 std::vector<codegen::Isa> runnable_isas() {
@@ -121,40 +127,41 @@ std::string compare_on(const kir::Kernel& kernel, const Run& run, const std::vec
   std::vector<std::vector<std::byte>> plain_in, expected, before;
   std::vector<const void*> in, interpreter_in;
   std::vector<void*> out, interpreter_out;
-  const auto make_array = [&](Type type, std::uint64_t count) -> GuardedArray& {
-    return arrays.emplace_back(count * ir::bytes_of(type), arrangement.misalign * ir::bytes_of(type),
-                               arrangement.at_front);
+  const auto make_array = [&](std::size_t bytes, std::uint64_t count) -> GuardedArray& {
+    return arrays.emplace_back(count * bytes, arrangement.misalign * bytes, arrangement.at_front);
   };
   for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
-    const std::size_t bytes = ir::bytes_of(kernel.inputs[i].type);
+    const std::size_t bytes = kir::element_bytes(kernel.inputs[i]);
     const std::uint64_t count = kernel.inputs[i].is_table() ? inputs[i].size() : n;
     auto& plain = plain_in.emplace_back(count * bytes);
     for (std::uint64_t e = 0; e < count; ++e) std::memcpy(&plain[e * bytes], &inputs[i][e], bytes);
-    GuardedArray& array = make_array(kernel.inputs[i].type, count);
+    GuardedArray& array = make_array(bytes, count);
     if (count != 0) std::memcpy(array.data(), plain.data(), plain.size());
     in.push_back(array.data());
     interpreter_in.push_back(plain.data());
   }
   std::vector<bool> taken(kernel.inputs.size());
   for (const kir::Output& output : kernel.outputs) {
-    const Type type = kernel.type_of(output.value);
+    const std::size_t bytes = kir::element_bytes(kernel, output);
     const bool array = output.kind == kir::OutputKind::array;
     void* place = nullptr;
     const std::size_t inputs = kernel.inputs.size();
     for (std::size_t j = 0; j < inputs && arrangement.in_place && array && place == nullptr; ++j) {
       const std::size_t i = (j + arrangement.seed) % inputs;  // any output may be any input's array
-      if (kernel.inputs[i].type != type || kernel.inputs[i].is_table() || taken[i]) continue;
+      if (kernel.inputs[i].type != kernel.type_of(output.value) || kir::element_bytes(kernel.inputs[i]) != bytes)
+        continue;
+      if (kernel.inputs[i].is_table() || taken[i]) continue;
       taken[i] = true;
       place = const_cast<void*>(in[i]);
     }
-    out.push_back(place != nullptr ? place : make_array(type, array ? n : 1).data());
-    const std::size_t size = (array ? n : 1) * ir::bytes_of(type);
+    out.push_back(place != nullptr ? place : make_array(bytes, array ? n : 1).data());
+    const std::size_t size = (array ? n : 1) * bytes;
     const auto* found = static_cast<const std::byte*>(out.back());
     before.emplace_back(found, found + size);
   }
   for (const kir::Output& output : oracle.outputs) {
     const std::uint64_t count = output.kind == kir::OutputKind::array ? n : 1;
-    interpreter_out.push_back(expected.emplace_back(count * ir::bytes_of(oracle.type_of(output.value))).data());
+    interpreter_out.push_back(expected.emplace_back(count * kir::element_bytes(oracle, output)).data());
   }
   kir::interpret(oracle, n, interpreter_in.data(), interpreter_out.data(), params.data());
   const std::uint64_t done = run(n, in.data(), out.data(), params.data());
@@ -162,12 +169,14 @@ std::string compare_on(const kir::Kernel& kernel, const Run& run, const std::vec
     if (std::string fault = fault_of_exit(done, n, expected.back()); !fault.empty()) return fault;
   for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
     const Type type = kernel.type_of(kernel.outputs[o].value);
-    const std::size_t bytes = ir::bytes_of(type);
+    const ir::Storage storage = kernel.outputs[o].storage;
+    const std::size_t bytes = kir::element_bytes(kernel, kernel.outputs[o]);
     for (std::uint64_t e = 0; e < expected[o].size() / bytes; ++e) {
       std::uint64_t want = 0, have = 0;
       std::memcpy(&want, e < done || !exits ? &expected[o][e * bytes] : &before[o][e * bytes], bytes);
       std::memcpy(&have, static_cast<std::byte*>(out[o]) + e * bytes, bytes);
-      if (!same_lane(type, want, have)) return describe(kernel, o, e, want, have, n);
+      const bool same = ir::converts(storage) ? same_element(storage, want, have) : same_lane(type, want, have);
+      if (!same) return describe(kernel, o, e, want, have, n);
     }
   }
   for (GuardedArray& array : arrays)

@@ -59,7 +59,7 @@ Expr with_integer_powers(const Expr& expr) {
     }
     moved.push_back(now.valid() ? now : b.add(n));
   }
-  for (const Output& o : expr.outputs) made.outputs.push_back({o.name, moved[o.node.index]});
+  for (const Output& o : expr.outputs) made.outputs.push_back({o.name, moved[o.node.index], o.storage});
   drop_unused(made);
   return made;
 }

@@ -70,7 +70,7 @@ FixedParts::FixedParts(const Expr& source, std::vector<bool> fixed) : source_(so
       if (operand->valid()) *operand = moved[operand->index];
     moved.push_back(b.add(n));
   }
-  for (const Output& o : source.outputs) open_.outputs.push_back({o.name, moved[o.node.index]});
+  for (const Output& o : source.outputs) open_.outputs.push_back({o.name, moved[o.node.index], o.storage});
   outputs_.assign(source.nodes.size(), 0);
   for (const NodeId id : stands_for_) {
     const Node& n = source.at(id);
@@ -103,7 +103,7 @@ class FixedParts::Closing {
     for (std::size_t k = 0; k < outputs; ++k) {
       const Output& o = form_.outputs[k];
       if (!make(o.node.index)) return std::nullopt;
-      made_.outputs.push_back({o.name, places_[o.node.index]});
+      made_.outputs.push_back({o.name, places_[o.node.index], o.storage});
     }
     drop_unused(made_);
     return std::move(made_);

@@ -393,7 +393,7 @@ Expr to_expr(const egraph::Term& term, const Expr& like) {
   expr.variables = like.variables;
   for (const ENode& e : term.nodes) expr.nodes.push_back(node_of(e));
   for (std::size_t i = 0; i < term.roots.size(); ++i)
-    expr.outputs.push_back({like.outputs[i].name, NodeId(term.roots[i])});
+    expr.outputs.push_back({like.outputs[i].name, NodeId(term.roots[i]), like.outputs[i].storage});
   return expr;
 }
 
