@@ -51,10 +51,22 @@ constexpr trident_type type_of() {
     return TRIDENT_F32;
   } else if constexpr (std::is_same_v<U, double>) {
     return TRIDENT_F64;
+  } else if constexpr (std::is_same_v<U, bool>) {
+    return TRIDENT_BOOL;
   } else {
-    static_assert(std::is_integral_v<U> && (sizeof(U) == 4 || sizeof(U) == 8), "float, double, 32- or 64-bit integers");
+    static_assert(std::is_integral_v<U>, "float, double, bool, integers");
+    constexpr bool is_signed = std::is_signed_v<U>;
+    if constexpr (sizeof(U) == 1) return is_signed ? TRIDENT_I8 : TRIDENT_U8;
+    if constexpr (sizeof(U) == 2) return is_signed ? TRIDENT_I16 : TRIDENT_U16;
     return sizeof(U) == 4 ? TRIDENT_I32 : TRIDENT_I64;
   }
+}
+/// Returns whether an array of T may be one of `wanted`: unsigned integers stand for signed ones, too.
+template <class T>
+constexpr bool may_be(int wanted) {
+  if (wanted == TRIDENT_U32 || wanted == TRIDENT_U64)
+    return std::is_unsigned_v<std::remove_cv_t<T>> && sizeof(T) == (wanted == TRIDENT_U32 ? 4 : 8);
+  return wanted == static_cast<int>(type_of<T>());
 }
 
 /// Closes a handle of the C interface when its owner goes.
@@ -201,9 +213,10 @@ class kernel {
     bool has_n = false;
 
     [[noreturn]] static void refuse(const std::string& why) { throw error(TRIDENT_E_INVALID, why); }
-    static void expect(int wanted, trident_type given, const char* what, std::uint32_t index) {
+    template <class T>
+    static void expect(int wanted, const char* what, std::uint32_t index) {
       if (wanted < 0) refuse(std::string("too many ") + what + "s");
-      if (wanted != static_cast<int>(given))
+      if (!detail::may_be<T>(wanted))
         refuse(std::string(what) + " " + std::to_string(index) + " has another type");
     }
     void length(std::uint64_t size) {
@@ -214,7 +227,7 @@ class kernel {
     template <class T>
     void add(const detail::output_range<T>& range) {
       const std::uint32_t index = output_count++;
-      expect(trident_output_type(owner.handle(), index), detail::type_of<T>(), "output", index);
+      expect<T>(trident_output_type(owner.handle(), index), "output", index);
       if (trident_output_is_scalar(owner.handle(), index) == 1) {
         if (range.size != 1) refuse("output " + std::to_string(index) + " is a single element");
       } else {
@@ -226,12 +239,12 @@ class kernel {
     void add(const Arg& arg) {
       if constexpr (std::is_arithmetic_v<Arg>) {
         const std::uint32_t index = scalar_count++;
-        expect(trident_scalar_type(owner.handle(), index), detail::type_of<Arg>(), "scalar", index);
+        expect<Arg>(trident_scalar_type(owner.handle(), index), "scalar", index);
         std::memcpy(&params[index], &arg, sizeof(arg));
       } else {
         using T = std::remove_pointer_t<decltype(std::data(arg))>;
         const std::uint32_t index = array_count++;
-        expect(trident_array_type(owner.handle(), index), detail::type_of<T>(), "array", index);
+        expect<T>(trident_array_type(owner.handle(), index), "array", index);
         if (!add_table(index, std::size(arg))) length(std::size(arg));
         in[index] = std::data(arg);
       }

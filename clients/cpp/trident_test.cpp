@@ -39,6 +39,19 @@ TEST(Cpp, CallsWithOutputsArraysAndScalars) {
   EXPECT_EQ(10.0, s);
 }
 
+TEST(Cpp, TakesNarrowArrays) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k = ctx.compile("u8_sat(f64(p) * 2 + f64(w))",
+                                        {trident::array<std::uint8_t>("p"), trident::array<std::uint16_t>("w")});
+  const std::vector<std::uint8_t> p = {1, 100, 200};
+  const std::vector<std::uint16_t> w = {0, 5, 60000};
+  std::vector<std::uint8_t> out(3);
+  k(trident::out(out), p, w);
+  EXPECT_EQ((std::vector<std::uint8_t>{2, 205, 255}), out);
+  std::vector<std::int8_t> other(3);
+  EXPECT_NE(TRIDENT_OK, status_of([&] { k(trident::out(other), p, w); }));
+}
+
 TEST(Cpp, RunsOnThreads) {
   const trident::context ctx(TRIDENT_MODE_INTERP);
   const trident::kernel k = ctx.compile("2*x + 1");

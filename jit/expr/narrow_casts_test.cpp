@@ -1,0 +1,94 @@
+// Narrow casts in texts: their printed forms read back as the same expression, outputs keep their elements through
+// every pass, and an output whose last operation is another one has values. Oracle: reviewed rows.
+#include "jit/expr/narrow_casts.h"
+
+#include <gtest/gtest.h>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+namespace {
+
+struct Row {
+  const char* text;
+  std::vector<Storage> outputs;
+};
+const Row kRows[] = {
+    {"x: u8; u8(x)", {Storage::u8}},
+    {"x: u8; u8(x + 1)", {Storage::u8}},
+    {"x: u8; u8(x + 1) + 0", {Storage::own}},
+    {"x: u8; i32(u8(x + 1))", {Storage::own}},
+    {"x: i8, y: u16; (i8(x*y), i8_sat(x*y), x*y)", {Storage::i8, Storage::i8, Storage::own}},
+    {"x: f32; (u8_sat(x), i16_sat(x*2), u32_sat(x), u32(x), u64(x))",
+     {Storage::u8, Storage::i16, Storage::u32, Storage::u32, Storage::u64}},
+    {"x: f16; (bool8(x > 1), bool8(x), f16(x*3))", {Storage::boolean, Storage::boolean, Storage::f16}},
+    {"x: f16; t = f16(x + 1); t", {Storage::f16}},
+    {"x: u32, y: i64; (u32(x - y), u16(y), u64(x*y))", {Storage::u32, Storage::u16, Storage::u64}},
+    {"x: u8; u8(sum(x))", {Storage::own}},
+    {"x: uint8, y: float16; uint16(x + i32(y))", {Storage::u16}},
+    {"(kernel k :vars ((x:u8) (y:i16 -5 5)) :body (outputs (a (u8_sat (+ x y))) (b (i16 y))))",
+     {Storage::u8, Storage::i16}},
+};
+
+void expect_storages(const Expr& expr, const Row& row) {
+  ASSERT_EQ(expr.outputs.size(), row.outputs.size()) << row.text;
+  for (std::size_t o = 0; o < row.outputs.size(); ++o)
+    EXPECT_EQ(static_cast<int>(expr.outputs[o].storage), static_cast<int>(row.outputs[o]))
+        << row.text << ", output " << o;
+}
+
+TEST(NarrowCasts, OutputsKeepWhatTheirLastOperationSays) {
+  for (const Row& row : kRows) {
+    const auto parsed = parse(row.text);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    expect_storages(*parsed, row);
+    ASSERT_TRUE(check(*parsed).ok()) << row.text;
+    for (const bool simplify : {false, true}) {
+      const auto kernel = lower(*parsed, {.policy = {PolicyKind::fast, 16}, .simplify = simplify, .narrow = simplify});
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      for (std::size_t o = 0; o < row.outputs.size(); ++o)
+        EXPECT_EQ(static_cast<int>(kernel->outputs[o].storage), static_cast<int>(row.outputs[o])) << row.text;
+      for (std::size_t i = 0; i < kernel->inputs.size(); ++i)
+        EXPECT_EQ(static_cast<int>(kernel->inputs[i].storage), static_cast<int>(parsed->variables[i].storage))
+            << row.text;
+    }
+  }
+}
+
+TEST(NarrowCasts, PrintedFormsReadBackAsTheSame) {
+  for (const Row& row : kRows) {
+    const auto parsed = parse(row.text);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    for (const std::string& text : {print_infix(*parsed), print_sexpr(*parsed)}) {
+      const auto again = parse(text);
+      ASSERT_TRUE(again.ok()) << text << "\n" << again.error().message;
+      expect_storages(*again, row);
+      EXPECT_EQ(canonical_bytes(*again), canonical_bytes(*parsed)) << row.text << "\n" << text;
+    }
+  }
+}
+
+TEST(NarrowCasts, ElementsAreWhatExpressionsDifferIn) {
+  const auto bytes = [](const char* text) { return canonical_bytes(*parse(text)); };
+  EXPECT_NE(bytes("x: u8; x + 1"), bytes("x: i32 in [0, 255]; x + 1"));
+  EXPECT_NE(bytes("x: i32 in [0, 255]; u8(x)"), bytes("x: i32 in [0, 255]; x"));
+}
+
+TEST(NarrowCasts, ExpressionsFromElsewhereAreChecked) {
+  Expr good = *parse("x: u8; u8(x + 1)");
+  Expr bad = good;
+  bad.variables[0].storage = Storage::u32;
+  EXPECT_FALSE(check(bad).ok());
+  bad = good;
+  bad.variables[0].kind = VariableKind::scalar;
+  EXPECT_FALSE(check(bad).ok());
+  bad = good;
+  bad.outputs[0].storage = Storage::f16;
+  EXPECT_FALSE(check(bad).ok());
+  bad = *parse("x: u8; sum(x)");
+  bad.outputs[0].storage = Storage::u8;
+  EXPECT_FALSE(check(bad).ok());
+}
+
+}  // namespace
+}  // namespace trident::expr
