@@ -153,7 +153,12 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
     context_.socket_fd = -1;
     context_.connected = false;
     ++context_.failed_attempts;
+    const bool answered_otherwise = why.code == ErrorCode::kRejectedMessage || why.code == ErrorCode::kDisconnected;
     context_.last_failure = why.message;
+    if (connection_ && !welcomed_ && answered_otherwise && !why.message.empty()) {
+      context_.last_failure = context_.settings().socket_path +
+                              ": whoever listens there is no daemon of Trident, or refuses: " + why.message;
+    }
     context_.unreachable = why.code == ErrorCode::kOsError;
     for (StatsRequest* request : context_.stats_requests) request->failed = true;
     context_.stats_requests.clear();

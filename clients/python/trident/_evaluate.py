@@ -27,9 +27,10 @@ from . import _text
 from . import _threads
 from ._cache import Cache
 from ._chain import Chain, graphs
+from ._installed_numexpr import Numexpr, check_installed, check_known, import_numexpr
 from ._kernel import Kernel, address, check_context
 from ._native import TridentError
-from ._out import Borrowed, check_out, store
+from ._out import Borrowed, One, check_out, store
 from ._promise import EXACT, Promise
 from ._several import Several
 from ._stages import Stages
@@ -38,8 +39,8 @@ _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
 _ITERATED_MAX = 31  # operands of one numpy.nditer, beside the result
 _REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
-_NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
-_NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
+_NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce,
+                 **{name: getattr(np, name) for name in _text.BEYOND_REDUCTIONS}}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 _REFUSALS = (g.Refusal, RecursionError, TridentError)  # other errors are faults, and nothing that numexpr should hide
 _OPTIONS = {"optimization": ("none", "moderate", "aggressive"), "truediv": (False, True, "auto")}  # the last is the default
@@ -64,7 +65,8 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / // % ** & | ^ ~ << >> and
     comparisons; where, sqrt, sin, cos, tan, arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, arcsinh, arccosh, arctanh,
     exp, expm1, log, log2, log10, log1p, abs, sign, floor, ceil, trunc, round, fmod, hypot, maximum, minimum, copysign,
-    nextafter, isnan, isinf, isfinite, signbit, copy, ones_like, and at the root sum, prod, min, max with an optional axis. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
+    nextafter, isnan, isinf, isfinite, signbit, copy, ones_like, and at the root sum, prod, min, max, mean, var, std, any, all,
+    argmin, argmax with axis= and keepdims=. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
     float is float64; a shift by its width or more shifts all out; sum and prod of booleans
     count in int64, min and max of them are bool. The whole of an
     expression with anything else in it (complex numbers, strings, an operation that these types do not have, more
@@ -203,45 +205,15 @@ def _make_program(ex, tree, names, arguments, optimization, promise):
     except _REFUSALS as error:
         if not _text.is_harmless(tree) or getattr(error, "status", native.E_LIMIT) != native.E_LIMIT:
             raise g.plain(error)
-        _check_known(names, arguments)
+        check_known(names, arguments)
         limit = _too_large(error) if getattr(error, "status", None) == native.E_LIMIT else None
         try:
             numexpr = import_numexpr()
         except ImportError:
             raise limit or type(g.plain(error))(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
-        _check_installed(numexpr, tree)
-        return _Numexpr(numexpr, _text.shortened(ex), names, optimization, limit)
-
-
-def import_numexpr():
-    """The installed numexpr."""
-    import numexpr
-    return numexpr
-
-
-def _check_installed(numexpr, tree):
-    """Refuses what an older numexpr, which would have to evaluate the text, does not have."""
-    functions = getattr(getattr(numexpr, "expressions", None), "functions", None)
-    missing = [f"{name}()" for name in _text.called(tree) if functions is not None and name not in functions]
-    if "nextafter" not in (functions or ("nextafter",)) and _text.has_floor_division(tree):  # both came with 2.13
-        missing.append("//")
-    if missing:
-        raise NotImplementedError(f"kernels do not have {missing[0]} of these types, nor does numexpr {numexpr.__version__}, which is "
-                                  "installed: convert the operands, or install a newer numexpr")
-
-
-def _check_known(names, arguments):
-    """Refuses arrays of types that numexpr does not have either, and would not name."""
-    for name, a in zip(names, arguments):
-        if a.dtype.kind == "O" and a.ndim == 0 and isinstance(a.item(), int):
-            raise TypeError(f"'{name}' is an integer that 64 bits do not hold: give a float")
-        if a.dtype.kind == "V":
-            raise TypeError(f"'{name}' is {a.dtype}, which neither kernels nor numexpr have: take one of its fields, or view "
-                            "it as numbers")
-        if a.dtype.kind in "OMmU" or a.dtype.kind == "c" and a.dtype.itemsize > 16:
-            raise TypeError(f"'{name}' is {a.dtype}, which neither kernels nor numexpr have: convert it with "
-                            f"{name}.astype({_NEAREST[a.dtype.kind]})")
+        check_installed(numexpr, tree)
+        return Numexpr(numexpr, _text.shortened(ex), names, optimization, limit)
 
 
 def _too_large(error):
@@ -249,45 +221,7 @@ def _too_large(error):
                         "on its own", error.status)
 
 
-class _One:
-    """The program of one expression, with one array to write to."""
-
-    @staticmethod
-    def outs(out):
-        return (out,)
-
-    borrowed = Borrowed
-
-
-class _Numexpr(_One):
-    """An expression that numexpr itself evaluates. `limit`: the error where numexpr cannot either, if it is not numexpr's."""
-
-    def __init__(self, numexpr, ex, names, optimization, limit):
-        self.numexpr, self.ex, self.names, self.limit = numexpr, ex, names, limit and str(limit)
-        self.options = {} if optimization == "aggressive" else {"optimization": optimization}
-
-    def run(self, arguments, out, order, casting):
-        try:
-            return self.numexpr.evaluate(self.ex, local_dict=dict(zip(self.names, arguments)), global_dict={}, out=out,
-                                         order=order, casting=casting, **self.options)
-        except (RecursionError, MemoryError) as error:
-            raise ValueError("numexpr, which evaluates this expression because kernels do not have all that it needs, cannot "
-                             f"hold it ({type(error).__name__}): divide it into parts") from None
-        except Exception as error:
-            if self.limit is None:
-                raise
-            raise TridentError(f"{self.limit}; numexpr says: {error}", native.E_LIMIT) from None
-        finally:
-            self._let_go()
-
-    def _let_go(self):
-        """numexpr keeps `out` for its re_evaluate(), which nobody calls for this expression."""
-        last = getattr(self.numexpr.necompiler, "_numexpr_last", None)
-        if isinstance(last, dict) and isinstance(last.get("kwargs"), dict):
-            last["kwargs"]["out"] = None
-
-
-class _Program(_One):
+class _Program(One):
     """One expression for one combination of operand kinds."""
 
     bound_since = None  # its Bound is known to the module _call since it forgot that many times
@@ -311,8 +245,8 @@ class _Program(_One):
         self.is_scalar = [a.ndim == 0 and not all_scalars for a in arguments]
         self.casts = [(names[i], a.dtype, d) for i, a, d in zip(self.used, arguments, self.dtypes) if a.dtype != d]
         self.kernel = None
-        self.fused = self.reduction is not None and self.reduction.axis is None and self.reduction.op in _REDUCE_OP and \
-            not stages
+        self.fused = self.reduction is not None and self.reduction.op in _REDUCE_OP and not stages and \
+            self.reduction.axis is None and not self.reduction.keepdims
         if self.fused:
             node = _fused(_REDUCE_OP[self.reduction.op], node)
         self.result_dtype = g.DTYPE[node.kind]
@@ -499,12 +433,13 @@ def _check_operand(name, have, want, casting):
 
 
 def _reduce_with_numpy(reduction, whole, out):
-    """Reductions over one axis."""
-    if reduction.axis is not None and reduction.axis >= whole.ndim:
+    """Reductions over one axis, those that kept dimensions, and those that kernels of texts do not have."""
+    if reduction.axis is not None and not -whole.ndim <= reduction.axis < whole.ndim:
         raise ValueError("axis is out of bounds")
-    return np.asarray(_NUMPY_REDUCE[reduction.op](whole, axis=reduction.axis, dtype=whole.dtype, out=out)
-                      if reduction.op in ("sum", "prod") else
-                      _NUMPY_REDUCE[reduction.op](whole, axis=reduction.axis, out=out))
+    keywords = {"axis": reduction.axis, "keepdims": reduction.keepdims, "out": out}
+    if reduction.op in ("sum", "prod"):
+        keywords["dtype"] = whole.dtype
+    return np.asarray(_NUMPY_REDUCE[reduction.op](whole, **keywords))
 
 
 _short_call.set_up(_last, Borrowed)

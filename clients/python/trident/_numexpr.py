@@ -4,7 +4,8 @@ import sys
 import numpy as np
 
 from . import _text
-from ._evaluate import _Numexpr, evaluate, prepared
+from ._evaluate import evaluate, prepared
+from ._installed_numexpr import Numexpr
 from ._symbols import Expression
 
 use_vml = False  # the functions of kernels are Trident's own
@@ -36,7 +37,7 @@ def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     try:
         program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, "exact", None, None, None, kwargs,
                                              sys._getframe(1))
-        if isinstance(program, _Numexpr):  # only a run tells
+        if isinstance(program, Numexpr):  # only a run tells
             program.run(arguments, None, order, casting)
     except Exception as error:
         return error

@@ -55,3 +55,13 @@ def store(out, result, casting):
     check_out(out, result.dtype, casting)
     np.copyto(out, result, casting=casting)
     return out
+
+
+class One:
+    """The program of one expression, with one array to write to."""
+
+    @staticmethod
+    def outs(out):
+        return (out,)
+
+    borrowed = Borrowed

@@ -31,6 +31,8 @@ _AS_NUMPY = _TESTS + _AS_FLOAT64
 _TWO_ARGUMENTS = ("arctan2", "fmod", "hypot", "maximum", "minimum", "copysign", "nextafter")
 _REDUCTIONS = {"sum": "sum", "min": "minof", "max": "maxof", "prod": "prod"}
 
+BEYOND_REDUCTIONS = ("mean", "var", "std", "any", "all", "argmin", "argmax")  # beyond numexpr, with NumPy's results
+
 _BINARY = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
     ast.Div: ("div", operator.truediv), ast.Mod: ("mod", operator.mod), ast.Pow: ("pow", operator.pow),
@@ -60,10 +62,11 @@ _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.Bin
 
 
 class Reduction:
-    """A reduction at the root of the expression: `op` of sum, min, max, prod over `axis` (None: all) of `operand`."""
+    """A reduction at the root of the expression: `op` of sum, min, max, prod, mean and so on over `axis` (None: all) of
+    `operand`."""
 
-    def __init__(self, op, operand, axis):
-        self.op, self.operand, self.axis = op, operand, axis
+    def __init__(self, op, operand, axis, keepdims):
+        self.op, self.operand, self.axis, self.keepdims = op, operand, axis, keepdims
 
 
 def parse(text, sanitize=True):
@@ -261,26 +264,31 @@ class _Walker:
 
     def reduction(self, tree):
         name = tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else None
-        if name not in _REDUCTIONS:
+        if name not in _REDUCTIONS and name not in BEYOND_REDUCTIONS:
             return None
         arguments = list(tree.args)
-        axis = None
+        axis, keepdims = None, False
         for keyword in tree.keywords:
-            if keyword.arg != "axis":
+            if keyword.arg not in ("axis", "keepdims"):
                 raise g.refused(TypeError, f"{name}() got an unexpected keyword argument '{keyword.arg}'")
-            axis = self.visit(keyword.value)
+            if keyword.arg == "axis":
+                axis = self.visit(keyword.value)
+            else:
+                keepdims = self.visit(keyword.value)
+        if type(keepdims) is not bool:
+            raise g.refused(TypeError, "keepdims must be True or False")
         if len(arguments) == 2:
             axis = self.visit(arguments.pop())
         if len(arguments) != 1:
             raise g.refused(TypeError, f"{name}() takes an expression and an axis")
         if axis is not None and (isinstance(axis, g.Node) or not isinstance(axis, int)):
             raise g.refused(ValueError, "axis must be None or an integer")
-        if axis is not None and axis < 0:
+        if axis is not None and axis < 0 and name in _REDUCTIONS:  # as numexpr has it
             raise g.refused(ValueError, "negative axis are not supported")
         operand = _node(self.visit(arguments[0]))
         if operand.kind == g.BOOL and name in ("sum", "prod"):  # counted, as NumPy and numexpr 2.12 do
             operand = g.cast(operand, g.I64)
-        return Reduction(name, operand, axis)
+        return Reduction(name, operand, axis, keepdims)
 
     def visit(self, tree):
         """The value of `tree`: a Node, or a Python number for what is made of literals only. With a stack of its own, so
@@ -328,7 +336,7 @@ class _Walker:
                 isinstance(tree, ast.Compare) and type(tree.ops[0]) in _COMPARE:
             return operands
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-            if tree.func.id in _REDUCTIONS:
+            if tree.func.id in _REDUCTIONS or tree.func.id in BEYOND_REDUCTIONS:
                 raise g.refused(RuntimeError, "invalid program: reduction operations must occur last")
             if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS and tree.func.id not in _AS_NUMPY:
                 raise g.refused(TypeError, f"'{tree.func.id}' is not a function that expressions know")
