@@ -42,7 +42,8 @@ class Narrowing {
     }
     if (n.op == Op::Cast && ir::is_mask(at(n.a).type)) return true;
     const bool is_signed = row_.lo < 0;
-    if (n.op == Op::And) return !is_signed && is_constant(n.b, static_cast<std::int64_t>(row_.hi));
+    const auto most = static_cast<std::int64_t>(row_.hi);
+    if (n.op == Op::And) return !is_signed && (is_constant(n.a, most) || is_constant(n.b, most));
     if (n.op == Op::Sar) return is_signed && at(n.a).op == Op::Shl && is_constant(n.b, unused_bits());
     return clamped(n.op == Op::Cast ? at(n.a) : n);
   }
