@@ -146,6 +146,8 @@ TEST(Ingest, EachFieldOutOfRangeIsRefused) {
   EXPECT_TRUE(refused([](auto& e) { e.variables[0].lo = std::nan(""); }));
   EXPECT_TRUE(refused([](auto& e) { std::tie(e.variables[0].lo, e.variables[0].hi) = std::pair(2.0, 1.0); }));
   EXPECT_TRUE(refused([](auto& e) { e.outputs[0].node = expr::NodeId(1000); }));
+  EXPECT_TRUE(refused([](auto& e) { e.outputs[0].storage = static_cast<ir::Storage>(ir::kStorageCount); }));
+  EXPECT_TRUE(refused([](auto& e) { e.outputs[0].storage = ir::Storage::u8; }, ErrorCode::kTypeError));  // of an f64
   EXPECT_TRUE(refused([](auto& e) { e.nodes.resize(limits::kExprNodesMax + 1); }, ErrorCode::kLimitExceeded));
   EXPECT_TRUE(refused([](auto& e) { e.variables.resize(limits::kInputsMax + 1); }, ErrorCode::kLimitExceeded));
   EXPECT_TRUE(refused([](auto& e) { e.outputs.resize(limits::kOutputsMax + 1); }, ErrorCode::kLimitExceeded));
