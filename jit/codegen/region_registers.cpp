@@ -49,7 +49,7 @@ class Assignment {
         variable_blocks_(words_ * variables.size(), 0, function.arena),
         taken_(words_ * kRegClasses * kRegisters, 0, function.arena) {}
 
-  std::vector<RegSet> run() {
+  std::pmr::vector<RegSet> run() {
     weigh();
     find_room();
     find_tenancies();
@@ -57,11 +57,13 @@ class Assignment {
     for (VRegInfo& info : f_.vregs)
       if (info.global && info.fixed == kNoReg && info.home.place == Place::none && !info.zero)
         info.home = f_.add_slot(info.width, info.lane_bytes);
-    std::vector<RegSet> left(blocks_.size(), file_.all);
+    std::pmr::vector<RegSet> left(blocks_.size(), file_.all, f_.arena);
     for (std::size_t c = 0; c < kRegClasses; ++c)
-      for (std::uint8_t r = 0; r < kRegisters; ++r)
-        for (std::size_t b = 0; b < blocks_.size() && is_taken(c, r); ++b)
+      for (std::uint32_t rest = any_taken_[c]; rest != 0; rest &= rest - 1) {
+        const auto r = static_cast<std::uint8_t>(std::countr_zero(rest));
+        for (std::size_t b = 0; b < blocks_.size(); ++b)
           if ((taken(c, r)[b / 64] >> b % 64 & 1) != 0) left[b][c] &= ~(1u << r);
+      }
     return left;
   }
 
@@ -164,15 +166,19 @@ class Assignment {
       if ((blocks[b / 64] >> b % 64 & 1) != 0) ++used_[b][c];
   }
 
+  static constexpr int kRankMax = 3;
   /// Registers that the caller does not want back come first, then those that are saved already.
   std::uint8_t free_register(std::size_t c, BlockSet blocks, std::uint64_t weight) {
     const std::uint32_t saved = c == static_cast<std::size_t>(RegClass::general) ? file_.saved : 0;
     std::uint8_t best = kNoReg;
     int best_rank = weight >= kSavedRegisterWeight ? 0 : 1;
-    for (std::uint8_t r = kRegisters; r-- > 0;) {
-      if ((file_.all[c] >> r & 1) == 0 || (is_taken(c, r) && meets(taken(c, r), blocks))) continue;
-      const int rank = (saved >> r & 1) == 0 ? 3 : is_taken(c, r) ? 2 : 1;
+    for (std::uint32_t rest = file_.all[c]; rest != 0;) {
+      const auto r = static_cast<std::uint8_t>(std::bit_width(rest) - 1);
+      rest ^= 1u << r;
+      if (is_taken(c, r) && meets(taken(c, r), blocks)) continue;
+      const int rank = (saved >> r & 1) == 0 ? kRankMax : is_taken(c, r) ? 2 : 1;
       if (rank > best_rank) best = r, best_rank = rank;
+      if (rank == kRankMax) break;
     }
     return best;
   }
@@ -196,14 +202,14 @@ class Assignment {
 
 }  // namespace
 
-std::vector<std::uint32_t> block_weights(const region::Region& region) {
+std::pmr::vector<std::uint32_t> block_weights(const region::Region& region, std::pmr::memory_resource* arena) {
   const std::size_t count = region.blocks.size();
-  std::vector<std::uint32_t> weights(count, kInsideWeight), last(count, 0);
-  std::vector<bool> is_head(count, false);
+  std::pmr::vector<std::uint32_t> weights(count, kInsideWeight, arena), last(count, 0, arena);
+  std::pmr::vector<std::uint8_t> is_head(count, 0, arena);
   for (std::uint32_t b = 0; b < count; ++b) {
     const auto goes_to = [&](std::uint32_t target) {
       if (target > b) return;
-      is_head[target] = true;
+      is_head[target] = 1;
       last[target] = b;
     };
     const region::Terminator& end = region.blocks[b].end;
@@ -211,16 +217,16 @@ std::vector<std::uint32_t> block_weights(const region::Region& region) {
     if (end.flow == Flow::branch) goes_to(end.otherwise);
   }
   for (std::uint32_t head = 0; head < count; ++head)
-    for (std::uint32_t b = head; is_head[head] && b <= last[head]; ++b)
+    for (std::uint32_t b = head; is_head[head] != 0 && b <= last[head]; ++b)
       weights[b] = std::min(weights[b] * kLoopFactor, kWeightMax);
   for (std::uint32_t b = 0; b < count; ++b)
     if (region.blocks[b].end.flow == Flow::exit) weights[b] = kExitWeight;
   return weights;
 }
 
-std::vector<RegSet> assign_region_registers(Function& function, std::span<const WeightedBlock> blocks,
-                                            const region::Region& region, const region::Liveness& liveness,
-                                            std::span<const VReg> variables, const RegisterFile& file) {
+std::pmr::vector<RegSet> assign_region_registers(Function& function, std::span<const WeightedBlock> blocks,
+                                                 const region::Region& region, const region::Liveness& liveness,
+                                                 std::span<const VReg> variables, const RegisterFile& file) {
   return Assignment(function, blocks, region, liveness, variables, file).run();
 }
 

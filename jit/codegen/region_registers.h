@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,7 @@ inline constexpr std::uint32_t kExitWeight = 1, kInsideWeight = 64;
 
 /// Returns how often each block runs, compared with the others: by the depth of its loop. Loops are taken to be the
 /// blocks from a target of a jump back to the jump.
-std::vector<std::uint32_t> block_weights(const region::Region& region);
+std::pmr::vector<std::uint32_t> block_weights(const region::Region& region, std::pmr::memory_resource* arena);
 
 /// The registers of a host that regions may use, one bit each.
 struct RegisterFile {
@@ -27,8 +28,8 @@ struct RegisterFile {
 
 /// Assigns `fixed`, or a home in memory, to each global; variable number i is `variables[i]`. Returns the registers of
 /// `file` that locals may use in each block.
-std::vector<RegSet> assign_region_registers(Function& function, std::span<const WeightedBlock> blocks,
-                                            const region::Region& region, const region::Liveness& liveness,
-                                            std::span<const VReg> variables, const RegisterFile& file);
+std::pmr::vector<RegSet> assign_region_registers(Function& function, std::span<const WeightedBlock> blocks,
+                                                 const region::Region& region, const region::Liveness& liveness,
+                                                 std::span<const VReg> variables, const RegisterFile& file);
 
 }  // namespace trident::codegen

@@ -220,7 +220,10 @@ class RegionEmitter {
         function_(arena),
         pool_(arena),
         selector_(region, function_, pool_, rounds_itself(isa), held),
-        arena_(arena) {}
+        arena_(arena),
+        order_(arena),
+        is_head_(region.blocks.size(), 0, arena),
+        blocks_(arena) {}
 
   Result<MachineCode> run() {
     order_blocks();
@@ -240,6 +243,7 @@ class RegionEmitter {
 
  private:
   void order_blocks() {
+    order_.reserve(region_.blocks.size());
     for (const bool leaves : {false, true})
       for (std::uint32_t b = 0; b < region_.blocks.size(); ++b)
         if ((region_.blocks[b].end.flow == region::Flow::exit) == leaves) order_.push_back(b);
@@ -396,27 +400,26 @@ class RegionEmitter {
   RegionWriter* writer_ = nullptr;
   UnwindWriter unwind_{UnwindHost{}};
   std::optional<X86Environment> environment_;
-  std::vector<std::uint32_t> order_;  ///< of blocks in the code
-  std::vector<bool> is_head_;         ///< by block: a later one, or itself, goes back to it
-  std::uint32_t used_ = 0;            ///< registers that the code writes, one bit each
-  std::vector<Stage> blocks_;
+  std::pmr::vector<std::uint32_t> order_;   ///< of blocks in the code
+  std::pmr::vector<std::uint8_t> is_head_;  ///< by block: a later one, or itself, goes back to it
+  std::uint32_t used_ = 0;                  ///< registers that the code writes, one bit each
+  std::pmr::vector<Stage> blocks_;
   asmjit::Label leave_;
   MachineCode code_;
 };
 
 void RegionEmitter::find_heads() {
-  is_head_.assign(region_.blocks.size(), false);
   for (std::uint32_t b = 0; b < region_.blocks.size(); ++b) {
     const region::Terminator& end = region_.blocks[b].end;
     if (end.flow == region::Flow::exit) continue;
-    if (end.then <= b) is_head_[end.then] = true;
-    if (end.flow == region::Flow::branch && end.otherwise <= b) is_head_[end.otherwise] = true;
+    if (end.then <= b) is_head_[end.then] = 1;
+    if (end.flow == region::Flow::branch && end.otherwise <= b) is_head_[end.otherwise] = 1;
   }
 }
 
 void RegionEmitter::write_block(std::uint32_t number) {
   const region::Terminator& end = region_.blocks[number].end;
-  if (is_head_[number]) writer_->assembler().align(asmjit::AlignMode::kCode, kHeadAlign);
+  if (is_head_[number] != 0) writer_->assembler().align(asmjit::AlignMode::kCode, kHeadAlign);
   writer_->bind(Target(number));
   for (std::size_t i = 0; i < bulk_.size(); ++i)
     if (bulk_[i].entry == number && bulk_registers_[i])
@@ -430,10 +433,11 @@ void RegionEmitter::write_block(std::uint32_t number) {
 }
 
 void RegionEmitter::allocate() {
-  std::vector<WeightedBlock> weighted;
-  const std::vector<std::uint32_t> weights = block_weights(region_);
+  std::pmr::vector<WeightedBlock> weighted(arena_);
+  weighted.reserve(blocks_.size());
+  const std::pmr::vector<std::uint32_t> weights = block_weights(region_, arena_);
   for (std::uint32_t b = 0; b < blocks_.size(); ++b) weighted.push_back({&blocks_[b].block, weights[b]});
-  const std::vector<RegSet> left =
+  const std::pmr::vector<RegSet> left =
       assign_region_registers(function_, weighted, region_, selector_.liveness(), selector_.variables(),
                               {{x86_allocated::kVectors, 0, x86_allocated::kRegisters}, kCalleeSavedBits});
   for (const VRegInfo& info : function_.vregs)

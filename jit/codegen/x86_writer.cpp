@@ -25,7 +25,11 @@ static_assert(Inst::kIdVfmsub231ps - Inst::kIdVfmsub132ps == kTo231);
 
 }  // namespace
 
-X86Writer::X86Writer(const Function& function) : f_(function), pool_uses_(function.arena), labels_(function.arena) {
+X86Writer::X86Writer(const Function& function)
+    : f_(function),
+      code_(asmjit::Support::Temporary(labels_memory_, sizeof labels_memory_)),
+      pool_uses_(function.arena),
+      labels_(function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kX64));
   code_.attach(&assembler_);
   pool_uses_.reserve(64);

@@ -86,6 +86,7 @@ class X86Writer {
   void copy_code(std::uint32_t from, std::uint32_t to);
 
   const Function& f_;
+  alignas(16) std::byte labels_memory_[4096];  ///< asmjit's first, which it need not ask for
   asmjit::CodeHolder code_;
   asmjit::x86::Assembler assembler_;
   bool failed_ = false;
