@@ -154,6 +154,11 @@ std::optional<LoopProfile> profile_object(const std::string& object) {
 
 Result<expr::Expr> expr_of(const corpus::CorpusKernel& kernel, const BenchOptions& options) {
   TRY(const expr::Expr parsed, corpus::parse_definition_under(options.policy, kernel, options.type));
+  const auto is_narrow = [](const auto& array) { return array.storage != expr::Storage::own; };
+  if (std::ranges::any_of(parsed.variables, is_narrow) || std::ranges::any_of(parsed.outputs, is_narrow))
+    return make_error(
+        ErrorCode::kUnsupported,
+        "compilers here get arrays of f32, f64, i32 and i64 only; `make bench NAME=pixels` compares others");
   return expr::eliminate_derivatives(parsed);
 }
 
