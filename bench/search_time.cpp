@@ -2,10 +2,11 @@
 // daemon and steady on a machine that does other things. No range is declared. Data are said to be in the corpora's
 // ranges, so that each search speculates on them as the daemon's does.
 //
-//   bench_search_time [--type f32|f64] [--isa avx2|avx512] [--general] FILE...
+//   bench_search_time [--type f32|f64] [--isa avx2|avx512] [--general] [--two-threads] FILE...
 //
 // Prints a line for each kernel, the percentiles, the share of each pass in all of the time, and how much the searches
 // have gained. --general: nothing is known of data, so there is no speculation.
+// --two-threads: checks are divided between two threads, as in the daemon, and times are those of the clock.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,6 +19,7 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/observed.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/sandbox.h"
 
@@ -25,6 +27,12 @@ namespace trident::bench {
 namespace {
 
 constexpr double kNear = 1.05;
+
+struct Setting {
+  ir::Type type = ir::Type::f32;
+  codegen::Isa isa = codegen::Isa::avx512;
+  bool general = false, two_threads = false;
+};
 
 struct Searched {
   std::string name;
@@ -57,15 +65,17 @@ double early_of(const std::vector<Offer>& offers, double work_s, double ratio) {
   return work_s;
 }
 
-std::optional<Searched> search(const corpus::CorpusKernel& kernel, ir::Type type, codegen::Isa isa, bool general) {
-  auto parsed = corpus::parse_definition(kernel, type);
+std::optional<Searched> search(const corpus::CorpusKernel& kernel, const Setting& setting) {
+  auto parsed = corpus::parse_definition(kernel, setting.type);
   if (!parsed.ok()) return std::nullopt;  // this type does not have it
   const std::vector<kir::Assumed> seen = undeclare(*parsed);
   pipeline::Options options;
-  options.target.isa = isa;
-  if (!general) options.target.assumed = pipeline::widened(*parsed, seen);
-  const std::uint64_t begin_ns = os::thread_work_ns();
-  const auto work_s = [&] { return 1e-9 * static_cast<double>(os::thread_work_ns() - begin_ns); };
+  options.target.isa = setting.isa;
+  options.budget.two_threads = setting.two_threads;
+  if (!setting.general) options.target.assumed = pipeline::widened(*parsed, seen);
+  const auto now_ns = [&] { return setting.two_threads ? os::monotonic_ns() : os::thread_work_ns(); };
+  const std::uint64_t begin_ns = now_ns();
+  const auto work_s = [&] { return 1e-9 * static_cast<double>(now_ns() - begin_ns); };
   std::vector<Offer> offers;
   options.interim = [&](const pipeline::Interim& i) { offers.push_back({work_s(), i.winner_ns / i.baseline_ns}); };
   const auto optimised = pipeline::optimise(*parsed, options);
@@ -101,18 +111,18 @@ void print_shares(const std::vector<Searched>& all) {
   for (const auto& [pass, ns] : of_pass) std::printf("share of %-12s %5.1f %%\n", pass.c_str(), 100 * ns / sum);
 }
 
-void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, codegen::Isa isa, bool general,
-             const char* name) {
+void measure(const std::vector<corpus::CorpusKernel>& kernels, const Setting& setting) {
+  const std::string name = setting.type == ir::Type::f32 ? "f32" : "f64";
   std::vector<Searched> all;
   for (const corpus::CorpusKernel& kernel : kernels)
-    if (auto one = search(kernel, type, isa, general)) {
+    if (auto one = search(kernel, setting)) {
       print_line(*one);
       all.push_back(std::move(*one));
     }
   if (all.empty()) return;
   print_shares(all);
   std::sort(all.begin(), all.end(), [](const Searched& a, const Searched& b) { return a.work_s < b.work_s; });
-  const std::string of = std::string("search: s of processor time, ") + name;
+  const std::string of = std::string(setting.two_threads ? "search: s, " : "search: s of processor time, ") + name;
   print_figure(of + ", P50", all[all.size() / 2].work_s);
   print_figure(of + ", P95", all[all.size() * 95 / 100].work_s);
   print_figure(of + ", most", all.back().work_s);
@@ -121,31 +131,32 @@ void measure(const std::vector<corpus::CorpusKernel>& kernels, ir::Type type, co
   print_figure(of + ", to a kernel nearly as fast as the last, P95", all[all.size() * 95 / 100].early_s);
   double sum = 0;
   for (const Searched& one : all) sum += std::log(one.ratio);
-  print_figure(std::string("search: the winner's time over the baseline's, geomean, ") + name,
+  print_figure("search: the winner's time over the baseline's, geomean, " + name,
                std::exp(sum / static_cast<double>(all.size())));
 }
 
 int run(std::vector<std::string> arguments) {
   std::vector<corpus::CorpusKernel> kernels;
   std::string type;
-  codegen::Isa isa = codegen::Isa::avx512;
-  bool general = false;
+  Setting setting;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
     if (a == "--type" && i + 1 < arguments.size()) {
       type = arguments[++i];
     } else if (a == "--isa" && i + 1 < arguments.size()) {
-      isa = arguments[++i] == "avx2" ? codegen::Isa::avx2 : codegen::Isa::avx512;
+      setting.isa = arguments[++i] == "avx2" ? codegen::Isa::avx2 : codegen::Isa::avx512;
     } else if (a == "--general") {
-      general = true;
+      setting.general = true;
+    } else if (a == "--two-threads") {
+      setting.two_threads = true;
     } else {
       auto read = corpus::read_corpus(a);
       if (!read.ok()) return std::fprintf(stderr, "%s\n", read.error().message.c_str()), 2;
       std::move(read->begin(), read->end(), std::back_inserter(kernels));
     }
   }
-  if (type != "f64") measure(kernels, ir::Type::f32, isa, general, "f32");
-  if (type != "f32") measure(kernels, ir::Type::f64, isa, general, "f64");
+  for (const auto& [text, of] : {std::pair("f32", ir::Type::f32), std::pair("f64", ir::Type::f64)})
+    if (setting.type = of; type.empty() || type == text) measure(kernels, setting);
   return 0;
 }
 

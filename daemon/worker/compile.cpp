@@ -17,6 +17,7 @@
 #include "runtime/os/clock.h"
 #include "runtime/os/confinement/confinement.h"
 #include "runtime/os/cpu.h"
+#include "runtime/os/cpu_quota.h"
 #include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
 
@@ -87,6 +88,7 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
 
 /// Costs, rules and weights that the front has sent for searches.
 struct Basis {
+  bool two_threads = false;  ///< there are processors that may be idle
   std::optional<expr::rewrite::OpCosts> costs;
   std::optional<pipeline::SearchRules> rules;
   std::optional<pipeline::SearchWeights> weights;
@@ -156,7 +158,10 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   options.target = {.isa = *isa, .policy = work.policy, .elements = work.elements};
   options.target.assumed.resize(header.assumed);
   std::copy_n(tail.begin(), assumed_bytes, std::as_writable_bytes(std::span(options.target.assumed)).begin());
-  options.budget = {.cpu_ns = header.budget_ns, .effort = header.effort, .check_only = header.check_only != 0};
+  options.budget = {.cpu_ns = header.budget_ns,
+                    .effort = header.effort,
+                    .two_threads = basis.two_threads,
+                    .check_only = header.check_only != 0};
   options.search = basis.search(header.seed);
   options.checked = true;  // by ingest
   options.key = header.key;
@@ -191,11 +196,12 @@ int run_worker(const char* lane, const char* folder) {
   if (std::string_view(lane) == "programs") return confine_and_build_programs(folder);
   if (std::string_view(lane) == "baseline") warm_up();
   (void)os::cpu_name();  // which is a file's word
-  os::confine();         // the front says what it lacks
+  Basis basis;
+  basis.two_threads = os::affordable_cpus() > 1;  // likewise
+  os::confine();                                  // the front says what it lacks
   if (std::string_view(lane) == "baseline") stage_loops(), stage_functions();
   RequestSocket front{os::Fd(os::kInheritedFd)};
   if (!front.send({.kind = Kind::ready})) return 0;
-  Basis basis;
   while (true) {
     const auto request = front.next();
     if (request.empty() || !serve(front, request, basis)) return 0;

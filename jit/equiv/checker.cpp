@@ -1,12 +1,12 @@
 #include "jit/equiv/checker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
 #include "jit/equiv/edges.h"
 #include "jit/equiv/evaluator.h"
-#include "jit/equiv/tail.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
 
@@ -205,12 +205,23 @@ Result<void> Checker::compute_references() {
       exact_.push_back(interpret_calls(source_, unrewritten_, samples, samples.calls));
     return {};
   }
-  for (const Samples& samples : sets_) {
-    TRY_VOID(go_on());
-    TRY(Reference reference, Reference::make(source_, samples, options_.cancelled, allowance_of(policy_).units));
-    references_.push_back(std::move(reference));
+  std::vector<std::optional<Result<Reference>>> made(sets_.size());
+  std::vector<std::function<void()>> tasks;
+  for (std::size_t s = 0; s < sets_.size(); ++s)
+    tasks.push_back([&, s] {
+      made[s].emplace(Reference::make(source_, sets_[s], options_.cancelled, allowance_of(policy_).units));
+    });
+  do_all(tasks);
+  for (auto& reference : made) {
+    if (!reference->ok()) return reference->error();
+    references_.push_back(std::move(*reference).value());
   }
   return {};
+}
+
+void Checker::do_all(std::span<const std::function<void()>> tasks) const {
+  if (options_.together) return options_.together(tasks);
+  for (const auto& task : tasks) task();
 }
 
 std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
@@ -302,32 +313,65 @@ std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, con
   return std::nullopt;
 }
 
-Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& kernel,
-                                                           const std::vector<std::vector<Errors>>& errors,
-                                                           Verdict& verdict) {
+std::vector<Checker::TailPlace> Checker::tail_places() const {
+  std::vector<TailPlace> places;
   // A point of such a source is its place in a set as well as the values of variables, but tails vary only the latter.
-  if (numbers_elements(source_) || expr::passes_of(source_) > 1) return std::optional<Counterexample>();
+  if (numbers_elements(source_) || expr::passes_of(source_) > 1) return places;
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     const bool ordinary = sets_[s].way == Way::uniform || sets_[s].way == Way::spread || sets_[s].way == Way::small;
     if (sets_[s].exhaustive || is_gathered(sets_[s]) || !ordinary) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
       const OutputValues& values = references_[s].outputs()[k];
-      if (values.per_call || !ir::is_float(values.type)) continue;
-      TRY(const Tail tail, explore_tail({.source = source_,
-                                         .kernel = kernel,
-                                         .output = k,
-                                         .start = sets_[s],
-                                         .way = sets_[s].way,
-                                         .shares = errors[s][k].shares,
-                                         .policy = policy_,
-                                         .seed = options_.samples.seed,
-                                         .cancelled = options_.cancelled}));
-      const double share = std::max(errors[s][k].share, tail.share);
-      verdict.bound_share = std::max(verdict.bound_share, share);
-      verdict.risk = std::max(verdict.risk, tail.risk);
-      if (tail.share > 1) return std::optional(beyond_bound(source_, k, tail));
-      if (kGrowth * share > 1) return std::optional(too_close(source_.outputs[k].name, share));
+      if (!values.per_call && ir::is_float(values.type)) places.push_back({s, k});
     }
+  }
+  return places;
+}
+
+Result<Tail> Checker::tail_at(const TailPlace& place, const kir::Kernel& kernel,
+                              const std::vector<std::vector<Errors>>& errors) {
+  const Errors& drawn = errors[place.set][place.output];
+  TRY(Tail tail, explore_tail({.source = source_,
+                               .kernel = kernel,
+                               .output = place.output,
+                               .start = sets_[place.set],
+                               .way = sets_[place.set].way,
+                               .shares = drawn.shares,
+                               .policy = policy_,
+                               .seed = options_.samples.seed,
+                               .cancelled = options_.cancelled}));
+  if (tail.share <= 1) tail.share = std::max(drawn.share, tail.share);
+  return tail;
+}
+
+std::optional<Counterexample> Checker::fault_of(const TailPlace& place, const Tail& tail) const {
+  if (tail.share > 1) return beyond_bound(source_, place.output, tail);
+  if (kGrowth * tail.share > 1) return too_close(source_.outputs[place.output].name, tail.share);
+  return std::nullopt;
+}
+
+// The first place with a fault answers, however many tasks go on at once: none begins behind one that is known.
+Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& kernel,
+                                                           const std::vector<std::vector<Errors>>& errors,
+                                                           Verdict& verdict) {
+  const std::vector<TailPlace> places = tail_places();
+  std::vector<std::optional<Result<Tail>>> tails(places.size());
+  std::atomic<std::size_t> end = places.size();
+  std::vector<std::function<void()>> tasks;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    tasks.push_back([&, i] {
+      if (i > end.load()) return;
+      const auto& tail = tails[i].emplace(tail_at(places[i], kernel, errors));
+      if (tail.ok() && !fault_of(places[i], *tail)) return;
+      for (std::size_t now = end.load(); i < now && !end.compare_exchange_weak(now, i);) {
+      }
+    });
+  do_all(tasks);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    TRY(const Tail tail, std::move(*tails[i]));
+    verdict.bound_share = std::max(verdict.bound_share, tail.share);
+    verdict.risk = std::max(verdict.risk, tail.risk);
+    if (auto fault = fault_of(places[i], tail)) return fault;
   }
   return std::optional<Counterexample>();
 }

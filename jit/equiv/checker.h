@@ -13,6 +13,7 @@
 #include <span>
 
 #include "jit/equiv/compare.h"
+#include "jit/equiv/tail.h"
 #include "jit/kir/kir.h"
 
 namespace trident::equiv {
@@ -24,6 +25,8 @@ struct CheckOptions {
   std::size_t refined_max = 512;
   /// Asked every few dozen points and before each MPFR evaluation; a check cut short ends as Error Cancelled.
   std::function<bool()> cancelled{};
+  /// Does all tasks, in any order or at once; empty: one after the other. `cancelled` is asked by whoever does them.
+  std::function<void(std::span<const std::function<void()>> tasks)> together{};
 };
 
 /// Calls of a candidate on points of `samples`. With flush_start the arrays begin where accessible memory begins, else
@@ -97,6 +100,7 @@ class Checker {
  private:
   Checker(const expr::Expr& source, const expr::Policy& policy, const CheckOptions& options)
       : source_(source), policy_(policy), options_(options) {}
+  void do_all(std::span<const std::function<void()>> tasks) const;
   Result<void> compute_references();
   [[nodiscard]] Result<void> go_on() const;
   std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
@@ -109,6 +113,14 @@ class Checker {
   Result<std::optional<Counterexample>> judge_edges(const kir::Kernel& kernel, Verdict& verdict);
   Result<std::optional<Counterexample>> judge_edges(const Samples& samples, const kir::Kernel& kernel,
                                                     Verdict& verdict);
+  /// A set and an output of which tails are explored.
+  struct TailPlace {
+    std::size_t set = 0, output = 0;
+  };
+  [[nodiscard]] std::vector<TailPlace> tail_places() const;
+  Result<Tail> tail_at(const TailPlace& place, const kir::Kernel& kernel,
+                       const std::vector<std::vector<Errors>>& errors);
+  [[nodiscard]] std::optional<Counterexample> fault_of(const TailPlace& place, const Tail& tail) const;
   Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,
                                                     const std::vector<std::vector<Errors>>& errors, Verdict& verdict);
   /// A run of a candidate with the results of the interpreter.

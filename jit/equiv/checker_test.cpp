@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <set>
+#include <thread>
 
 #include "jit/equiv/draw.h"
 #include "jit/kir/interpreter.h"
@@ -614,6 +615,33 @@ TEST(Checker, NearToTheLimitIsTooNearForAMillionPoints) {
 }
 
 // Under fast a kernel may assume finite inputs where an integer depends on them too, and nowhere else.
+// The tasks of a check may be done in any order, and at once.
+TEST(Checker, TasksDoneAtOnceGiveTheSameVerdict) {
+  const auto backwards = [](std::span<const std::function<void()>> tasks) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = tasks.size(); i-- > 0;) threads.emplace_back(tasks[i]);
+    for (std::thread& thread : threads) thread.join();
+  };
+  const auto source = parsed("exp(x) - y * x", Type::f32, two(Type::f32, -2, 2));
+  for (const char* text : {"fma(-y, x, exp(x))", "exp(x) - x * y + x * 2e-6", "exp(x) - x * y + 1e-7"}) {
+    const auto judged = [&](const CheckOptions& options) {
+      auto checker = Checker::make(source, {}, options);
+      CHECK(checker.ok());
+      auto prepared =
+          (*checker)->check_meaning(lowered(parsed(text, Type::f32, two(Type::f32, -2, 2))), Demand::any_set);
+      CHECK(prepared.ok());
+      return prepared->meaning;
+    };
+    CheckOptions options{.samples = {.points = 4096, .seed = 5}};
+    const Verdict one_by_one = judged(options);
+    options.together = backwards;
+    const Verdict at_once = judged(options);
+    EXPECT_EQ(print(at_once), print(one_by_one)) << text;
+    EXPECT_EQ(at_once.bound_share, one_by_one.bound_share) << text;
+    EXPECT_EQ(at_once.risk, one_by_one.risk) << text;
+  }
+}
+
 TEST(Checker, FastIsAboutFiniteInputsOfIntegersToo) {
   const std::vector<Variable> inputs = {{"x", Type::f32}, {"i", Type::i32, expr::VariableKind::array, -10, -2}};
   const auto source = parsed("select(x > log(x), 2, i)", Type::f32, inputs);

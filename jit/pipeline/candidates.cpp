@@ -51,7 +51,8 @@ Result<bool> Optimisation::check_forms() {
   const std::uint64_t points = equiv::suggested_points(source_);
   check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
                     .seed = options_.search.seed};
-  check_.cancelled = [this] { return out_of_time(); };
+  check_.cancelled = [this] { return threads_.cancelled(); };
+  if (options_.budget.two_threads) check_.together = [this](auto tasks) { threads_.run(tasks); };
   TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
   checks_.emplace(source_, options_.target.policy, check_, *checker_);
   TRY(result.baseline_checked, check_unrewritten());

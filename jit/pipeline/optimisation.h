@@ -17,6 +17,7 @@
 #include "jit/pipeline/speculate.h"
 #include "jit/pipeline/timed_call.h"
 #include "jit/pipeline/tried.h"
+#include "jit/pipeline/two_threads.h"
 #include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
@@ -200,7 +201,8 @@ class Optimisation {
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<FormChecks> checks_;
   os::WorkLimit check_end_{0};  ///< end of the current checks
-  bool outrun_ = false;         ///< what beats the baseline is of no use
+  TwoThreads threads_{[this] { return out_of_time(); }};
+  bool outrun_ = false;  ///< what beats the baseline is of no use
 };
 
 }  // namespace trident::pipeline

@@ -43,6 +43,8 @@ struct Budget {
   /// part of the key: the result replaces the kernel's other results.
   std::uint8_t effort = 1;
   const std::atomic<bool>* cancelled = nullptr;  ///< read between steps
+  /// Checks are divided between two threads: where a processor may be idle, and the process is the compiler's own.
+  bool two_threads = false;
   /// Only checks whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
 };

@@ -12,7 +12,7 @@
 namespace trident::os {
 namespace {
 
-thread_local std::uint64_t t_children_cpu_ns = 0;
+thread_local std::uint64_t t_others_cpu_ns = 0;  ///< of children, and of threads that worked for this one
 thread_local std::uint64_t t_children = 0;
 
 }  // namespace
@@ -36,11 +36,15 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
 
 void count_child(std::uint64_t used_ns) {
   ++t_children;
-  t_children_cpu_ns += used_ns;
+  t_others_cpu_ns += used_ns;
 }
 
 std::uint64_t thread_work_ns() {
-  return thread_cpu_ns() + t_children_cpu_ns;
+  return thread_cpu_ns() + t_others_cpu_ns;
+}
+
+void add_thread_work(std::uint64_t ns) {
+  t_others_cpu_ns += ns;
 }
 
 bool WorkLimit::reached() {

@@ -45,6 +45,8 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
 /// CPU time of this thread and of all sandboxed children that it has waited for: the cost of work, however busy the
 /// machine is.
 std::uint64_t thread_work_ns();
+/// Counts work that another thread has done for this one.
+void add_thread_work(std::uint64_t ns);
 
 /// A limit of thread_work_ns() that can be asked often. That clock is a system call, of 1.5 us where memory is
 /// virtualised; it is read only when, by the monotonic clock, the limit may be reached. For one thread.
