@@ -472,6 +472,18 @@ TEST(Checker, APowerOfABaseThatMayBeBelowZeroMayBeNan) {
   EXPECT_FALSE(verdict_of(nan, lowered(number)).same());
 }
 
+// Aitken's step from three logarithms that hardly differ: rounding decides whether it divides 0 by 0.
+TEST(Checker, RoundingMayDecideWhetherAQuotientIsOfZeros) {
+  const std::vector<Variable> variables = {{"x", Type::f32, expr::VariableKind::array, 1e5, 1e6},
+                                           {"y", Type::f32, expr::VariableKind::array, 1, 2}};
+  const expr::Expr source =
+      parsed("a = log10(x); b = log10(x + y/8); c = log10(x + y/9); 1/(a - (b - a)*(b - a)/(c - 2*b + a))", Type::f32,
+             variables);
+  EXPECT_TRUE(verdict_of(source, lowered(source)).same());
+  const expr::Expr nan = parsed("(x - x)/(y - y)", Type::f32, variables), number = parsed("x/y", Type::f32, variables);
+  EXPECT_FALSE(verdict_of(number, lowered(nan)).same());
+}
+
 // An extreme shows an element's effect only where it is alone, or where all are alike. The candidate's errors reach 22
 // ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny values only a few points show
 // any.

@@ -66,6 +66,16 @@ bool may_be_infinity_times_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_
   return (std::isinf(a.s[i]) && rounds_to_zero(b)) || (std::isinf(b.s[i]) && rounds_to_zero(a));
 }
 
+/// Returns whether rounding decides if a quotient is of 0 and 0: then it is NaN.
+template <class N>
+bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const auto reaches_zero = [i](const Lanes<N>& lanes) {
+    const Around x = around(lanes, i);
+    return std::fabs(x.v) <= x.d;
+  };
+  return reaches_zero(a) && reaches_zero(b) && !(surely_exact(a, i) && surely_exact(b, i));
+}
+
 /// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
 template <class N>
 [[gnu::always_inline]] inline void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
@@ -116,6 +126,7 @@ template <class N>
   if (node.op == expr::Op::Pow && reaches_edge_of_power(a, b, i)) r.unsure[i] |= kMayBeNan;
   const bool multiplies = node.op == expr::Op::Mul || node.op == expr::Op::Fma;
   if (multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
+  if (node.op == expr::Op::Div && may_be_zero_by_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
   const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
