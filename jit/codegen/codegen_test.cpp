@@ -693,24 +693,42 @@ TEST(CodegenOps, Lookups) {
         });
 }
 
-TEST(CodegenOps, Scalef) {
-  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
-    OpCase test;
-    kir::Builder builder(test.kernel);
-    test.kernel.inputs = {{"a", type}, {"b", type}};
-    test.kernel.outputs.push_back(
-        {"o", builder.op(kir::Op::Scalef, builder.input(0), builder.input(1)), kir::OutputKind::array});
-    test.inputs.resize(2);
+/// Returns a * 2^b with the flag, for b between the ends; b comes as it is, or from a sum with the magic constant.
+OpCase scalef_case(ir::Type type, std::uint8_t flag, double least, double greatest, bool by_sum) {
+  OpCase test;
+  kir::Builder builder(test.kernel);
+  test.kernel.inputs = {{"a", type}, {"b", type}};
+  const kir::Value magic = builder.constant(type, type == ir::Type::f32 ? 0x1.8p23 : 0x1.8p52);
+  const kir::Value given = builder.input(1);
+  const kir::Value b = by_sum ? builder.sub(builder.add(given, magic), magic) : given;
+  test.kernel.outputs.push_back(
+      {"o", builder.op(kir::Op::Scalef, builder.input(0), b, {}, flag), kir::OutputKind::array});
+  test.inputs.resize(2);
+  const auto add = [&](double a, double n) {
     const auto bits = [&](double value) {
       return kir::eval_lane(kir::Op::Convert, type, ir::Type::f64, std::bit_cast<std::uint64_t>(value), 0, 0);
     };
-    const double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-    for (const double a : {1.0, 1.5, 0.0625, 15.999, -1.0, -15.5, 1.0000001, -0.999999999, 3.1415926, 0.0, -0.0, kNan})
-      for (double b = -1200; b <= 1200; ++b) test.inputs[0].push_back(bits(a)), test.inputs[1].push_back(bits(b));
-    for (const double a : {1.0, 1.5, -15.5})
-      for (const double b : {kInfinity, -kInfinity, kNan, 1e30, -1e30})
-        test.inputs[0].push_back(bits(a)), test.inputs[1].push_back(bits(b));
-    run_case(test);
+    test.inputs[0].push_back(bits(a)), test.inputs[1].push_back(bits(n));
+  };
+  const double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const double a : {1.0, 1.5, 0.0625, 15.999, -1.0, -15.5, 1.0000001, -0.999999999, 3.1415926, 0.0, -0.0, kNan})
+    for (double n = least; n <= greatest; ++n) add(a, n);
+  add(kNan, kNan);
+  if (flag != 0) return test;
+  for (const double a : {1.0, 1.5, -15.5})
+    for (const double n : {kInfinity, -kInfinity, kNan, 1e30, -1e30}) add(a, n);
+  return test;
+}
+
+TEST(CodegenOps, Scalef) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    run_case(scalef_case(type, 0, -1200, 1200, false));
+    const double e = type == ir::Type::f32 ? 127 : 1023;
+    for (const bool by_sum : {false, true}) {
+      run_case(scalef_case(type, kir::kNormal, 1 - e, e, by_sum));
+      run_case(scalef_case(type, kir::kBounded, -e - 60, e + 60, by_sum));
+      run_case(scalef_case(type, kir::kFalling, -e - 60, std::floor(e / 2) - 4, by_sum));
+    }
   }
 }
 

@@ -102,6 +102,17 @@ void X86Ranges::find() {
       others_.insert(others_.end(), test.masks.begin(), test.masks.begin() + test.mask_count);
   }
   std::erase_if(tests_, [&](const Test& test) { return !takes(test); });
+  group_tests();
+}
+
+void X86Ranges::group_tests() {
+  for (std::size_t i = 0; i < tests_.size(); ++i) {
+    const auto is_like = [&](const Test& test) {
+      return s_.kernel_.type_of(test.input) == s_.kernel_.type_of(tests_[i].input) && test.least == tests_[i].least &&
+             test.greatest == tests_[i].greatest && test.by_size == tests_[i].by_size;
+    };
+    tests_[i].group = static_cast<std::size_t>(std::find_if(tests_.begin(), tests_.end(), is_like) - tests_.begin());
+  }
 }
 
 VReg X86Ranges::bits_of(const Test& test) {
@@ -113,19 +124,22 @@ VReg X86Ranges::bits_of(const Test& test) {
   return s_.emit(s_.pick(Inst::kIdVaddps, Inst::kIdVaddpd), {x, s_.constant(0)}, 4);
 }
 
-VReg X86Ranges::extreme(std::uint32_t id, VReg so_far, VReg value) {
-  return s_.copy_ == 0 ? value : s_.emit(id, {so_far, value});
+VReg X86Ranges::extreme(std::uint32_t id, VReg so_far, VReg value, bool first) {
+  return first ? value : s_.emit(id, {so_far, value});
 }
 
 VReg X86Ranges::join(VReg holds) {
   const bool wide = s_.target_.avx512;
-  for (Test& test : tests_) {
-    const VReg bits = bits_of(test);
-    test.most = extreme(wide ? s_.pick(Inst::kIdVpmaxud, Inst::kIdVpmaxuq) : Inst::kIdVpmaxud, test.most, bits);
-    if (compares_greatest(test)) test.greatest_value = extreme(Inst::kIdVmaxpd, test.greatest_value, bits);
+  for (std::size_t i = 0; i < tests_.size(); ++i) {
+    const VReg bits = bits_of(tests_[i]);
+    Test& test = tests_[tests_[i].group];
+    const bool first = s_.copy_ == 0 && tests_[i].group == i;
+    const auto take = [&](VReg& so_far, std::uint32_t id) { so_far = extreme(id, so_far, bits, first); };
+    take(test.most, wide ? s_.pick(Inst::kIdVpmaxud, Inst::kIdVpmaxuq) : Inst::kIdVpmaxud);
+    if (compares_greatest(test)) take(test.greatest_value, Inst::kIdVmaxpd);
     if (!has_least(test)) continue;
-    test.fewest = extreme(wide ? s_.pick(Inst::kIdVpminud, Inst::kIdVpminuq) : Inst::kIdVpminud, test.fewest, bits);
-    if (compares_least(test)) test.least_value = extreme(Inst::kIdVminpd, test.least_value, bits);
+    take(test.fewest, wide ? s_.pick(Inst::kIdVpminud, Inst::kIdVpminuq) : Inst::kIdVpminud);
+    if (compares_least(test)) take(test.least_value, Inst::kIdVminpd);
   }
   for (const kir::Value other : others_) holds = both(holds, s_.reg(other));
   return holds;
@@ -160,7 +174,9 @@ VReg X86Ranges::compare_values(const Test& test, VReg holds) {
 }
 
 VReg X86Ranges::within(VReg holds) {
-  for (const Test& test : tests_) {
+  for (std::size_t i = 0; i < tests_.size(); ++i) {
+    if (tests_[i].group != i) continue;
+    const Test& test = tests_[i];
     s_.set_type(s_.kernel_.type_of(test.input));
     // Lower halves that pass always: the greatest of these, and the least.
     const std::uint64_t low = by_halves(test) ? ~std::uint32_t{0} : 0;

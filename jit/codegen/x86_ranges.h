@@ -1,7 +1,7 @@
 // Exits that test inputs for ranges (jit/kir/guard.h). A comparison makes a mask, and masks are slow with AVX-512: two
 // comparisons and two joins a vector cost more than many a kernel. So the least and the greatest value of all vectors
-// of a step are kept instead, as bits, and compared once a step. Floats that are not negative are ordered as their bits
-// are, and negative ones and NaN lie above all of them as unsigned integers.
+// of a step are kept instead, as bits, and compared once a step; inputs of one range share them. Floats that are not
+// negative are ordered as their bits are, and negative ones and NaN lie above all of them as unsigned integers.
 //
 // AVX2 has extremes of 32-bit integers only. Those of the upper halves of f64 find negative values and NaN, and decide
 // all where the lower half of the greatest end is all ones and that of the least all zeros. Other ends need the
@@ -46,7 +46,8 @@ class X86Ranges {
   struct Test {
     kir::Value input;
     std::optional<std::uint64_t> least{}, greatest{};
-    bool by_size = false;  ///< of its absolute value
+    bool by_size = false;   ///< of its absolute value
+    std::size_t group = 0;  ///< the first test of the same range, which keeps the extremes of all these
     std::array<kir::Value, 2> masks{};
     std::uint8_t mask_count = 0;
     VReg fewest{}, most{};
@@ -60,8 +61,9 @@ class X86Ranges {
   [[nodiscard]] static bool has_least(const Test& test);
   void collect(kir::Value v);
   void replace(const Test& test);
+  void group_tests();
   VReg bits_of(const Test& test);
-  VReg extreme(std::uint32_t id, VReg so_far, VReg value);
+  VReg extreme(std::uint32_t id, VReg so_far, VReg value, bool first);
   VReg compare_values(const Test& test, VReg holds);
   VReg compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits);
   VReg both(VReg a, VReg b);

@@ -175,6 +175,7 @@ class X86Selector {
   VReg i64_to_f32(VReg a);
   VReg narrow_i64(VReg a);
   VReg select_scalef(const kir::Inst& inst);
+  VReg scale_within(const kir::Inst& inst);
   VReg select_lookup(const kir::Inst& inst);
   VReg lookup_avx512(const kir::Table& table, VReg index);
   VReg lookup_avx2(const kir::Table& table, VReg index);
@@ -233,8 +234,7 @@ class X86Selector {
   std::uint32_t copy_ = 0;
   bool masked_ = false;
   std::array<VReg, 2> tail_masks_{};  ///< of this copy, for 4- and 8-byte lanes
-  std::uint8_t width_ = 16;
-  std::uint8_t lane_ = 4;
+  std::uint8_t width_ = 16, lane_ = 4;
 };
 
 }  // namespace trident::codegen

@@ -113,7 +113,7 @@ double Table::throughput(const kir::Kernel& kernel, const kir::Inst& inst) const
   const std::optional<Row> row = row_of(kernel, inst);
   if (!row) return 0;
   const double plain = at(*row).throughput;
-  if (inst.flags == 0) return plain;
+  if (inst.flags == 0 || inst.op == Op::Scalef) return plain;  // nothing was measured of Scalef with a flag
   return std::min(plain, at({row->op, row->type, row->from, Form::newton}).throughput);
 }
 

@@ -40,8 +40,7 @@ class InstChecker {
     if (!allowed(info(inst_.op).types, of)) return "the op does not exist for this type";
     if (const char* f = types_fault()) return f;
     if (const char* f = immediate_fault()) return f;
-    if (inst_.flags > kBounded) return "unknown flag";
-    if (inst_.flags != 0 && inst_.op != Op::Div && inst_.op != Op::Sqrt) return "flag on an op that takes none";
+    if (const char* f = flags_fault()) return f;
     const auto section = section_for(kernel_, inst_);
     if (!section) return "operands from the body and from the epilogue are mixed";
     if (*section != inst_.section) return "wrong section";
@@ -49,6 +48,14 @@ class InstChecker {
   }
 
  private:
+  [[nodiscard]] const char* flags_fault() const {
+    const bool known = inst_.flags == kNormal || inst_.flags == kBounded || inst_.flags == kFalling;
+    if (inst_.flags != 0 && !known) return "unknown flag";
+    const bool takes =
+        inst_.op == Op::Scalef || (inst_.flags != kFalling && (inst_.op == Op::Div || inst_.op == Op::Sqrt));
+    return inst_.flags == 0 || takes ? nullptr : "flag on an op that takes none";
+  }
+
   [[nodiscard]] const char* operands_fault() const {
     const Value operands[] = {inst_.a, inst_.b, inst_.c};
     for (std::uint32_t i = 0; i < 3; ++i) {

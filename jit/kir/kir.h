@@ -80,6 +80,9 @@ inline constexpr std::uint8_t kNormal = 1;   ///< Div, Sqrt: operands, result an
 inline constexpr std::uint8_t kBounded = 2;  ///< Div: |a| <= 2^(e/2), 2^(-e/4) <= |b| <= 2^(e/4) are proven, e the
                                              ///< greatest exponent (127, 1023); Sqrt: 0 <= a <= 2^(e/2). So only a tiny
                                              ///< or zero a needs care. Not together with kNormal
+// Scalef: b is NaN only where a is, and else kNormal: 2^b is normal and finite; kBounded: |b| <= e + 60; kFalling:
+// -(e + 60) <= b <= e/2 - 4. One of them at most.
+inline constexpr std::uint8_t kFalling = 4;
 
 /// The greatest |stride| of Strided, so that the elements of one vector are less than 2^31 bytes apart.
 inline constexpr std::int64_t kStrideMax = 65'536;

@@ -64,7 +64,7 @@ class Narrowing : private ValueFacts {
     if (inst.op == Op::Min || inst.op == Op::Max) return extremum(inst.op, a, b);
     if (inst.op == Op::Abs) return magnitude(a);
     if (inst.op == Op::Mul) return product(a, b);
-    if (inst.op == Op::Scalef) return scale(a, b);
+    if (inst.op == Op::Scalef) return scale(a, b, inst.flags);
     if (inst.op == Op::Add) return sum(a, b);
     if (inst.op == Op::Sub) return subtract(a, b);
     if (inst.op == Op::And || inst.op == Op::Or || inst.op == Op::Xor || inst.op == Op::AndNot)
@@ -168,13 +168,13 @@ class Narrowing : private ValueFacts {
   }
 
   // Scales normal numbers by one shift and one addition of integers, which raise the exponent.
-  Value scale(Value a, Value n) {
+  Value scale(Value a, Value n, std::uint8_t flags) {
     const Type type = b_.type_of(a);
     const Value magic_sum = magic_sum_of(n);
     const Known &x = fact(a).known, to = scaled(type, x, fact(n).known);
     const double least = type == Type::f32 ? 0x1p-126 : 0x1p-1022;
     const bool normal = finite(x) && finite(to) && x.lo >= least && to.lo >= least;
-    if (!magic_sum.valid() || !normal) return b_.op(Op::Scalef, a, n);
+    if (!magic_sum.valid() || !normal) return b_.op(Op::Scalef, a, n, {}, flags);
     const Value count = b_.constant_int(ir::int_of(type), type == Type::f32 ? 23 : 52);
     return b_.as_float(b_.op(Op::Add, b_.as_int(a), b_.op(Op::Shl, b_.as_int(magic_sum), count)));
   }

@@ -83,6 +83,7 @@ std::string inst_text(const Inst& inst) {
     out.append(", ").append(std::to_string(inst.imm));
   if ((inst.flags & kNormal) != 0) out.append(" normal");
   if ((inst.flags & kBounded) != 0) out.append(" bounded");
+  if ((inst.flags & kFalling) != 0) out.append(" falling");
   return out;
 }
 
@@ -180,8 +181,8 @@ class Parser {
     if (arity > 1) TRY_VOID(value(inst.b));
     if (arity > 2) TRY_VOID(value(inst.c));
     if (inst.op == Op::Lookup || info(inst.op).signature == Signature::Read) TRY_VOID(number(inst.imm));
-    if (word_ == "normal" || word_ == "bounded") {
-      inst.flags |= word_ == "normal" ? kNormal : kBounded;
+    if (word_ == "normal" || word_ == "bounded" || word_ == "falling") {
+      inst.flags |= word_ == "normal" ? kNormal : word_ == "bounded" ? kBounded : kFalling;
       next_word();
     }
     inst.section = section_for(kernel_, inst).value_or(Section::body);  // check() refuses what has no section

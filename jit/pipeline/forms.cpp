@@ -22,11 +22,22 @@ bool same_inst(const kir::Inst& a, const kir::Inst& b) {
          a.c == b.c && a.imm == b.imm;
 }
 
-// Adds a form; returns false if an equal one exists. Errors: of lower().
+/// Returns whether a rewritten kernel takes the passes of the source's. An identity may leave out what makes an output
+/// an array, or a pass.
+bool same_passes(const kir::Kernel& source, const kir::Kernel& rewritten) {
+  const auto same_kind = [](const kir::Output& a, const kir::Output& b) { return a.kind == b.kind; };
+  return std::equal(source.outputs.begin(), source.outputs.end(), rewritten.outputs.begin(), rewritten.outputs.end(),
+                    same_kind) &&
+         std::equal(source.before.begin(), source.before.end(), rewritten.before.begin(), rewritten.before.end(),
+                    same_passes);
+}
+
+// Adds a form; returns false if an equal one exists, or if it takes other passes. Errors: of lower().
 Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
                  bool keeps_roundings = false) {
   how.simplify = false;
   TRY(kir::Kernel kernel, expr::lower(expr, how));
+  if (!forms.front().kernel.before.empty() && !same_passes(forms.front().kernel, kernel)) return false;
   keep_totals(forms.front().kernel, kernel);
   for (const Form& form : forms)
     if (same_kernel(form.kernel, kernel)) return false;
@@ -231,8 +242,7 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   std::vector<Form> list;
   TRY(kir::Kernel plain, expr::lower(source, unrewritten(policy)));
   list.push_back({"source", std::move(plain), true});
-  // A kernel of several passes is not rewritten: an identity may leave out what makes an output an array.
-  if (options.budget.check_only || !list[0].kernel.before.empty()) return list;
+  if (options.budget.check_only) return list;
   const bool rounding_may_change = policy.kind != expr::PolicyKind::exact;
   const auto add_form = [&](const char* name, expr::Expr form, expr::LowerOptions how, bool keeps_roundings = false) {
     how.narrow = passes.enabled("narrowed");
@@ -269,6 +279,7 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
       list.back().in_place_of = less_accurate, list.back().pieces = found->pieces;
     }
   };
+  if (!list[0].kernel.before.empty()) return list;  // the search knows no passes
   if (passes.enabled("searched") && rounding_may_change) add_found("searched", unguided(submitted, source, options));
   if (passes.enabled("guided") && rounding_may_change) add_found("guided", guided(submitted, source, options));
   return list;

@@ -38,7 +38,7 @@ Result<bool> Optimisation::pays(const Candidate& c, const judge::Workload& workl
 }
 
 Result<bool> Optimisation::refine_forms(const judge::Verdict& verdict) {
-  if (!passes_.enabled("careful")) return false;
+  if (!passes_.enabled("careful") || !tried_[0].form.kernel.before.empty()) return false;  // steps know no passes
   begin_checks();
   const auto holds = [this](std::size_t f) { return holds_at_rare_points(f); };
   const auto may_win = [&](const Tried& last) { return may_beat_winner(verdict, last); };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "jit/codegen/speculative.h"
@@ -118,6 +119,17 @@ std::string describe_loss(const SpeculationTime& time) {
   return text;
 }
 
+/// Returns the shape that won without a guard, and others of the same code.
+std::vector<codegen::Variant> shapes_to_time(const codegen::Variant& winner) {
+  std::vector<codegen::Variant> shapes = {winner};
+  for (const std::uint8_t vectors : {std::uint8_t{2}, std::uint8_t{4}}) {
+    codegen::Variant shape = winner;
+    shape.vectors = vectors;
+    if (shape != winner) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 std::string describe_small_gain(double matching) {
   char text[120];
   std::snprintf(text, sizeof text, "it gains too little on data in the ranges: %.2f of the general kernel's time",
@@ -221,9 +233,8 @@ class Speculating {
   /// Times all lengths. Where calls of some length lose, those up to the next length are left to the general kernel.
   Result<std::string> choose_division() {
     division_.chunk = options_.target.policy.kind == expr::PolicyKind::exact ? 0 : kChunk;
-    TRY_VOID(join());
     // Most that are refused gain nothing on the data that they are for: no other data or lengths are timed then.
-    TRY(std::string why, why_no_gain());
+    TRY(std::string why, take_fastest_shape());
     if (!why.empty()) return why;
     TRY_VOID(time_below(UINT64_MAX));
     std::uint64_t shortest = 0;
@@ -245,10 +256,22 @@ class Speculating {
     return usual().matching > kSpeculationGain ? describe_small_gain(usual().matching) : std::string();
   }
 
-  Result<std::string> why_no_gain() {
+  /// Joins the fast kernel in the shape that is fastest with its guard. The stores of a step wait for the guard, so
+  /// fewer vectors at once than without one may be what fits into the registers. Returns why there is no gain, or
+  /// nothing.
+  Result<std::string> take_fastest_shape() {
     const judge::Signature signature = judge::signature_of(general_.kernel);
-    TRY(const double matching, time_matching({expr_, tested_, signature, *general_map_, joined_->mapped, options_}));
-    return matching > kSpeculationGain ? describe_small_gain(matching) : std::string();
+    codegen::Variant fastest = fast_.variant;
+    double least = std::numeric_limits<double>::infinity();
+    for (const codegen::Variant& shape : shapes_to_time(fast_.variant)) {
+      fast_.variant = shape;
+      TRY_VOID(join());
+      TRY(const double matching, time_matching({expr_, tested_, signature, *general_map_, joined_->mapped, options_}));
+      if (matching < least) least = matching, fastest = shape;
+    }
+    fast_.variant = fastest;
+    TRY_VOID(join());
+    return least > kSpeculationGain ? describe_small_gain(least) : std::string();
   }
 
   Result<void> time_below(std::uint64_t end) {

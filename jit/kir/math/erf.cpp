@@ -96,7 +96,7 @@ Value erfc_tail(Expansion& e, Value a, const Range& a_range) {
   const Value inverse = b.div(e.k(1), divisor, kNormal);
   const Value quotient = b.mul(product, inverse);
   const Value residue = b.add(b.fnma(quotient, divisor, product), b.fnma(quotient, divisor_tail, product_tail));
-  return b.op(Op::Scalef, b.fma(residue, inverse, quotient), b.sub(x.n, e.k(kEighth)));
+  return b.op(Op::Scalef, b.fma(residue, inverse, quotient), b.sub(x.n, e.k(kEighth)), {}, kFalling);
 }
 
 /// erfc(a) for a >= 0, within a few ulp.
@@ -114,7 +114,8 @@ Value erfc_by_quotient(Expansion& e, Value a, double a_max) {
   const Value product = b.div(b.fma(flat, growth, flat), b.fma(a, e.k(1.125), e.k(1)), kNormal);
   const bool normal = a_max * a_max * 1.4427 + 8 < e.by_type(125.0, 1021.0);
   if (normal) return e.raise_exponent(product, x.magic_sum);
-  return b.op(Op::Scalef, b.mul(product, e.k(8)), b.sub(x.n, e.k(3)));  // at least 1/16, as Scalef requires
+  return b.op(Op::Scalef, b.mul(product, e.k(8)), b.sub(x.n, e.k(3)), {},
+              kFalling);  // at least 1/16, as Scalef requires
 }
 
 constexpr double kErfcFarF32 = 10.1, kErfcFarF64 = 27.25;  ///< 0 beyond, or 2

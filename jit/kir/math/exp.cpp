@@ -3,7 +3,7 @@
 // n comes from adding 1.5 * 2^23 (2^52), which rounds to an integer and leaves n in the low bits of the sum, where the
 // exponent can be raised with one shift and one integer addition. That needs a normal, finite result: proven by the
 // range, or else Scalef does it, with overflow, gradual underflow and NaN in the same op. x is clamped only where it
-// may be so large that n would not be an integer any more; the clamps keep a NaN.
+// may be so large that n would not fit into the op's flags any more; the clamps keep a NaN.
 #include "jit/kir/math/exp.h"
 
 #include <algorithm>
@@ -16,17 +16,21 @@ namespace trident::kir::math {
 
 namespace {
 
-/// Beyond these the result is 0 or infinite; n is still exact.
-constexpr double kClampF32 = 256, kClampF64 = 2048;
+/// Beyond these exponents the result is 0 or infinite.
+constexpr double kExponentF32 = 173, kExponentF64 = 1082;
 
-/// Is base^x normal and finite for every x of the range? log2_base scales x to a binary exponent.
+/// Is base^x normal and finite for every number x of the range? log2_base scales x to a binary exponent.
 bool normal_result(const Expansion& e, const Range& range, double log2_base) {
-  const double least = e.by_type(-125.9, -1021.9), greatest = e.by_type(127.9, 1023.9);
-  return bounded(range) && range.lo * log2_base > least && range.hi * log2_base < greatest;
+  const double least = e.by_type(-125.9, -1021.9), greatest = e.by_type(127.4, 1023.4);
+  return range.lo * log2_base > least && range.hi * log2_base < greatest;
 }
 
-Value scale(Expansion& e, Value p, Value magic_sum, Value n, bool normal) {
-  return normal ? e.raise_exponent(p, magic_sum) : e.b.op(Op::Scalef, p, n);
+/// p 2^n for p within [1/2, 2], where 2^n is the power of a number of the range, clamped, without its fraction.
+Value scale(Expansion& e, Value p, Value magic_sum, Value n, const Range& range, double log2_base) {
+  const bool normal = normal_result(e, range, log2_base);
+  if (normal && !range.may_be_nan) return e.raise_exponent(p, magic_sum);
+  const bool falling = range.hi * log2_base < e.by_type(58.0, 506.0);
+  return e.b.op(Op::Scalef, p, n, {}, normal ? kNormal : falling ? kFalling : kBounded);
 }
 
 }  // namespace
@@ -63,23 +67,21 @@ ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail) {
 
 Value emit_exp(Expansion& e, Value x, const Range& range) {
   static constexpr CoefficientSets kSets = {kExpF32Ulp1, kExpF32Ulp4, kExpF64Ulp1, kExpF64Ulp1, kExpF32Rel3};
-  const bool normal = normal_result(e, range, kLog2eF64[0]);
-  const double limit = e.by_type(kClampF32, kClampF64);
-  if (!normal) x = clamp(e, x, range, -limit, limit);
+  const double limit = e.by_type(kExponentF32, kExponentF64) / kLog2eF64[0];
+  if (!normal_result(e, range, kLog2eF64[0])) x = clamp(e, x, range, -limit, limit);
   const ExpReduced a = reduce_exp(e, x, magnitude(range), false);
   const Value p = e.b.fma(e.horner_onto(a.r, e.pick(kSets), e.k(1)), a.r, e.k(1));
-  return scale(e, p, a.magic_sum, a.n, normal);
+  return scale(e, p, a.magic_sum, a.n, range, kLog2eF64[0]);
 }
 
 Value emit_exp2(Expansion& e, Value x, const Range& range) {
   static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp1, kExp2F32Rel3};
-  const bool normal = normal_result(e, range, 1);
-  const double limit = e.by_type(kClampF32, kClampF64);
-  if (!normal) x = clamp(e, x, range, -limit, limit);
+  const double limit = e.by_type(kExponentF32, kExponentF64);
+  if (!normal_result(e, range, 1)) x = clamp(e, x, range, -limit, limit);
   const Value t = e.b.add(x, e.k(e.magic()));
   const Value n = e.b.sub(t, e.k(e.magic()));
   const Value p = e.horner_onto(e.b.sub(x, n), e.pick(kSets), e.k(1));
-  return scale(e, p, t, n, normal);
+  return scale(e, p, t, n, range, 1);
 }
 
 Expm1 expm1_parts(Expansion& e, Value x, double magnitude, int shift) {

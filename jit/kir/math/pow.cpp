@@ -100,7 +100,7 @@ Value exp2_of_pair(Expansion& e, Pair a, double reach) {
   static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp4, kExp2F32Rel3};
   const bool normal = reach < e.by_type(125.9, 1021.9);
   if (!normal) {
-    const Value limit = e.k(e.by_type(256.0, 2048.0));
+    const Value limit = e.k(e.by_type(180.0, 1080.0));
     a.low = e.b.select(e.b.lt(e.b.abs(a.high), limit), a.low, e.k(0));
     a.high = e.b.max(e.b.neg(limit), e.b.min(limit, a.high));
   }
@@ -108,7 +108,7 @@ Value exp2_of_pair(Expansion& e, Pair a, double reach) {
   const Value n = e.b.sub(t, e.k(e.magic()));
   const Value r = e.b.add(e.b.sub(a.high, n), a.low);
   const Value p = e.horner_onto(r, e.pick(kSets), e.k(1));
-  return normal ? e.raise_exponent(p, t) : e.b.op(Op::Scalef, p, n);
+  return normal ? e.raise_exponent(p, t) : e.b.op(Op::Scalef, p, n, {}, kBounded);
 }
 
 /// C99 F.10.4.4 around `result` = |x|^y, which already has the infinities and zeros of the magnitude.
