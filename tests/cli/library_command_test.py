@@ -110,6 +110,9 @@ class LibraryVerb(CommandCase):
         for inputs, why in wrong.items():
             options = [word for i in inputs for word in ("-i", i)]
             self.assertIn(why, self.trident("run", LIBRARY + "/math/gcd.fn", *options, "--mode", "interp", status=2).stderr)
+        self.write("torn.fn", "fn torn(a: i64) -> i64 {\n  return a +* 2;\n}\n")
+        self.assertIn("torn.fn:2:13: expected a value before '*'\n    return a +* 2;\n              ^",
+                      self.trident("run", self.at("torn.fn"), "-i", "a=1", "--mode", "interp", status=2).stderr)
         self.assertIn("--csv means nothing", self.trident("run", LIBRARY + "/math/gcd.fn", "--csv", "x", status=2).stderr)
 
     def test_explain_disasm_and_bench_take_functions(self):

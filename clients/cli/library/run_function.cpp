@@ -144,7 +144,10 @@ Error failed(const trident_returned& returned) {
 }  // namespace
 
 Result<std::string> function_text(const std::string& file) {
-  return function::read_file(file);
+  TRY(std::string text, function::read_file(file));
+  // The client does not know the file, which errors shall name.
+  if (const auto parsed = function::parse(text, file); !parsed.ok()) return parsed.error();
+  return text;
 }
 
 Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs) {
