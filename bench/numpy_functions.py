@@ -41,9 +41,9 @@ def check(np, name, ours, theirs):
 
 
 def settle(kernel, call):
-    """Calls until the kernel has been optimised for these data: nothing more is expected, and no new code for 3 s."""
+    """Calls until the kernel has been optimised for these data: nothing more is expected, and no new code for 5 s."""
     swaps, since, end = -1, time.monotonic(), time.monotonic() + 60
-    while time.monotonic() < min(since + 3, end):
+    while time.monotonic() < min(since + 5, end):
         call()
         time.sleep(0.01)
         info = kernel.info()
