@@ -93,7 +93,7 @@ class DividedCall {
     for (std::size_t i = 0; i < division_.outputs.size(); ++i) {
       const Division::Output& output = division_.outputs[i];
       out[i] = output.is_scalar ? static_cast<void*>(results++)
-                                : static_cast<std::byte*>(out_[i]) + first * ir::bytes_of(output.type);
+                                : static_cast<std::byte*>(out_[i]) + first * output.element_bytes;
     }
     code_(static_cast<const trident_kernel*>(&kernel_), count, in.data(), out.data(), params_);
   }
@@ -166,7 +166,7 @@ Division division_of(const kir::Kernel& kernel) {
     divided.type = inst.type;
     divided.is_scalar = output.kind == kir::OutputKind::scalar;
     if (!divided.is_scalar)
-      division.array_bytes += kir::element_bytes(kernel, output);
+      division.array_bytes += divided.element_bytes = kir::element_bytes(kernel, output);
     else if (kir::is_reduction(inst))
       divided.reduction = inst.op;
     division.scalar_count += divided.is_scalar ? 1 : 0;

@@ -31,6 +31,7 @@ struct Division {
     ir::Type type = ir::Type::f32;
     bool is_scalar = false;
     std::optional<kir::Op> reduction{};  ///< of a scalar; without one it is the same in every piece
+    std::uint32_t element_bytes = 0;     ///< of an array, whose elements may be narrower than `type`
   };
 
   bool possible = false;

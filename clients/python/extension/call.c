@@ -21,11 +21,9 @@
 
 enum { kArgumentsMax = 64, kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 8 };
 enum { kContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400 }; /* of array.flags */
-enum { kInt64 = 7, kDouble = 12, kBool = 0 };                     /* numbers of NumPy's types: 'l', 'd', '?' */
-enum { kLongCall = 1 << 15 };                  /* elements from which trident_call_parallel() may divide a call */
-enum { kBlock = 2048, kWidenedMax = 6 };       /* elements of a block; arrays that are widened in one call */
-enum { kPiece = 16 * kBlock, kPiecesMin = 8 }; /* elements of a thread's piece; of calls that threads share */
-enum { kVersion = 3 };                         /* of this module's functions, trident/_short_call.py */
+enum { kInt64 = 7, kDouble = 12 };                                /* numbers of NumPy's types: 'l', 'd' */
+enum { kLongCall = 1 << 15 }; /* elements from which trident_call_parallel() may divide a call */
+enum { kVersion = 4 };        /* of this module's functions, trident/_short_call.py */
 
 struct descr {
   PyObject_HEAD PyTypeObject* typeobj;
@@ -45,9 +43,6 @@ typedef void (*entry_fn)(const void* self, uint64_t n, const void* const* in, vo
 typedef void (*parallel_fn)(const void* kernel, uint64_t n, const void* const* in, void* const* out,
                             const uint64_t* params, uint32_t threads);
 
-typedef void (*piece_fn)(const void* kernel, uint64_t pieces, void (*work)(uint64_t piece, void* user), void* user,
-                         uint32_t threads);
-
 static PyTypeObject* ndarray_type;
 static PyObject *empty, *last_calls, *borrowed; /* numpy.empty; the thread-local of evaluate(), its way to keep `out` */
 static PyObject* texts;                         /* text, or (text, policy) -> list of Bounds */
@@ -55,7 +50,6 @@ static unsigned long generation;                /* of texts */
 static PyObject *s_call, *s_find, *s_out, *s_policy, *s_exact, *s_flags, *s_bound, *s_order, *s_casting, *no_shape;
 static PyTypeObject *bound_type, *method_type;
 static parallel_fn call_parallel;
-static piece_fn for_each_piece;
 static uint32_t threads;
 
 /* ---- a kernel with the types of its arguments ---- */
@@ -68,7 +62,6 @@ typedef struct {
   entry_fn* kernel; /* its first word is the entry */
   int count, out_bytes, result;
   int type_num[kArgumentsMax], bytes[kArgumentsMax]; /* bytes: of an element; 0: one Python number */
-  int widens[kArgumentsMax];                         /* the kernel takes the wide type */
 } bound;
 
 static void bound_dealloc(PyObject* self) {
@@ -81,7 +74,7 @@ static void bound_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-/* Bound(owner, address, names, ((type number, bytes, widens), ..), dtype, bytes of a result, result kind) */
+/* Bound(owner, address, names, ((type number, bytes), ..), dtype, bytes of a result, result kind) */
 static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUSED(kwargs)) {
   PyObject *owner, *names, *arguments, *dtype;
   unsigned long long address;
@@ -101,7 +94,7 @@ static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUS
   b->out_bytes = out_bytes;
   b->result = result;
   for (int i = 0; i < b->count; ++i)
-    if (!PyArg_ParseTuple(PyTuple_GetItem(arguments, i), "iii", &b->type_num[i], &b->bytes[i], &b->widens[i])) {
+    if (!PyArg_ParseTuple(PyTuple_GetItem(arguments, i), "ii", &b->type_num[i], &b->bytes[i])) {
       Py_DECREF(b);
       return NULL;
     }
@@ -111,42 +104,6 @@ static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUS
 static PyType_Slot bound_slots[] = {{Py_tp_new, bound_new}, {Py_tp_dealloc, bound_dealloc}, {0, NULL}};
 static PyType_Spec bound_spec = {"trident._call.Bound", sizeof(bound), 0, Py_TPFLAGS_DEFAULT, bound_slots};
 
-/* ---- arrays of narrow types, which kernels do not have ---- */
-
-/* Compiled for two levels; the loader chooses. */
-#if defined(__x86_64__)
-#define VECTOR __attribute__((target_clones("avx2", "default")))
-#else
-#define VECTOR
-#endif
-
-typedef void (*widen_fn)(void* out, const void* in, uint64_t n);
-
-#define WIDEN(name, from, to)                                      \
-  VECTOR static void name(void* out, const void* in, uint64_t n) { \
-    to* const restrict wide = out;                                 \
-    const from* const narrow = in;                                 \
-    for (uint64_t i = 0; i < n; ++i) wide[i] = (to)narrow[i];      \
-  }
-WIDEN(widen_i8, int8_t, int32_t)
-WIDEN(widen_u8, uint8_t, int32_t)
-WIDEN(widen_i16, int16_t, int32_t)
-WIDEN(widen_u16, uint16_t, int32_t)
-WIDEN(widen_u32, uint32_t, int64_t)
-
-VECTOR static void widen_bool(void* out, const void* in, uint64_t n) { /* a view may have other bytes than 0 and 1 */
-  int32_t* const restrict wide = out;
-  const unsigned char* const narrow = in;
-  for (uint64_t i = 0; i < n; ++i) wide[i] = narrow[i] != 0;
-}
-
-VECTOR static void narrow_bools(unsigned char* restrict out, const int32_t* wide, uint64_t n) {
-  for (uint64_t i = 0; i < n; ++i) out[i] = wide[i] != 0;
-}
-
-/* By NumPy's numbers of types: '?', 'b', 'B', 'h', 'H' to int32, 'I' to int64. */
-static const widen_fn widenings[] = {widen_bool, widen_i8, widen_u8, widen_i16, widen_u16, NULL, widen_u32};
-
 /* ---- a call ---- */
 
 struct call {
@@ -154,8 +111,6 @@ struct call {
   struct array* shape; /* the first array: all have its shape */
   const void* in[kArgumentsMax];
   int in_bytes[kArgumentsMax];
-  widen_fn widen[kArgumentsMax]; /* NULL: as it is */
-  int widened;                   /* arrays that are widened */
   uint64_t params[kArgumentsMax];
   int in_count;
   char* out;
@@ -166,7 +121,7 @@ static int is_native(const struct array* a) {
 }
 
 /* Returns whether `value` is an array as the kernel takes it; of the shape of those before. */
-static int take_array(struct call* c, PyObject* value, int type_num, int bytes, int widens) {
+static int take_array(struct call* c, PyObject* value, int type_num, int bytes) {
   if (Py_TYPE(value) != ndarray_type) return 0;
   struct array* a = (struct array*)value;
   if (a->descr->type_num != type_num || !is_native(a) || a->nd == 0) return 0;
@@ -180,8 +135,6 @@ static int take_array(struct call* c, PyObject* value, int type_num, int bytes, 
     return 0;
   }
   c->in_bytes[c->in_count] = bytes;
-  c->widen[c->in_count] = widens ? widenings[type_num] : NULL;
-  c->widened += widens;
   c->in[c->in_count++] = a->data;
   return 1;
 }
@@ -203,12 +156,11 @@ static int take_arguments(struct call* c, const bound* b, PyObject* const* value
   int scalars = 0;
   c->shape = NULL;
   c->in_count = 0;
-  c->widened = 0;
   for (int i = 0; i < b->count; ++i)
     if (!(b->bytes[i] == 0 ? take_number(&c->params[scalars++], values[i], b->type_num[i])
-                           : take_array(c, values[i], b->type_num[i], b->bytes[i], b->widens[i])))
+                           : take_array(c, values[i], b->type_num[i], b->bytes[i])))
       return 0;
-  return c->shape != NULL && c->n != 0 && c->widened <= kWidenedMax;
+  return c->shape != NULL && c->n != 0;
 }
 
 /* Returns whether the kernel may write to `out`: an array of the result's shape and type that shares no memory with an
@@ -224,7 +176,7 @@ static int takes_out(const struct call* c, const bound* b, PyObject* out) {
   const uintptr_t first = (uintptr_t)o->data, end = first + c->n * (uint64_t)b->out_bytes;
   for (int i = 0; i < c->in_count; ++i) {
     const uintptr_t in = (uintptr_t)c->in[i], in_end = in + c->n * (uint64_t)c->in_bytes[i];
-    const int same = in == first && in_end == end && wanted->type_num != kBool;
+    const int same = in == first && in_end == end;
     if (!same && in < end && first < in_end) return 0;
   }
   return 1;
@@ -241,58 +193,10 @@ static PyObject* new_result(const struct call* c, const bound* b) {
   return result;
 }
 
-static int is_bool(const bound* b) {
-  return b->result == kArray && ((struct descr*)b->dtype)->type_num == kBool;
-}
-
-/* Runs the kernel over the n elements from `first` on, at most kBlock: narrow arguments are widened, and results of
- * comparisons, which are 32 bits wide, made bytes, while they are in the cache. */
-static void run_block(const bound* b, const struct call* c, uint64_t first, uint64_t n) {
-  union {
-    int64_t most[kBlock];
-    int32_t wide[kBlock];
-  } scratch[kWidenedMax], result;
-  const void* in[kArgumentsMax];
-  for (int i = 0, widened = 0; i < c->in_count; ++i) {
-    in[i] = (const char*)c->in[i] + first * (uint64_t)c->in_bytes[i];
-    if (c->widen[i] == NULL) continue;
-    c->widen[i](scratch[widened].most, in[i], n);
-    in[i] = scratch[widened++].most;
-  }
-  char* const out = c->out + first * (uint64_t)b->out_bytes;
-  void* const place = is_bool(b) ? (void*)result.wide : out;
-  __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, n, in, &place, c->params);
-  if (is_bool(b)) narrow_bools((unsigned char*)out, result.wide, n);
-}
-
-struct blocks {
-  const bound* b;
-  const struct call* c;
-};
-
-static void run_piece(uint64_t piece, void* user) {
-  const struct blocks* const all = user;
-  const uint64_t begin = piece * kPiece, rest = all->c->n - begin, end = begin + (rest < kPiece ? rest : kPiece);
-  for (uint64_t first = begin; first < end; first += kBlock)
-    run_block(all->b, all->c, first, end - first < kBlock ? end - first : kBlock);
-}
-
-static void run_blocks(const bound* b, const struct call* c) {
-  struct blocks all = {b, c};
-  const uint64_t pieces = (c->n + kPiece - 1) / kPiece;
-  if (pieces >= kPiecesMin) {
-    for_each_piece(b->kernel, pieces, run_piece, &all, threads);
-    return;
-  }
-  for (uint64_t piece = 0; piece < pieces; ++piece) run_piece(piece, &all);
-}
-
 static void run_kernel(const bound* b, const struct call* c) {
   void* const place = c->out;
   Py_BEGIN_ALLOW_THREADS;
-  if (is_bool(b) || c->widened != 0)
-    run_blocks(b, c);
-  else if (c->n < kLongCall)
+  if (c->n < kLongCall)
     __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, c->n, c->in, &place, c->params);
   else
     call_parallel(b->kernel, c->n, c->in, &place, c->params, threads);
@@ -566,19 +470,16 @@ static PyType_Spec method_spec = {"trident._call.Method", sizeof(method), 0,
 
 /* ---- the module ---- */
 
-/* set_up(numpy.ndarray, numpy.empty, thread-local, keeper of `out`, addresses of trident_call_parallel and
- * trident_for_each_piece) */
+/* set_up(numpy.ndarray, numpy.empty, thread-local, keeper of `out`, address of trident_call_parallel) */
 static PyObject* set_up(PyObject* Py_UNUSED(module), PyObject* args) {
   PyObject *type, *made_by, *local, *keeper;
-  unsigned long long address, of_pieces;
-  if (!PyArg_ParseTuple(args, "O!OOOKK", &PyType_Type, &type, &made_by, &local, &keeper, &address, &of_pieces))
-    return NULL;
+  unsigned long long address;
+  if (!PyArg_ParseTuple(args, "O!OOOK", &PyType_Type, &type, &made_by, &local, &keeper, &address)) return NULL;
   ndarray_type = (PyTypeObject*)Py_NewRef(type);
   empty = Py_NewRef(made_by);
   last_calls = Py_NewRef(local);
   borrowed = Py_NewRef(keeper);
   call_parallel = (parallel_fn)(uintptr_t)address;
-  for_each_piece = (piece_fn)(uintptr_t)of_pieces;
   Py_RETURN_NONE;
 }
 

@@ -227,7 +227,7 @@ class Others(unittest.TestCase):
                 ({"elements": 2**32}, ValueError, "elements must be"),
                 ({"elements": 2.5}, TypeError, "elements must be an integer"),
                 ({"types": [1]}, TypeError, "types must be a dictionary"),
-                ({"types": {"x": "f99"}}, ValueError, "the type of 'x' must be one of f32, f64, i32, i64, here 'f99'"),
+                ({"types": {"x": "f99"}}, ValueError, "the type of 'x' must be one of f32, f64, i32, i64, u8, bool, i8, u16, i16, u32, u64, f16, here 'f99'"),
                 ({"types": {"x": 3}}, TypeError, "the type of 'x' must be one of"),
                 ({"types": {"x": []}}, TypeError, "the type of 'x' must be one of"),
                 ({"types": {3: "f32"}}, TypeError, "types must be a dictionary such as .*, here a name is 3"),

@@ -47,6 +47,20 @@ class Threads(unittest.TestCase):
             np.testing.assert_array_equal(trident.evaluate("small*small"), small.astype(np.int32)**2)
         np.testing.assert_array_equal(trident.evaluate("x*y + 1"), x * y + 1)
 
+    def test_narrow_arrays_divide_by_their_own_elements(self):
+        x = np.random.default_rng(4).integers(0, 256, 300_000)
+        memory = np.zeros(x.size + 64, np.uint8)  # what lies behind the result stays
+        for dtype, name in ((np.uint8, "u8"), (np.int8, "i8"), (np.uint16, "u16"), (np.int16, "i16")):
+            narrow = x.astype(dtype)
+            kernel = trident.Kernel("u8(x*3 + 1)", types={"x": name}, policy="exact")
+            for threads in (1, 2, 3):
+                trident.set_num_threads(threads)
+                np.testing.assert_array_equal(trident.evaluate("x < 100", {"x": narrow}), narrow < 100)
+                memory[:] = 7
+                kernel(narrow, out=memory[:x.size])
+                np.testing.assert_array_equal(memory[:x.size], (narrow.astype(np.int64) * 3 + 1).astype(np.uint8))
+                self.assertTrue((memory[x.size:] == 7).all())
+
     def test_the_number_is_kept_and_the_one_before_returned(self):
         trident.set_num_threads(3)
         self.assertEqual(3, trident.set_num_threads(5))

@@ -42,6 +42,9 @@ _REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce,
                  **{name: getattr(np, name) for name in _text.BEYOND_REDUCTIONS}}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
+# Arrays of these are widened by the kernel's own loads.
+_NARROW = {np.dtype(t): name for t, name in ((np.bool_, "bool"), (np.int8, "i8"), (np.uint8, "u8"), (np.int16, "i16"),
+                                             (np.uint16, "u16"), (np.uint32, "u32"), (np.float16, "f16"))}
 _REFUSALS = (g.Refusal, RecursionError, TridentError)  # other errors are faults, and nothing that numexpr should hide
 _OPTIONS = {"optimization": ("none", "moderate", "aggressive"), "truediv": (False, True, "auto")}  # the last is the default
 _NODES_MAX = 1 << 14  # no kernel holds more, even where parts are the same
@@ -119,7 +122,7 @@ def _bound(key, program, names, arguments):
             or not program.can_be_bound(names) or program.bound_since == _short_call.call.forgotten():
         return None
     kind = _short_call.ZERO_DIMENSIONS if program.fused else _short_call.ARRAY
-    kinds = [(a.dtype, d, not s) for a, d, s in zip(arguments, program.dtypes, program.is_scalar)]
+    kinds = [(a.dtype, not s) for a, s in zip(arguments, program.is_scalar)]
     bound = _short_call.bound(program, program.kernel._handle, tuple(names), kinds, program.result_dtype, kind)
     if bound is not None:
         _short_call.call.remember(key, bound)
@@ -251,25 +254,30 @@ class _Program(One):
             node = _fused(_REDUCE_OP[self.reduction.op], node)
         self.result_dtype = g.DTYPE[node.kind]
         self.is_bool = node.kind == g.BOOL
-        self.literal = None
+        self.literal, self.wide_bools, self.is_taken = None, self.is_bool, False
         if not inputs:
             self.literal = np.array((root.operand if self.reduction else root).value, self.result_dtype)
             return
-        types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
         scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
-        if stages:
-            self.kernel = Chain(tree.pieces(stages, len(names)), promise, names, types, scalars, size)
-        elif len(nodes) <= _NODES_MAX:
+        if not stages and len(nodes) <= _NODES_MAX:
+            taken = [a.dtype if a.dtype in _NARROW and a.dtype.isnative and not s else d
+                     for a, s, d in zip(arguments, self.is_scalar, self.dtypes)]
+            types = {f"x{i}": _NARROW.get(d) or _KIND_OF[d] for i, d in zip(self.used, taken)}
             try:
-                self.kernel = promise.kernel(g.emit(g.as_kernel([node])), names, types, scalars, size)
+                self.kernel = promise.kernel(g.emit(g.as_kernel([node], bytes_out=not self.fused)), names, types, scalars, size)
+                self.dtypes, self.wide_bools = taken, self.is_bool and self.fused
             except TridentError as error:
                 if error.status != native.E_LIMIT:
                     raise
         if self.kernel is None:
-            self.fused = False
-            node = self.reduction.operand if self.reduction else root
-            self.kernel = Chain(graphs(node, len(names)), promise, names, types, scalars, size)
+            types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
+            if not stages:
+                self.fused = False
+                node = self.reduction.operand if self.reduction else root
+            pieces = tree.pieces(stages, len(names)) if stages else graphs(node, len(names))
+            self.kernel = Chain(pieces, promise, names, types, scalars, size)
+        self.is_taken = all(a.dtype == d for a, d in zip(arguments, self.dtypes))
 
     def can_be_bound(self, names):
         """Returns whether the short way of a call has all that this program needs."""
@@ -277,9 +285,8 @@ class _Program(One):
                 or all(self.is_scalar):
             return False
         if self.reduction is not None:
-            return self.fused and not self.is_bool and not self.casts
-        scalars = {n for n, s in zip(names, self.is_scalar) if s}
-        return all(n not in scalars and _short_call.widens(have, want) for n, have, want in self.casts)
+            return self.fused and not self.is_bool and self.is_taken
+        return self.is_taken
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
@@ -304,7 +311,7 @@ class _Program(One):
         return self.kernel.pack([v.astype(d) for v, d in zip(scalars, dtypes)])
 
     def _run_elementwise(self, arrays, dtypes, params, out, order, casting):
-        if not self.is_bool:
+        if not self.wide_bools:
             result = self._run_in_place(arrays, dtypes, params, out, order)
             if result is not None:
                 return result
@@ -361,7 +368,7 @@ class _Program(One):
         write = ["writeonly", "aligned", "nbo", "contig", "no_broadcast", "allocate", "overlap_assume_elementwise"]
         iterator = np.nditer([out, *arrays], flags, [write] + [read] * len(arrays), [self.result_dtype, *dtypes],
                              order=order, casting=casting, buffersize=_BLOCK)
-        wide = np.empty(_BLOCK, np.int32) if self.is_bool else None
+        wide = np.empty(_BLOCK, np.int32) if self.wide_bools else None
         with iterator:
             iterator.reset()
             if iterator.itersize:
@@ -387,9 +394,9 @@ class _Program(One):
         for start in range(0, result.size, _BLOCK):
             block = slice(start, start + _BLOCK)
             operands = [np.ascontiguousarray(f[block], d) for f, d in zip(flat, dtypes)]
-            target = np.empty(operands[0].size, np.int32 if self.is_bool else self.result_dtype)
+            target = np.empty(operands[0].size, np.int32 if self.wide_bools else self.result_dtype)
             self.kernel._run(target.size, [address(o) for o in operands], [address(target)], params)
-            result.flat[block] = target != 0 if self.is_bool else target
+            result.flat[block] = target != 0 if self.wide_bools else target
         if out is not None and result is not out:
             np.copyto(out, result, casting="unsafe")
         return result if out is None else out

@@ -331,8 +331,8 @@ def emit(outputs):
     return "\n".join(statements) + f"\n({results})"
 
 
-def as_kernel(roots):
-    """The graph in terms of what a kernel takes and gives: booleans enter and leave as 32-bit integers."""
+def as_kernel(roots, bytes_out=False):
+    """The graph in terms of what a kernel takes and gives: booleans enter as 32-bit integers, and leave as such, or as bytes."""
     done = {}
     for n in in_order(roots):
         if n.op == "input" and n.kind == BOOL:
@@ -342,4 +342,6 @@ def as_kernel(roots):
         else:
             done[id(n)] = Node(n.op, n.kind, tuple(done[id(a)] for a in n.args), n.value)
     plain = [done[id(root)] for root in roots]
+    if bytes_out:
+        return [Node("bool8", BOOL, (root,)) if root.kind == BOOL else root for root in plain]
     return [cast(root, I32) if root.kind == BOOL else root for root in plain]

@@ -212,7 +212,7 @@ class Kernel:
         o = self._options
         variables = (native.Variable * max(1, len(declared)))()
         for variable, (name, type, kind, lo, hi) in zip(variables, declared):
-            variable.name, variable.type = native.text_bytes(name), one_of(native.TYPES, type, f"the type of '{name}'")
+            variable.name, variable.type = native.text_bytes(name), one_of(native.ELEMENT_TYPES, type, f"the type of '{name}'")
             variable.scalar, variable.lo, variable.hi = kind, lo, hi
         options = native.SubmitOptions(
             ctypes.sizeof(native.SubmitOptions), one_of(native.TYPES, o["type"], "type"),
@@ -252,7 +252,7 @@ class Kernel:
         self._params_type = ctypes.c_uint64 * max(1, info.scalar_count)
         if len(self.outputs) == 1 and not parameters:
             kind = _short_call.NUMBER if self.output_is_scalar[0] else _short_call.ARRAY
-            self._bound = _short_call.bound(self._handle, self._handle, (), [(d, d, True) for d in self.array_dtypes],
+            self._bound = _short_call.bound(self._handle, self._handle, (), [(d, True) for d in self.array_dtypes],
                                             self.output_dtypes[0], kind)
 
     def __call__(self, *arrays, out=None, **named):
@@ -379,7 +379,8 @@ def _named(handle, name, count):
     return tuple(name(handle, i).decode() for i in range(count))
 
 
-_DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+_DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "bool": np.bool_, "i8": np.int8,
+           "u16": np.uint16, "i16": np.int16, "u32": np.uint32, "u64": np.uint64, "f16": np.float16}
 
 
 def _path_bytes(path):
@@ -398,7 +399,7 @@ def _checked_types(types):
     for name, type in (types or {}).items():
         if not isinstance(name, str):
             raise TypeError(f"types must be a dictionary such as {{'n': 'i64'}}, here a name is {shown(name)}")
-        one_of(native.TYPES, type, f"the type of '{name}'")
+        one_of(native.ELEMENT_TYPES, type, f"the type of '{name}'")
     return dict(types or {})
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 3
-_WIDER = {**dict.fromkeys("?bBhH", "i"), "I": "l"}
+_FILE, _VERSION = "_call.abi3.so", 4
 ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
 
 
@@ -49,8 +48,7 @@ call = _load()
 def set_up(last, borrowed):
     """Readies the module, if there is one: `last` and `borrowed` are those of evaluate()."""
     if call is not None:
-        addresses = [ctypes.cast(f, ctypes.c_void_p).value for f in (lib.trident_call_parallel, lib.trident_for_each_piece)]
-        call.set_up(np.ndarray, np.empty, last, borrowed, *addresses)
+        call.set_up(np.ndarray, np.empty, last, borrowed, ctypes.cast(lib.trident_call_parallel, ctypes.c_void_p).value)
         _threads.tell(call.set_threads)
 
 
@@ -62,14 +60,9 @@ def front(number, function, signature):
     return call.front(number, function, documentation, function.__module__)
 
 
-def widens(have, want):
-    """Returns whether the module widens arrays of one type to the other."""
-    return have.isnative and want.char == _WIDER.get(have.char)
-
-
 def bound(owner, handle, names, arguments, dtype, result):
-    """A kernel for the module; None without it. `arguments`: (dtype, the kernel's, is an array) of each."""
+    """A kernel for the module; None without it. `arguments`: (dtype, is an array) of each."""
     if call is None or not arguments or len(arguments) > 64:
         return None
-    kinds = tuple((d.num, d.itemsize if is_array else 0, int(d != taken)) for d, taken, is_array in arguments)
+    kinds = tuple((d.num, d.itemsize if is_array else 0) for d, is_array in arguments)
     return call.Bound(owner, handle._as_parameter_.value, names, kinds, dtype, dtype.itemsize, result)
