@@ -104,7 +104,7 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
   const Settings& settings = context.settings();
   if (settings.mode != TRIDENT_MODE_INTERP) submission.slot.set_resting_detour(&counted_entry);
-  if (settings.speculate && settings.mode != TRIDENT_MODE_INTERP && !expr::has_reductions(expr)) {
+  if (settings.speculate && settings.mode != TRIDENT_MODE_INTERP) {
     const bool learns = std::any_of(expr.variables.begin(), expr.variables.end(), is_open);
     watch = std::make_unique<DataWatch>(expr.variables, submission, &watched_entry, miss_count, learns);
   }

@@ -3,6 +3,8 @@
 //   x19 elements left   x20 of the chunk   x21 the next block   x22 params   x23 elements of this call   x24 misses
 #include <asmjit/arm/a64assembler.h>
 
+#include <algorithm>
+
 #include "jit/codegen/a64_emit.h"
 #include "jit/codegen/driver.h"
 
@@ -188,6 +190,66 @@ class A64Driver : public Driver<a64::Assembler> {
   static a64::Mem place(std::uint32_t at) { return a64::ptr(a64::sp, static_cast<std::int32_t>(at)); }
 };
 
+// Keeps self, n, inputs, outputs and params in x19 to x23.
+class A64SelectDriver : public TwoKernels<a64::Assembler> {
+ public:
+  explicit A64SelectDriver(UnwindWriter& unwind)
+      : TwoKernels(asmjit::Arch::kAArch64, asmjit::AlignMode::kZero, unwind) {}
+
+  void emit(std::uint32_t shortest) {
+    const asmjit::Label long_enough = a_.newLabel(), misses = a_.newLabel(), done = a_.newLabel();
+    a_.embedUInt32(kBtiC);
+    a_.mov(a64::x9, std::max(shortest, 1u));
+    a_.cmp(a64::x1, a64::x9);
+    a_.b_hs(long_enough);
+    a_.b(third_);
+    a_.bind(long_enough);
+    a_.sub(a64::sp, a64::sp, kSavedBytes);
+    unwind_.def_cfa(offset(), kStack, kSavedBytes);
+    for (std::size_t i = 0; i < std::size(kSaved); ++i) {
+      a_.str(a64::x(kSaved[i]), a64::ptr(a64::sp, static_cast<std::int32_t>(8 * i)));
+      unwind_.saved(offset(), kSaved[i], kSavedBytes - static_cast<std::uint32_t>(8 * i));
+    }
+    for (std::uint32_t i = 0; i < kKept; ++i) a_.mov(a64::x(19 + i), a64::x(i));
+    a_.bl(first_);
+    a_.cmp(a64::x0, a64::x20);
+    a_.b_ne(misses);
+    call(second_);
+    a_.b(done);
+    a_.bind(misses);
+    count_misses();
+    call(third_);
+    a_.bind(done);
+    close_frame(a_, unwind_, kSaved, kSavedBytes, 0);
+  }
+
+ private:
+  static constexpr std::uint8_t kSaved[] = {19, 20, 21, 22, 23, 30};
+  static constexpr std::uint32_t kSavedBytes = 8 * std::size(kSaved), kKept = 5;
+  static_assert(kSavedBytes % 16 == 0);
+  static constexpr std::uint8_t kStack = kUnwindA64.stack_register;
+
+  void call(const asmjit::Label& kernel) {
+    for (std::uint32_t i = 0; i < kKept; ++i) a_.mov(a64::x(i), a64::x(19 + i));
+    a_.bl(kernel);
+  }
+
+  void count_misses() {
+    const asmjit::Label none = a_.newLabel(), again = a_.newLabel();
+    a_.cbz(a64::x19, none);
+    a_.ldr(a64::x9, a64::ptr(a64::x19, kMissesOffset));
+    a_.cbz(a64::x9, none);
+    a_.lsr(a64::x12, a64::x20, kMissElementsLog2);
+    a_.add(a64::x12, a64::x12, 1);
+    a_.bind(again);
+    a_.ldxr(a64::x10, a64::ptr(a64::x9));
+    a_.add(a64::x10, a64::x10, a64::x12);
+    a_.stxr(a64::w11, a64::x10, a64::ptr(a64::x9));
+    a_.cbnz(a64::w11, again);
+    a_.bind(none);
+  }
+};
+
 // Keeps the call's n, inputs and outputs in x19, x20 and x21.
 class A64PassDriver : public PassDriver<A64PassDriver, a64::Assembler> {
  public:
@@ -253,6 +315,12 @@ Joined drive_passes_a64(const MachineCode& first, const MachineCode& second, con
   A64PassDriver driver(shape, unwind);
   driver.emit();
   return driver.join(first, second);
+}
+
+Joined select_a64(const Selected& kernels, std::uint32_t shortest, UnwindWriter& unwind) {
+  A64SelectDriver driver(unwind);
+  driver.emit(shortest);
+  return driver.join(kernels.scan, kernels.fast, &kernels.general);
 }
 
 Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,

@@ -62,6 +62,7 @@ A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Fun
     if (live_[i] && (kernel.insts[i].op == Op::Index || kernel.insts[i].op == Op::Strided) &&
         count_slot_.place == Place::none)
       count_slot_ = f_.add_slot(16, 8);
+  has_loop_ = kernel.exit.valid();
   for (const kir::Output& output : kernel.outputs) has_loop_ |= output.kind == kir::OutputKind::array;
   for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
     const kir::Inst& inst = kernel.insts[i];

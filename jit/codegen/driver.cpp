@@ -33,21 +33,24 @@ void append_frames(std::vector<std::byte>& frames, std::uint32_t distance, const
 }  // namespace
 
 Result<MachineCode> whole_code(const MachineCode& first, const MachineCode& second, const MachineCode& looked_at,
-                               Joined joined, const UnwindWriter& unwind) {
+                               Joined joined, const UnwindWriter& unwind, const MachineCode* third) {
   CHECK(!joined.failed);
   if (joined.bytes.size() > limits::kImageBytesMax)
     return make_error(ErrorCode::kLimitExceeded,
-                      "both kernels have %zu bytes of machine code, more than the limit of %zu", joined.bytes.size(),
+                      "the kernels have %zu bytes of machine code, more than the limit of %zu", joined.bytes.size(),
                       limits::kImageBytesMax);
   MachineCode code = looked_at;
   code.bytes = std::move(joined.bytes);
-  code.code_size = joined.second_offset + second.code_size;
-  code.pool_offset = joined.second_offset + second.pool_offset;
-  code.frame_bytes = std::max(first.frame_bytes, second.frame_bytes);
+  const MachineCode& last = third != nullptr ? *third : second;
+  const std::uint32_t last_offset = third != nullptr ? joined.third_offset : joined.second_offset;
+  code.code_size = last_offset + last.code_size;
+  code.pool_offset = last_offset + last.pool_offset;
+  code.frame_bytes = std::max({first.frame_bytes, second.frame_bytes, last.frame_bytes});
   code.eh_frame_distance = static_cast<std::uint32_t>((code.bytes.size() + 7) / 8 * 8);
   code.eh_frame = unwind.finish(joined.driver_size, code.eh_frame_distance);
   append_frames(code.eh_frame, code.eh_frame_distance, first, joined.first_offset);
   append_frames(code.eh_frame, code.eh_frame_distance, second, joined.second_offset);
+  if (third != nullptr) append_frames(code.eh_frame, code.eh_frame_distance, *third, joined.third_offset);
   return code;
 }
 

@@ -1,6 +1,6 @@
-// Drivers: code that calls two kernels, which lie behind it. Those of speculative kernels (speculative.h) call a fast
-// and a general one, those of passes (passes.h) one pass after another. One of each for each host: x86_driver.cpp,
-// a64_driver.cpp.
+// Drivers: code that calls two kernels or three, which lie behind it. Those of speculative kernels (speculative.h) call
+// a fast and a general one, perhaps after a scan, those of passes (passes.h) one pass after another. One of each for
+// each host: x86_driver.cpp, a64_driver.cpp.
 #pragma once
 
 #include <asmjit/core.h>
@@ -17,14 +17,14 @@ namespace trident::codegen {
 struct Joined {
   std::vector<std::byte> bytes;
   std::uint32_t driver_size = 0;
-  std::uint32_t first_offset = 0, second_offset = 0;  ///< multiples of 64
+  std::uint32_t first_offset = 0, second_offset = 0, third_offset = 0;  ///< multiples of 64
   bool failed = false;
 };
 
 /// Makes code of a driver and its kernels. The numbers that describe a loop are those of `looked_at`, one of the
 /// kernels. Errors: LimitExceeded (code too large).
 Result<MachineCode> whole_code(const MachineCode& first, const MachineCode& second, const MachineCode& looked_at,
-                               Joined joined, const UnwindWriter& unwind);
+                               Joined joined, const UnwindWriter& unwind, const MachineCode* third = nullptr);
 
 /// The part that drivers of all hosts share: an assembler, and both kernels behind the driver's code.
 template <class Assembler>
@@ -36,13 +36,15 @@ class TwoKernels {
     code_.attach(&a_);
     first_ = a_.newLabel();
     second_ = a_.newLabel();
+    third_ = a_.newLabel();
   }
 
   /// Puts the kernels behind the driver, which is emitted.
-  Joined join(const MachineCode& first, const MachineCode& second) {
+  Joined join(const MachineCode& first, const MachineCode& second, const MachineCode* third = nullptr) {
     Joined joined{.bytes = {}, .driver_size = offset()};
     joined.first_offset = embed(first_, first);
     joined.second_offset = embed(second_, second);
+    if (third != nullptr) joined.third_offset = embed(third_, *third);
     const auto* bytes = reinterpret_cast<const std::byte*>(a_.bufferData());
     joined.bytes.assign(bytes, bytes + a_.offset());
     joined.failed = code_.hasUnresolvedLinks() || !code_.relocEntries().empty();
@@ -55,7 +57,7 @@ class TwoKernels {
   UnwindWriter& unwind_;
   asmjit::CodeHolder code_;
   Assembler a_;
-  asmjit::Label first_, second_;
+  asmjit::Label first_, second_, third_;
 
  private:
   std::uint32_t embed(const asmjit::Label& label, const MachineCode& part) {
@@ -116,6 +118,10 @@ Joined drive_x86(const MachineCode& fast, const MachineCode& general, const Arra
                  const Division& division, UnwindWriter& unwind);
 Joined drive_a64(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
                  const Division& division, UnwindWriter& unwind);
+
+/// Calls the scan, which is the first, then the fast kernel or the general one.
+Joined select_x86(const Selected& kernels, std::uint32_t shortest, UnwindWriter& unwind);
+Joined select_a64(const Selected& kernels, std::uint32_t shortest, UnwindWriter& unwind);
 
 // --- passes ---
 

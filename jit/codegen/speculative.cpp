@@ -32,4 +32,11 @@ Result<MachineCode> join_speculative(const MachineCode& fast, const MachineCode&
   return whole_code(fast, general, fast, std::move(joined), unwind);
 }
 
+Result<MachineCode> join_selected(const Selected& kernels, std::uint32_t shortest, Isa isa) {
+  const bool arm = isa == Isa::neon;
+  UnwindWriter unwind(arm ? kUnwindA64 : kUnwindX86);
+  Joined joined = arm ? select_a64(kernels, shortest, unwind) : select_x86(kernels, shortest, unwind);
+  return whole_code(kernels.scan, kernels.fast, kernels.fast, std::move(joined), unwind, &kernels.general);
+}
+
 }  // namespace trident::codegen

@@ -6,10 +6,20 @@
 // Where the fast kernel stops, the general one does a block of elements, and the fast one goes on. A stop costs a whole
 // step of the fast kernel, up to 128 elements, so blocks are long: the first is kBlockFirst elements, and the next
 // kBlockGrowth times as long, up to kBlockMax. Where the fast kernel did as many as that in between, the next is the
-// first again; where it did none, as on data that never fit, the next is the longest. In chunks, all starts anew at each
-// multiple of `chunk` elements of the call: then an element's bits depend on its chunk alone. Both kernels may write
-// over their inputs, and the general one sees no element that the fast one has done. Short chunks, where the driver
-// would cost more than the fast kernel saves, are left to the general kernel: a short call goes there by one jump.
+// first again; where it did none, as on data that never fit, the next is the longest. In chunks, all starts anew at
+// each multiple of `chunk` elements of the call: then an element's bits depend on its chunk alone. Both kernels may
+// write over their inputs, and the general one sees no element that the fast one has done. Short chunks, where the
+// driver would cost more than the fast kernel saves, are left to the general kernel: a short call goes there by one
+// jump.
+//
+// Kernels that do not run in parts, because they reduce or ask for numbers of elements, are chosen for a call as a
+// whole:
+//
+//   driver (the entry) | scan | fast code and constants | general code and constants
+//
+// The scan has the guard for its exit and does nothing else. Where it reads all elements the fast kernel does the call,
+// else the general one. So a reduction is one kernel's in its fixed order, and no partial result crosses over. Data
+// that never fit stop the scan at its first step. Such a miss counts once, and once more for each kMissElements.
 //
 // `self` is null, or has behind its first word a pointer to a 64-bit counter, or null: the driver adds the number of
 // times that the fast kernel stopped.
@@ -46,5 +56,19 @@ struct Division {
 /// Errors: LimitExceeded (code too large).
 Result<MachineCode> join_speculative(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,
                                      const Division& division, Isa isa);
+
+/// Kernels of one call as a whole, of one signature but for the scan, which has no outputs.
+struct Selected {
+  const MachineCode &scan, &fast, &general;
+};
+inline constexpr std::uint32_t kMissElementsLog2 = 12;
+/// Misses that a call of n elements counts where the scan stops.
+constexpr std::uint64_t misses_of_call(std::uint64_t n) {
+  return (n >> kMissElementsLog2) + 1;
+}
+
+/// Joins them. Calls of fewer elements than `shortest` are the general kernel's, and those of none.
+/// Errors: LimitExceeded (code too large).
+Result<MachineCode> join_selected(const Selected& kernels, std::uint32_t shortest, Isa isa);
 
 }  // namespace trident::codegen

@@ -90,6 +90,44 @@ TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
   }
 }
 
+Result<image::Mapped> map_selected(const kir::Kernel& scan, const kir::Kernel& fast, const kir::Kernel& general,
+                                   Isa isa, std::uint32_t shortest) {
+  TRY(const MachineCode scan_code, emit(scan, isa, {.vectors = 4}));
+  TRY(const MachineCode fast_code, emit(fast, isa, {.vectors = 1}));
+  TRY(const MachineCode general_code, emit(general, isa, {.vectors = 2}));
+  TRY(const MachineCode code, join_selected({scan_code, fast_code, general_code}, shortest, isa));
+  const image::ImageBytes bytes = image::build(code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {});
+  TRY(const os::Fd fd, image::seal(bytes));
+  return image::Mapped::map(fd);
+}
+
+TEST(Speculative, RandomKernelsForWholeCallsGiveTheBitsOfTheGeneralOne) {
+  std::uint64_t tried = 0;
+  for (std::uint64_t seed = 1; tried < testing::draws(60); ++seed) {
+    Random random(seed);
+    const kir::Kernel general = testing::random_kernel(
+        seed, {.ops = 25, .reductions = seed % 4 != 0, .floats_only = seed % 2 == 0, .tables = seed % 7 == 0});
+    const testing::Assumption assumption = testing::assume(general, random);
+    kir::Kernel scan;
+    scan.inputs = general.inputs, scan.params = general.params;
+    if (!kir::guard(scan, assumption.inputs, assumption.params)) continue;
+    ++tried;
+    ASSERT_TRUE(kir::check(scan).ok()) << kir::check(scan).error().message;
+    for (const Isa isa : testing::runnable_isas()) {
+      auto native = map_selected(scan, assumption.fast, general, isa, seed % 3 == 0 ? 150 : 0);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::uint64_t n : {0, 1, 16, 130, 700, 9000}) {
+        const testing::Arguments arguments = draw_arguments(general, assumption, n, random);
+        ASSERT_EQ(testing::compare_on(general, *native, arguments.inputs, arguments.params,
+                                      {.n = n, .in_place = random.one_in(2), .at_front = random.one_in(2)}),
+                  "")
+            << "seed " << seed << " " << name_of(isa) << "\n"
+            << kir::print(general) << kir::print(scan);
+      }
+    }
+  }
+}
+
 // --- which kernel ---
 
 constexpr Assumed kUnit{0, 1};

@@ -3,6 +3,8 @@
 //   r12 elements left   r13 of the chunk   r14 the next block   r15 params   rbp elements of this call   rbx misses
 #include <asmjit/x86.h>
 
+#include <algorithm>
+
 #include "jit/codegen/driver.h"
 #include "jit/codegen/x86_writer.h"
 
@@ -190,6 +192,56 @@ class X86Driver : public Driver<x86::Assembler> {
   x86::Mem place(std::uint32_t at) const { return x86::qword_ptr(x86::rsp, static_cast<std::int32_t>(at)); }
 };
 
+// Keeps self, n, inputs, outputs and params in rbx, r12, r13, r14 and r15.
+class X86SelectDriver : public TwoKernels<x86::Assembler> {
+ public:
+  explicit X86SelectDriver(UnwindWriter& unwind) : TwoKernels(asmjit::Arch::kX64, asmjit::AlignMode::kCode, unwind) {}
+
+  void emit(std::uint32_t shortest) {
+    const asmjit::Label misses = a_.newLabel(), done = a_.newLabel();
+    a_.emit(x86::Inst::kIdEndbr64);
+    a_.cmp(x86::rsi, std::max(shortest, 1u));
+    a_.jb(third_);
+    open_frame(a_, unwind_, kSaved, 0);
+    for (std::size_t i = 0; i < std::size(kKept); ++i) a_.mov(kKept[i], kArguments[i]);
+    a_.call(first_);
+    a_.cmp(x86::rax, x86::r12);
+    a_.jne(misses);
+    call(second_);
+    a_.jmp(done);
+    a_.bind(misses);
+    count_misses();
+    call(third_);
+    a_.bind(done);
+    close_frame(a_, unwind_, kSaved, 0);
+  }
+
+ private:
+  static constexpr std::uint8_t kSaved[] = {3, 12, 13, 14, 15};  // with the return address they keep the stack aligned
+  static_assert((8 + 8 * std::size(kSaved)) % 16 == 0);
+  static constexpr x86::Gp kArguments[] = {x86::rdi, x86::rsi, x86::rdx, x86::rcx, x86::r8};
+  static constexpr x86::Gp kKept[] = {x86::rbx, x86::r12, x86::r13, x86::r14, x86::r15};
+
+  void call(const asmjit::Label& kernel) {
+    for (std::size_t i = 0; i < std::size(kKept); ++i) a_.mov(kArguments[i], kKept[i]);
+    a_.call(kernel);
+  }
+
+  void count_misses() {
+    const asmjit::Label none = a_.newLabel();
+    a_.test(x86::rbx, x86::rbx);
+    a_.jz(none);
+    a_.mov(x86::rax, x86::qword_ptr(x86::rbx, kMissesOffset));
+    a_.test(x86::rax, x86::rax);
+    a_.jz(none);
+    a_.mov(x86::rcx, x86::r12);
+    a_.shr(x86::rcx, kMissElementsLog2);
+    a_.inc(x86::rcx);
+    a_.lock().add(x86::qword_ptr(x86::rax), x86::rcx);
+    a_.bind(none);
+  }
+};
+
 // Keeps the call's n, inputs and outputs in rbx, r12 and r13.
 class X86PassDriver : public PassDriver<X86PassDriver, x86::Assembler> {
  public:
@@ -247,6 +299,12 @@ Joined drive_passes_x86(const MachineCode& first, const MachineCode& second, con
   X86PassDriver driver(shape, unwind);
   driver.emit();
   return driver.join(first, second);
+}
+
+Joined select_x86(const Selected& kernels, std::uint32_t shortest, UnwindWriter& unwind) {
+  X86SelectDriver driver(unwind);
+  driver.emit(shortest);
+  return driver.join(kernels.scan, kernels.fast, &kernels.general);
 }
 
 Joined drive_x86(const MachineCode& fast, const MachineCode& general, const ArrayBytes& arrays,

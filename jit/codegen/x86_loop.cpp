@@ -336,6 +336,7 @@ void KernelEmitter::find_tail_lanes() {
       tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
   for (const kir::Output& output : kernel_.outputs)
     if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
+  if (kernel_.exit.valid()) tail_lanes_ |= ir::bytes_of(kernel_.type_of(kernel_.exit));
   for (const kir::Inst& inst : kernel_.insts)
     if (kir::is_reduction(inst)) tail_lanes_ |= ir::bytes_of(inst.type);
 }

@@ -61,6 +61,7 @@ void X86Selector::analyse() {
     if (by_body && body_uses_[operand.index] < 0xFFFF) ++body_uses_[operand.index];
   };
   read(kernel_.exit, true);
+  has_loop_ = kernel_.exit.valid();
   for (std::size_t i = kernel_.insts.size(); i-- > 0;) {
     const kir::Inst& inst = kernel_.insts[i];
     if ((live_[i] & kNeeded) == 0) continue;

@@ -140,7 +140,8 @@ Result<void> check_interface(const Kernel& kernel) {
     return make_error(ErrorCode::kLimitExceeded, "more than %u inputs and parameters", limits::kInputsMax);
   if (kernel.outputs.size() > limits::kOutputsMax)
     return make_error(ErrorCode::kLimitExceeded, "more than %u outputs", limits::kOutputsMax);
-  if (kernel.outputs.empty()) return make_error(ErrorCode::kInvalidArgument, "a kernel needs an output");
+  if (kernel.outputs.empty() && !kernel.exit.valid())
+    return make_error(ErrorCode::kInvalidArgument, "a kernel needs an output, or an exit that is all it is for");
   for (const auto* list : {&kernel.inputs, &kernel.params})
     for (const Input& input : *list) {
       if (is_mask(input.type)) return make_error(ErrorCode::kTypeError, "input '%s' is a mask", input.name.c_str());

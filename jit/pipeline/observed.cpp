@@ -4,8 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "jit/expr/shape.h"
-
 namespace trident::pipeline {
 namespace {
 
@@ -61,16 +59,9 @@ kir::Assumed widened(ir::Type type, const kir::Assumed& seen) {
   return seen.hi <= 0 && seen.lo < 0 ? kir::Assumed{-*end, -near} : kir::Assumed{near, *end};
 }
 
-/// Returns whether speculative code can stop and go on: codegen::runs_in_parts() of its kernels.
-bool runs_in_parts(const expr::Expr& expr) {
-  const auto asks = [](const expr::Node& node) { return node.op == expr::Op::Index; };
-  return !expr::has_reductions(expr) && std::none_of(expr.nodes.begin(), expr.nodes.end(), asks);
-}
-
 }  // namespace
 
 std::vector<kir::Assumed> widened(const expr::Expr& expr, std::span<const kir::Assumed> seen) {
-  if (!runs_in_parts(expr)) return {};
   std::vector<kir::Assumed> assumed(expr.variables.size());
   for (std::size_t v = 0; v < std::min(assumed.size(), seen.size()); ++v)
     if (!expr.variables[v].is_table()) assumed[v] = widened(expr.variables[v].type, seen[v]);

@@ -12,8 +12,7 @@
 namespace trident::pipeline {
 
 /// Returns Target::assumed for the variables of `expr`, from the least and greatest values seen of each; anything where
-/// these are not finite, for tables, and for variables without a value. Empty if all may be anything, and
-/// where none may be assumed (speculate.h): the expression reduces, or asks for an element's number.
+/// these are not finite, for tables, and for variables without a value. Empty if all may be anything.
 std::vector<kir::Assumed> widened(const expr::Expr& expr, std::span<const kir::Assumed> seen);
 
 }  // namespace trident::pipeline

@@ -1,8 +1,9 @@
 // Speculation: a kernel that is fast where inputs lie in ranges that were observed, not promised. The expression is
 // optimised as if the ranges were declared; the result gets a guard and, for other elements, the general kernel beside
-// it (jit/codegen/speculative.h). It is published if it passes the check as a whole, gains on data in the ranges, and
-// loses little on others at every length that is timed. Where short calls would lose, they are left to the general
-// kernel.
+// it (jit/codegen/speculative.h). Of kernels that reduce, or ask for numbers of elements, a scan looks at the call's
+// inputs first, and the fast kernel or the general one does the call as a whole. It is published if it passes the check
+// as a whole, gains on data in the ranges, and loses little on others at every length that is timed. Where short calls
+// would lose, they are left to the general kernel.
 #pragma once
 
 #include "jit/pipeline/pipeline.h"

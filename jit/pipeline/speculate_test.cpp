@@ -226,6 +226,104 @@ TEST(SpeculativeCheck, EachInstructionOfTheDriverIsNeeded) {
   }
 }
 
+/// a*sum(x) and x - 1, for calls as a whole. The fast kernel adds 1 to the total.
+struct Total {
+  expr::Expr source = in_f32(
+      "(sum(x)*a, x - 1)",
+      {{.name = "x", .type = ir::Type::f32}, {.name = "a", .type = ir::Type::f32, .kind = expr::VariableKind::scalar}});
+  expr::Expr narrowed = source;
+  kir::Kernel general = lowered(0), fast = lowered(1);
+
+  Total() {
+    for (expr::Variable& v : narrowed.variables) v.lo = kFits.lo, v.hi = kFits.hi;
+  }
+
+  static kir::Kernel lowered(double more) {
+    const std::string text = "(sum(x)*a + " + std::to_string(more) + ", x - 1)";
+    const auto kernel =
+        expr::lower(in_f32(text.c_str(), {{.name = "x", .type = ir::Type::f32},
+                                          {.name = "a", .type = ir::Type::f32, .kind = expr::VariableKind::scalar}}),
+                    {});
+    EXPECT_TRUE(kernel.ok());
+    return *kernel;
+  }
+
+  /// A scan with a guard of these ranges.
+  static kir::Kernel scan(const kir::Kernel& kernel, kir::Assumed x, kir::Assumed a) {
+    kir::Kernel scan;
+    scan.inputs = kernel.inputs, scan.params = kernel.params;
+    EXPECT_TRUE(kir::guard(scan, {&x, 1}, {&a, 1}));
+    EXPECT_TRUE(kir::check(scan).ok());
+    return scan;
+  }
+
+  [[nodiscard]] codegen::MachineCode joined(const kir::Kernel& scan, std::uint32_t shortest) const {
+    const codegen::Isa isa = this_isa();
+    const auto s = codegen::emit(scan, isa, {.vectors = 4}), f = codegen::emit(fast, isa, {.vectors = 2}),
+               g = codegen::emit(general, isa, {.vectors = 1});
+    EXPECT_TRUE(s.ok() && f.ok() && g.ok());
+    auto code = codegen::join_selected({*s, *f, *g}, shortest, isa);
+    EXPECT_TRUE(code.ok());
+    return std::move(code).value();
+  }
+
+  [[nodiscard]] std::string fault_of(const codegen::MachineCode& code, std::uint32_t shortest,
+                                     bool exact = false) const {
+    const auto fd = image::seal(image::build_speculative(code, image::counts_of(general), this_isa(), {}));
+    EXPECT_TRUE(fd.ok()) << fd.error().message;
+    const auto mapped = image::Mapped::map(*fd);
+    EXPECT_TRUE(mapped.ok());
+    const auto fault = fault_of_speculative({.source = source,
+                                             .narrowed = narrowed,
+                                             .fast = fast,
+                                             .general = general,
+                                             .image = *mapped,
+                                             .division = {0, shortest},
+                                             .whole = true,
+                                             .exact = exact,
+                                             .cpu_ns = 300'000'000});
+    EXPECT_TRUE(fault.ok()) << fault.error().message;
+    return *fault;
+  }
+  [[nodiscard]] std::string fault(kir::Assumed x, kir::Assumed a, std::uint32_t shortest = 0) const {
+    return fault_of(joined(scan(general, x, a), shortest), shortest);
+  }
+};
+
+TEST(SpeculativeCheck, WholeCallsAreTheRightKernels) {
+  const Total total;
+  for (const std::uint32_t shortest : {0u, 256u}) EXPECT_EQ(total.fault(kFits, kFits, shortest), "");
+  const float above = std::nextafter(2.0F, 3.0F), below = std::nextafter(2.0F, 1.0F), least = 0x1p-149F;
+  for (const kir::Assumed& other : {kir::Assumed{0, above}, {0, below}, {least, 2}, {-least, 2}, {0, INFINITY}, {}}) {
+    EXPECT_NE(total.fault(other, kFits), "") << other.lo << " " << other.hi;
+    EXPECT_NE(total.fault(kFits, other), "") << other.lo << " " << other.hi;
+  }
+  EXPECT_NE(total.fault_of(total.joined(total.scan(total.general, kFits, kFits), 256), 0), "");
+  EXPECT_NE(total.fault_of(total.joined(total.scan(total.general, kFits, kFits), 0), 0, true), "");
+}
+
+TEST(SpeculativeCheck, EachInstructionOfTheDriverOfWholeCallsIsNeeded) {
+  const Total total;
+  const codegen::MachineCode code = total.joined(total.scan(total.general, kFits, kFits), 0);
+  ASSERT_EQ(total.fault_of(code, 0), "");
+  // Landing pads are for the processor; calls without a counter are tested elsewhere; self is the counter's alone;
+  // kernels of few arrays leave rcx and r8 alone.
+  const auto may_be_missing = [](const std::string& text) {
+    return text.starts_with("endbr64") || text.starts_with("test") || text.starts_with("je") ||
+           text.starts_with("jz") || text.ends_with(", 0") || text == "mov rdi, rbx" || text == "mov rcx, r14" ||
+           text == "mov r8, r15";
+  };
+  std::size_t needed = 0;
+  for (const DriverLine& line : driver_lines(code)) {
+    if (may_be_missing(line.text)) continue;
+    codegen::MachineCode mutant = code;
+    std::fill_n(mutant.bytes.begin() + static_cast<std::ptrdiff_t>(line.at), line.size, std::byte{0x90});
+    EXPECT_NE(total.fault_of(mutant, 0), "") << line.text;
+    ++needed;
+  }
+  EXPECT_GE(needed, 30u);
+}
+
 judge::Timings rounds(std::vector<double> general, std::vector<double> speculative) {
   return {.ns = {std::move(general), std::move(speculative)}, .ends = {}};
 }
@@ -311,7 +409,7 @@ TEST(Speculate, SaysWhyThereIsNone) {
     EXPECT_FALSE(result->speculation->published);
     return result->speculation->refused;
   };
-  EXPECT_NE(refused("sum(sin(x))", assuming({{0, 1}})).find("reduces"), std::string::npos);
+  EXPECT_NE(refused("sum(x)", assuming({{0, 1}})), "");
   EXPECT_NE(refused("x + 1", assuming({{0, 1}})), "");
   const auto nothing = optimise(in_f32("sin(x)"), assuming({{}}));
   ASSERT_TRUE(nothing.ok()) << nothing.error().message;

@@ -5,7 +5,9 @@
 //
 // The elements lie inside and outside the ranges (speculative_points.h): one outside in each position of a call, with
 // every value next to the end of a range; several at a call's first, its last and every kBlockFirst-th element; few and
-// many anywhere; all. Calls begin and end at the border of what may be touched, and write to their inputs' place.
+// many anywhere; all. Where a call is one kernel's as a whole, all of its answer is: the fast one's where each element
+// and each scalar lies inside, else the general one's, and the misses are those of the call. Calls begin and end at the
+// border of what may be touched, and write to their inputs' place.
 #pragma once
 
 #include <string>
@@ -23,6 +25,7 @@ struct SpeculativeQuestion {
   const kir::Kernel& general;
   const image::Mapped& image;
   codegen::Division division{};
+  bool whole = false;  ///< a call is one kernel's as a whole
   bool exact = false;  ///< both kernels have the same bits
   std::uint64_t seed = 1;
   std::uint64_t cpu_ns = 2'000'000'000;  ///< of a run over all calls

@@ -38,18 +38,25 @@ equiv::Bits beside(const expr::Variable& v) {
   return equiv::bits_of(v.type, above ? end + step : end - step);
 }
 
-/// Puts the first of every `every` elements outside, in each variable that has a range only by assumption.
-equiv::Samples with_outside(const Rivals& rivals, equiv::Samples points, std::size_t every) {
+/// Puts each `every`-th element outside, from number `first` on, in each variable that has a range only by assumption.
+equiv::Samples with_outside(const Rivals& rivals, equiv::Samples points, std::size_t every, std::size_t first) {
   for (std::size_t v = 0; v < points.columns.size(); ++v) {
     const expr::Variable &declared = rivals.source.variables[v], &assumed = rivals.narrowed.variables[v];
     if (same_range(declared, assumed)) continue;
     if (declared.is_scalar() && every > 1) continue;
     const equiv::Bits bits = beside(assumed);
     const std::size_t bytes = ir::bytes_of(declared.type);
-    for (std::size_t at = 0; at < points.columns[v].size(); at += every * bytes)
+    for (std::size_t at = first * bytes; at < points.columns[v].size(); at += every * bytes)
       std::memcpy(points.columns[v].data() + at, &bits, bytes);
   }
   return points;
+}
+
+/// Data of which few elements of a call do not fit.
+equiv::Samples with_few(const Rivals& rivals, const equiv::Samples& points, std::uint64_t elements) {
+  if (!rivals.whole) return with_outside(rivals, points, kFewEvery, 0);
+  const std::size_t n = points.n;
+  return with_outside(rivals, points, n, std::min<std::size_t>(elements, n) - 1);
 }
 
 /// Ratios that are believed at once.
@@ -110,9 +117,9 @@ Result<SpeculationTime> time_speculative(const Rivals& rivals, std::uint64_t ele
   const equiv::Samples inside = points_to_time(rivals.narrowed, rivals.options.search.seed);
   TRY(const LeastTimes matching, least_times(rivals, inside, elements, {}));
   time.general_ns = matching.general_ns(), time.matching = matching.ratio();
-  TRY(time.missing, ratio(rivals, with_outside(rivals, inside, 1), elements, {.least = kMissingLeast}));
+  TRY(time.missing, ratio(rivals, with_outside(rivals, inside, 1, 0), elements, {.least = kMissingLeast}));
   if (elements > kShortLength) return time;  // few outside show nothing more there
-  TRY(time.few, ratio(rivals, with_outside(rivals, inside, kFewEvery), elements, {kSpeculationLossOfFew}));
+  TRY(time.few, ratio(rivals, with_few(rivals, inside, elements), elements, {kSpeculationLossOfFew}));
   return time;
 }
 

@@ -1,5 +1,6 @@
 // Times a speculative kernel beside the general one, in calls of several lengths, on three kinds of data: all in the
-// assumed ranges, none of them ever, and one element outside in every two blocks.
+// assumed ranges, none of them ever, and one element outside in every two blocks. Of kernels for whole calls the third
+// is data of which the last element alone does not fit: the scan is in vain.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Rivals {
   const image::Mapped& general;
   const image::Mapped& speculative;
   const Options& options;
+  bool whole = false;  ///< a call is one kernel's as a whole (jit/codegen/speculative.h)
 };
 
 /// The least times of the general kernel, timed first, and of the speculative one. A disturbance only adds to a time.

@@ -59,8 +59,10 @@ struct Client {
 /// One kernel, and the same in a client that asks no compiler.
 class Pair {
  public:
-  Pair(const Client& client, const Client& oracle, int number) {
-    const std::string text = "sin(" + std::to_string(number) + "*sin(x) + cos(x*0.5))*sin(x + 1)";
+  /// `reduces`: to the sum of all elements.
+  Pair(const Client& client, const Client& oracle, int number, bool reduces = false) {
+    const std::string element = "sin(" + std::to_string(number) + "*sin(x) + cos(x*0.5))*sin(x + 1)";
+    const std::string text = reduces ? "sum(" + element + ")" : element;
     kernel_ = submit(client, text), right_ = submit(oracle, text);
   }
   ~Pair() { trident_close_kernel(kernel_), trident_close_kernel(right_); }
@@ -154,6 +156,21 @@ TEST_P(Undeclared, KernelsBecomeFastForTheirDataAndFollowWhenTheseChange) {
       EXPECT_GT(client.told("widened") + client.told("dropped"), 0u);
       EXPECT_GT(client.told("misses"), 0u);
     }
+    return;
+  }
+  ADD_FAILURE() << "no kernel became fast for its data";
+}
+
+/// A call is one kernel's as a whole.
+TEST_P(Undeclared, KernelsThatReduceBecomeFastForTheirData) {
+  const Client client(GetParam(), socket());
+  for (int i = 21; i <= 20 + kKernels; ++i) {
+    const Pair pair(client, oracle_, i, true);
+    if (!pair.becomes_fast()) continue;
+    const std::uint64_t before = pair.info().misses;
+    EXPECT_TRUE(pair.agree(values(3)));
+    EXPECT_EQ(pair.info().misses, before);
+    for (const std::size_t every : {1, 2, 17, 500, 4096}) EXPECT_TRUE(pair.agree(values(3, every)));
     return;
   }
   ADD_FAILURE() << "no kernel became fast for its data";

@@ -2,6 +2,8 @@
 // the kernel as written.
 #include <gtest/gtest.h>
 
+#include "jit/codegen/speculative.h"
+#include "jit/kir/guard.h"
 #include "tests/differential/corpus_sources.h"
 #include "tests/differential/exact_bits.h"
 #include "tests/differential/neon_guest.h"
@@ -50,6 +52,38 @@ TEST(NeonBits, SeveralPassesGiveTheInterpretersBits) {
       EXPECT_EQ(compare_on_neon(*written, *written, *code, drawn_calls(source)), "") << name;
     }
   });
+}
+
+kir::Kernel total_and(double more) {
+  const auto source = expr::parse_infix("sum(x) + " + std::to_string(more));
+  CHECK(source.ok());
+  auto kernel = expr::lower(*source, pipeline::unrewritten({expr::PolicyKind::exact, 0}));
+  CHECK(kernel.ok());
+  return std::move(kernel).value();
+}
+
+/// The fast kernel adds 1 and the general one 2: the answer says which of them did the call.
+TEST(NeonBits, SpeculativeCallsAsAWholeAreTheFastKernelsWhereAllElementsFit) {
+  const kir::Kernel fast = total_and(1), general = total_and(2);
+  kir::Kernel scan;
+  scan.inputs = general.inputs;
+  const kir::Assumed unit{0, 1};
+  ASSERT_TRUE(kir::guard(scan, {&unit, 1}, {}) && kir::check(scan).ok());
+  const auto emitted = [](const kir::Kernel& kernel) { return codegen::emit(kernel, codegen::Isa::neon, {}).value(); };
+  const auto code = codegen::join_selected({emitted(scan), emitted(fast), emitted(general)}, 5, codegen::Isa::neon);
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  for (const std::size_t n : {0u, 1u, 4u, 5u, 63u, 700u, 9000u})
+    for (const std::size_t bad : {n, std::size_t{0}, n / 2, n - 1}) {
+      if (bad == n - 1 && n == 0) continue;
+      std::vector<double> x(n, 0.5);
+      if (bad < n) x[bad] = 1.5;
+      double sum = -1;
+      const void* in[] = {x.data()};
+      void* out[] = {&sum};
+      NeonGuest(general, *code).run(n, in, out, nullptr);
+      const double right = 0.5 * static_cast<double>(n) + (bad < n ? 1 : 0);
+      EXPECT_EQ(sum, right + (bad < n || n < 5 ? 2 : 1)) << n << " " << bad;
+    }
 }
 
 TEST(NeonBits, AnotherRoundingIsSeen) {
