@@ -68,8 +68,11 @@ class Contest:
                 scale = float(self.np.max(self.np.abs(wanted))) if wanted.dtype.kind == "f" else 0
                 is_double = all(v.dtype == "f8" for v in self.operands.values())
                 tolerances = (1e-9, 1e-12 * scale) if is_double else (3e-3, 1e-5 * scale)  # formulas cancel
-                if not same or self.np.mean(self.np.isclose(got, wanted, *tolerances)) < 0.999:  # floor() steps at some elements
+                if same and self.np.mean(self.np.isclose(got, wanted, *tolerances)) >= 0.999:  # floor() steps at some elements
+                    continue
+                if policy != "NumPy":
                     return f"{policy} with {threads} threads has another answer"
+                print(f"  NumPy answers otherwise than numexpr: {self.text}")
         return None
 
     def measure(self, rounds):

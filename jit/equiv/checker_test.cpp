@@ -484,6 +484,17 @@ TEST(Checker, RoundingMayDecideWhetherAQuotientIsOfZeros) {
   EXPECT_FALSE(verdict_of(number, lowered(nan)).same());
 }
 
+// The price of a bond where interest hardly returns to its mean: rounding decides whether the exponent is -1e9 or 1e9.
+TEST(Checker, RoundingMayDecideWhetherAnExponentialOverflows) {
+  const std::vector<Variable> variables = {{"k", Type::f32, expr::VariableKind::array, -1e-6, -1e-8},
+                                           {"t", Type::f32, expr::VariableKind::array, 1, 9}};
+  const expr::Expr source = parsed("B = (1 - exp(-k*t))/k; exp((1 - 0.0001/(k*k))*(B - t))", Type::f32, variables);
+  EXPECT_TRUE(verdict_of(source, lowered(source)).same());
+  const expr::Expr vast = parsed("exp(1000 + t)", Type::f32, variables),
+                   small = parsed("exp(t - 1000)", Type::f32, variables);
+  EXPECT_FALSE(verdict_of(small, lowered(vast)).same());
+}
+
 // An extreme shows an element's effect only where it is alone, or where all are alike. The candidate's errors reach 22
 // ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny values only a few points show
 // any.

@@ -76,6 +76,15 @@ bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
   return reaches_zero(a) && reaches_zero(b) && !(surely_exact(a, i) && surely_exact(b, i));
 }
 
+/// Returns whether a function's value is beyond even the reference's numbers at an end of its argument's interval, as
+/// e^x of a great difference whose sign rounding decides.
+inline bool overflows_at_an_end(expr::RealOp op, std::int64_t exponent, const Around& x, long double result) {
+  const auto overflows = [&](long double end) {
+    return std::isfinite(end) && std::isinf(apply_plain<long double>(op, exponent, end, 0, 0));
+  };
+  return std::isfinite(result) && (overflows(x.v + x.d) || overflows(x.v - x.d));
+}
+
 /// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
 template <class N>
 [[gnu::always_inline]] inline void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
@@ -130,6 +139,8 @@ template <class N>
   const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
+  if (std::isinf(r.d[i]) && expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result))
+    r.unsure[i] |= kOverflows | kMayOverflow;
 }
 
 /// Sets the interval of a comparison.
