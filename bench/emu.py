@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Times busybox for arm64 under trident-emu without and with swapped loops, and under qemu-user where it is installed.
+"""Times busybox for arm64 under trident-emu without and with swapped loops, under qemu-user, and the host's own busybox.
 
   emu.py BUILD_FOLDER [--rounds 5] [--mebibytes 96] [--only sha256sum,sort]
 
-CPU time (user and system) of the emulator's process, medians of rounds in which the three take turns; the outputs are
-compared first. Loops are compiled by a private daemon, whose time does not count; the first round compiles, so that it
-is left out.
+CPU time (user and system) of each process, medians of rounds in which all take turns; the outputs are compared first.
+qemu-user is left out where it is not installed, the host's busybox where it cannot be fetched. Loops are compiled by a
+private daemon, whose time does not count; the first round compiles, so that it is left out.
 """
 import argparse
 import contextlib
@@ -21,6 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+HOST = subprocess.run(["dpkg", "--print-architecture"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 # name, arguments, input, share of the full size, least ratio to Unicorn alone
 PROGRAMS = [("sha256sum", [], "noise", 1.0, 2.5), ("md5sum", [], "noise", 2.0, 1.2), ("gzip", ["-c"], "text", 0.2, 0.97),
             ("wc", [], "text", 1.0, 0.97), ("sort", [], "text", 0.1, 0.97),
@@ -66,9 +67,18 @@ def measured(command, source, size, environment):
         return usage.ru_utime + usage.ru_stime, output.read()
 
 
-def columns(emulator, busybox):
+def fetched(folder, *architecture):
+    """Returns the path of Debian's busybox, or None after the reason is printed."""
+    done = subprocess.run([ROOT / "clients/emu/fetch_busybox.py", folder, *architecture], stdout=subprocess.PIPE,
+                          text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def columns(emulator, busybox, native):
     found = {"unicorn": [emulator, "--no-swap", busybox], "swap": [emulator, "--mode", "daemon", busybox]}
-    return {**found, "qemu-user": [QEMU, busybox]} if QEMU else found
+    if QEMU:
+        found["qemu-user"] = [QEMU, busybox]
+    return {**found, "native": [native]} if native else found
 
 
 def compare(program, commands, folder, size, rounds, environment):
@@ -97,16 +107,16 @@ def main():
     parser.add_argument("--mebibytes", type=float, default=96)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    fetched = subprocess.run([ROOT / "clients/emu/fetch_busybox.py", options.build / "guests"], stdout=subprocess.PIPE,
-                             text=True, check=False)
-    if fetched.returncode != 0:
+    busybox = fetched(options.build / "guests")
+    if not busybox:
         return 1
+    native = fetched(options.build / "guests/native", HOST)
     size, wanted = int(options.mebibytes * 2**20), options.only.split(",")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         inputs(folder, size)
         with daemon(options.build / "bin/tridentd", folder) as environment:
-            commands = columns(options.build / "bin/trident-emu", fetched.stdout.strip())
+            commands = columns(options.build / "bin/trident-emu", busybox, native)
             chosen = [program for program in PROGRAMS if not options.only or program[0] in wanted]
             held = [compare(program, commands, folder, size, options.rounds, environment) for program in chosen]
     return 0 if all(held) else 1
