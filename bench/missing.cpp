@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/ratio.h"
+#include "bench/undeclared.h"
 #include "jit/corpus/corpus_reader.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/observed.h"
@@ -28,16 +29,6 @@ constexpr std::array<std::uint64_t, 4> kLengths = {16, 256, 4096, 1'000'000};
 /// Turns of both kernels, of about so many elements each.
 constexpr int kTurns = 60;
 constexpr std::uint64_t kTurnElements = 65'536;
-
-/// Takes the declared ranges away; returns them as ranges of data.
-std::vector<kir::Assumed> undeclare(expr::Expr& e) {
-  std::vector<kir::Assumed> seen;
-  for (expr::Variable& variable : e.variables) {
-    seen.push_back({variable.lo, variable.hi});
-    variable.lo = -std::numeric_limits<double>::infinity(), variable.hi = std::numeric_limits<double>::infinity();
-  }
-  return seen;
-}
 
 Result<image::Mapped> mapped(const image::ImageBytes& image) {
   TRY(const os::Fd fd, image::seal(image));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/ratio.h"
+#include "bench/undeclared.h"
 #include "jit/corpus/corpus_reader.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/observed.h"
@@ -43,16 +44,6 @@ struct Searched {
   std::string detail;  ///< the winner's form and variant
   double ratio = 1;    ///< the winner's time over the baseline's: what the search is for
 };
-
-/// Takes the declared ranges away; returns them as ranges of data.
-std::vector<kir::Assumed> undeclare(expr::Expr& e) {
-  std::vector<kir::Assumed> seen;
-  for (expr::Variable& variable : e.variables) {
-    seen.push_back({variable.lo, variable.hi});
-    variable.lo = -std::numeric_limits<double>::infinity(), variable.hi = std::numeric_limits<double>::infinity();
-  }
-  return seen;
-}
 
 /// A kernel that was offered, and when.
 struct Offer {

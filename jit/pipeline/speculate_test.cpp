@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <sstream>
 
 #include "jit/codegen/speculative.h"
@@ -28,6 +29,18 @@ expr::Expr in_f32(const char* text, std::vector<expr::Variable> variables = {}) 
 }
 
 constexpr kir::Assumed kFits{0, 2};
+
+/// Checks code as an image, about which `question` asks.
+std::string fault_of_code(const codegen::MachineCode& code, const kir::Kernel& general,
+                          const std::function<SpeculativeQuestion(const image::Mapped&)>& question) {
+  const auto fd = image::seal(image::build_speculative(code, image::counts_of(general), this_isa(), {}));
+  EXPECT_TRUE(fd.ok()) << fd.error().message;
+  const auto mapped = image::Mapped::map(*fd);
+  EXPECT_TRUE(mapped.ok());
+  const auto fault = fault_of_speculative(question(*mapped));
+  EXPECT_TRUE(fault.ok()) << fault.error().message;
+  return *fault;
+}
 
 /// x * y + a, with the ranges that are assumed of x and y.
 struct Product {
@@ -82,20 +95,16 @@ struct Product {
 
   [[nodiscard]] std::string fault_of(const codegen::MachineCode& code, const codegen::Division& division,
                                      bool exact = false) const {
-    const auto fd = image::seal(image::build_speculative(code, image::counts_of(general), this_isa(), {}));
-    EXPECT_TRUE(fd.ok()) << fd.error().message;
-    const auto mapped = image::Mapped::map(*fd);
-    EXPECT_TRUE(mapped.ok());
-    const auto fault = fault_of_speculative({.source = source,
-                                             .narrowed = narrowed,
-                                             .fast = fast,
-                                             .general = general,
-                                             .image = *mapped,
-                                             .division = division,
-                                             .exact = exact,
-                                             .cpu_ns = 300'000'000});
-    EXPECT_TRUE(fault.ok()) << fault.error().message;
-    return *fault;
+    return fault_of_code(code, general, [&](const image::Mapped& image) {
+      return SpeculativeQuestion{.source = source,
+                                 .narrowed = narrowed,
+                                 .fast = fast,
+                                 .general = general,
+                                 .image = image,
+                                 .division = division,
+                                 .exact = exact,
+                                 .cpu_ns = 300'000'000};
+    });
   }
 };
 
@@ -269,21 +278,17 @@ struct Total {
 
   [[nodiscard]] std::string fault_of(const codegen::MachineCode& code, std::uint32_t shortest,
                                      bool exact = false) const {
-    const auto fd = image::seal(image::build_speculative(code, image::counts_of(general), this_isa(), {}));
-    EXPECT_TRUE(fd.ok()) << fd.error().message;
-    const auto mapped = image::Mapped::map(*fd);
-    EXPECT_TRUE(mapped.ok());
-    const auto fault = fault_of_speculative({.source = source,
-                                             .narrowed = narrowed,
-                                             .fast = fast,
-                                             .general = general,
-                                             .image = *mapped,
-                                             .division = {0, shortest},
-                                             .whole = true,
-                                             .exact = exact,
-                                             .cpu_ns = 300'000'000});
-    EXPECT_TRUE(fault.ok()) << fault.error().message;
-    return *fault;
+    return fault_of_code(code, general, [&](const image::Mapped& image) {
+      return SpeculativeQuestion{.source = source,
+                                 .narrowed = narrowed,
+                                 .fast = fast,
+                                 .general = general,
+                                 .image = image,
+                                 .division = {0, shortest},
+                                 .whole = true,
+                                 .exact = exact,
+                                 .cpu_ns = 300'000'000};
+    });
   }
   [[nodiscard]] std::string fault(kir::Assumed x, kir::Assumed a, std::uint32_t shortest = 0) const {
     return fault_of(joined(scan(general, x, a), shortest), shortest);
