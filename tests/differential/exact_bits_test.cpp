@@ -30,14 +30,13 @@ kir::Kernel as_written(const expr::Expr& source) {
   return std::move(kernel).value();
 }
 
-/// A machine may lack an op, and the source order of a long sum may take too much stack; the interpreter answers then.
-bool is_refused(const auto& mapped) {
-  return !mapped.ok() &&
-         (mapped.error().code == ErrorCode::kUnsupported || mapped.error().code == ErrorCode::kLimitExceeded);
+/// The source order of a long sum may take too many registers or too much stack; the interpreter answers then.
+bool is_too_large(const auto& mapped) {
+  return !mapped.ok() && mapped.error().code == ErrorCode::kLimitExceeded;
 }
 
 TEST(ExactBits, EveryFormAndVariantGivesTheInterpretersBits) {
-  int compared = 0;
+  int compared = 0, too_large = 0;
   each_corpus_source(kEveryForCode, [&](const std::string& name, const expr::Expr& source) {
     const kir::Kernel written = as_written(source);
     const auto calls = drawn_calls(source);
@@ -45,7 +44,11 @@ TEST(ExactBits, EveryFormAndVariantGivesTheInterpretersBits) {
       for (const pipeline::Form& form : exact_forms(source, isa)) {
         for (const codegen::Variant& variant : some_variants(form.kernel, isa)) {
           const auto mapped = map_native(form.kernel, isa, variant);
-          if (is_refused(mapped)) continue;
+          if (!mapped.ok() && mapped.error().code == ErrorCode::kUnsupported) continue;
+          if (is_too_large(mapped)) {
+            ++too_large;
+            continue;
+          }
           ASSERT_TRUE(mapped.ok()) << name << ": " << mapped.error().message;
           EXPECT_EQ(compare_calls(written, run_of(*mapped), calls), "") << name << " " << form.name;
           ++compared;
@@ -55,6 +58,7 @@ TEST(ExactBits, EveryFormAndVariantGivesTheInterpretersBits) {
   });
   if (!runnable_isas().empty()) {
     EXPECT_GT(compared, 100);
+    EXPECT_LT(too_large, compared / 50);
   }
 }
 
@@ -96,7 +100,7 @@ class Environments {
     for (const codegen::Isa isa : runnable_isas())
       for (const codegen::Variant& variant : {pipeline::kBaselineVariant, codegen::Variant{}}) {
         const auto mapped = map_native(written, isa, variant);
-        if (is_refused(mapped)) continue;
+        if (is_too_large(mapped)) continue;
         ASSERT_TRUE(mapped.ok()) << name << ": " << mapped.error().message;
         ++compared;
         compare_in(name, written, run_of(*mapped), calls);
