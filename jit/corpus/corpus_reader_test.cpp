@@ -168,19 +168,21 @@ TEST(CorpusReader, SharedCorpusInBothForms) {
                                     {"fpbench/graphics.fpcore", 1u},
                                     {"unseen_science.tsv", 20u},
                                     {"unseen_graphics.tsv", 20u},
-                                    {"unseen_statistics.tsv", 20u},
-                                    {"fresh_science.tsv", 20u},
-                                    {"fresh_graphics.tsv", 20u},
-                                    {"fresh_statistics.tsv", 20u}}) {
+                                    {"unseen_statistics.tsv", 20u}}) {
     const auto all = read_expressions(std::string("bench/corpus/") + file);
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_EQ(all->size(), count) << file;
   }
-  for (const char* const field : {"science", "graphics", "statistics"}) {
-    const auto all = read_corpus("bench/corpus/fresh_" + std::string(field) + ".tsv");
-    ASSERT_TRUE(all.ok()) << all.error().message;
-    for (const CorpusKernel& k : *all) EXPECT_TRUE(to_expr(k, ir::Type::f64).ok()) << k.name;
-  }
+  for (const std::string corpus : {"fresh", "fresh2", "fresh3"})
+    for (const char* const field : {"_science.tsv", "_graphics.tsv", "_statistics.tsv"}) {
+      const auto all = read_corpus("bench/corpus/" + corpus + field);
+      ASSERT_TRUE(all.ok()) << all.error().message;
+      EXPECT_EQ(all->size(), 20u) << corpus << field;
+      for (const CorpusKernel& k : *all) {
+        const auto e = to_expr(k, ir::Type::f64);
+        EXPECT_TRUE(e.ok()) << k.name << ": " << e.error().message;
+      }
+    }
   const auto rewrite = read_corpus("bench/corpus/rewrite.txt");
   ASSERT_TRUE(rewrite.ok()) << rewrite.error().message;
   EXPECT_EQ(rewrite->size(), 28u);
