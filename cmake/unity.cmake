@@ -31,7 +31,7 @@ function(trident_unity target)
   endif()
   set(batch 16)
   if(target STREQUAL trident_jit_codegen)
-    set(batch 8)  # the first ends with AArch64: asmjit gives one name to things of both hosts
+    set(batch 9)  # the first ends with AArch64: asmjit gives one name to things of both hosts
   elseif(target MATCHES "^trident_clients_cli")
     set(batch 3)  # an edit of a verb shall be built in seconds
   endif()

@@ -108,12 +108,14 @@ a64::Vec A64Emitter::whole(std::uint8_t reg, std::uint8_t width) const {
   const a64::VecV v(machine_register(reg));
   if (width == 16) return v;
   if (width == 8) return v.d();
-  return v.s();
+  if (width == 4) return v.s();
+  return width == 2 ? a64::Vec(v.h()) : a64::Vec(v.b());
 }
 
 a64::Vec A64Emitter::lanes(std::uint8_t reg, std::uint8_t width, std::uint8_t lane_bytes) const {
   const a64::VecV v(machine_register(reg));
   if (lane_bytes == 1) return width == 16 ? a64::Vec(v.b16()) : a64::Vec(v.b8());
+  if (lane_bytes == 2) return width == 16 ? a64::Vec(v.h8()) : a64::Vec(v.h4());
   if (lane_bytes == 4) return width == 16 ? a64::Vec(v.s4()) : a64::Vec(v.s2());
   CHECK(width == 16);
   return v.d2();
@@ -194,8 +196,11 @@ void A64Emitter::inst(const MInst& m, const Placed& p) {
     return;
   }
   const bool bytes = (m.form & a64_form::kBytes) != 0, words = (m.form & a64_form::kUseWords) != 0;
+  const bool resizes = (m.form & a64_form::kResizes) != 0;
   const auto operand = [&](VReg v, std::uint8_t reg, bool is_use) {
     const std::uint8_t lane_bytes = bytes ? 1 : words && is_use ? 4 : f_[v].lane_bytes;
+    const VReg other = is_use ? m.def : m.use[0];
+    if (resizes) return lanes(reg, lane_bytes > f_[other].lane_bytes ? 16 : 8, lane_bytes);
     return lanes(reg, f_[v].width, lane_bytes);
   };
   std::array<asmjit::Operand, 4> operands;

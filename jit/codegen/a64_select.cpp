@@ -168,6 +168,11 @@ VReg A64Selector::input(kir::Value v) {
   const kir::Inst& inst = kernel_.at(v);
   const std::uint8_t width = width_, lane = lane_;
   set_type(inst.type);
+  if (const ir::Storage storage = kernel_.inputs[inst.imm].storage; ir::converts(storage)) {
+    value = load_elements(inst, storage);
+    width_ = width, lane_ = lane;
+    return value;
+  }
   const MemRef home{.place = Place::input,
                     .lane_bytes = lane_,
                     .index = static_cast<std::uint16_t>(inst.imm),
@@ -222,14 +227,18 @@ void A64Selector::body_copy() {
   for (const kir::Output& output : kernel_.outputs)
     if (output.kind == kir::OutputKind::array) reg(output.value);
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
-    if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
-    set_type(kernel_.type_of(kernel_.outputs[o].value));
-    store(reg(kernel_.outputs[o].value),
-          {.place = Place::output,
-           .lane_bytes = lane_,
-           .index = static_cast<std::uint16_t>(o),
-           .disp = static_cast<std::int32_t>(copy_ * width_)},
-          context_ == Context::tail);
+    const kir::Output& output = kernel_.outputs[o];
+    if (output.kind != kir::OutputKind::array) continue;
+    set_type(kernel_.type_of(output.value));
+    const std::uint32_t bytes = kir::element_bytes(kernel_, output);
+    const MemRef to{.place = Place::output,
+                    .lane_bytes = static_cast<std::uint8_t>(bytes),
+                    .index = static_cast<std::uint16_t>(o),
+                    .disp = static_cast<std::int32_t>(copy_ * target_.lanes * bytes)};
+    if (ir::converts(output.storage))
+      store_elements(reg(output.value), output.storage, to);
+    else
+      store(reg(output.value), to, context_ == Context::tail);
     if (!kernel_.exit.valid()) continue;
     held_stores_.push_back(block_->insts.back());
     block_->insts.pop_back();

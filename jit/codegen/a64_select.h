@@ -10,7 +10,7 @@
 //
 // The files: a64_select.cpp sections, values, loads, stores; a64_reduce.cpp reductions; a64_arith.cpp arithmetic,
 // integers, masks; a64_convert.cpp conversions, scalef, lookup; a64_tables.cpp the element's number and reading of
-// tables.
+// tables; a64_elements.cpp arrays with narrow elements.
 #pragma once
 
 #include <initializer_list>
@@ -38,9 +38,10 @@ inline constexpr std::uint8_t kTied = 1;      ///< use 0 is the register of def 
 inline constexpr std::uint8_t kBytes = 2;     ///< all operands as bytes
 inline constexpr std::uint8_t kUseWords = 4;  ///< uses as 4-byte lanes
 inline constexpr std::uint8_t kImmediate = 8;
-inline constexpr std::uint8_t kMemory = 16;   ///< loads from or (without def) stores to `mem`
-inline constexpr std::uint8_t kOneLane = 32;  ///< with kMemory: lane 0 only
-inline constexpr std::uint8_t kPseudo = 64;   ///< op is an A64Pseudo
+inline constexpr std::uint8_t kMemory = 16;    ///< loads from or (without def) stores to `mem`
+inline constexpr std::uint8_t kOneLane = 32;   ///< with kMemory: lane 0 only
+inline constexpr std::uint8_t kPseudo = 64;    ///< op is an A64Pseudo
+inline constexpr std::uint8_t kResizes = 128;  ///< the operand with the wider lanes has 16 bytes, the other one 8
 }  // namespace a64_form
 
 enum class A64Pseudo : std::uint16_t {
@@ -146,6 +147,10 @@ class A64Selector {
   VReg i64_to_f32(VReg a);
   VReg scalef(ir::Type type, VReg a, VReg b);
   VReg lookup(const kir::Inst& inst);
+
+  // a64_elements.cpp
+  VReg load_elements(const kir::Inst& input, ir::Storage storage);
+  void store_elements(VReg value, ir::Storage storage, MemRef to);
 
   // a64_tables.cpp
   VReg element_number(ir::Type type);

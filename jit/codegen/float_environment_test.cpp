@@ -2,6 +2,7 @@
 // plain C++ checks that these environments do change bits.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -128,6 +129,33 @@ TEST(FloatEnvironments, MatterToPlainArithmetic) {
       compute();
     }
     EXPECT_TRUE(sum == 0 || third != right_third || fifth != right_fifth) << environment.name;
+  }
+}
+
+// Conversions round, overflow and meet NaNs, though no operation computes.
+TEST(FloatEnvironments, ChangeNoHalves) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"a", ir::Type::f32}, {"h", ir::Type::f32, {}, ir::Storage::f16}};
+  kir::Builder b(kernel);
+  kernel.outputs = {{"y", b.input(0), kir::OutputKind::array, ir::Storage::f16}, {"z", b.input(1)}};
+  std::vector<std::uint64_t> floats, halves;
+  for (std::uint32_t i = 0; i < 67; ++i) {
+    const float scale = i % 3 == 0 ? 1e-7F : i % 5 == 0 ? 1e6F : 1;
+    floats.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(i + 1) / 7 * scale));
+    halves.push_back(i * 977);
+  }
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native = testing::map_native(kernel, isa, {.vectors = 1});
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    for (const FloatEnvironment& environment : kForeignFloats) {
+      const auto run = [&](std::uint64_t n, auto... arrays) {
+        const ForeignFloats scope(environment);
+        native->entry()(nullptr, n, arrays...);
+        return n;
+      };
+      EXPECT_EQ(testing::compare_on(kernel, run, {floats, halves}, {}, {.n = 67}), "")
+          << name_of(isa) << ", " << environment.name;
+    }
   }
 }
 

@@ -14,13 +14,19 @@ inline constexpr std::array kMoves = {kir::Op::Constant, kir::Op::Input,  kir::O
                                       kir::Op::Abs,      kir::Op::Select, kir::Op::Lookup, kir::Op::Gather,
                                       kir::Op::Strided,  kir::Op::Bitcast};
 
+/// True if an array keeps halves: their conversions to and from f32 may trap, and NEON's round as the caller says.
+inline bool keeps_halves(const kir::Kernel& kernel) {
+  const auto is_half = [](const auto& array) { return array.storage == ir::Storage::f16; };
+  return std::ranges::any_of(kernel.inputs, is_half) || std::ranges::any_of(kernel.outputs, is_half);
+}
+
 /// True if the kernel computes with floats: then its bits depend on rounding mode and subnormals, and it may trap.
 inline bool uses_floats(const kir::Kernel& kernel) {
-  return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const kir::Inst& inst) {
-    const bool takes = inst.a.valid() && ir::is_float(kernel.type_of(inst.a));
-    const bool moves = std::find(kMoves.begin(), kMoves.end(), inst.op) != kMoves.end();
-    return !moves && (takes || ir::is_float(inst.type));
-  });
+  return keeps_halves(kernel) || std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const kir::Inst& inst) {
+           const bool takes = inst.a.valid() && ir::is_float(kernel.type_of(inst.a));
+           const bool moves = std::find(kMoves.begin(), kMoves.end(), inst.op) != kMoves.end();
+           return !moves && (takes || ir::is_float(inst.type));
+         });
 }
 
 /// Ops of regions that only move bits, and ops that give the same for a subnormal and for the zero in its place.

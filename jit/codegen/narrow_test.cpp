@@ -1,20 +1,21 @@
 // Arrays with narrow elements as machine code, at every level: each kind of element, in every length around a vector's,
 // off their natural alignment and next to memory that cannot be touched, in place. Oracle: the interpreter, which
-// jit/kir/storage_test.cpp compares with C++ and the processor's own conversions.
+// jit/kir/storage_test.cpp compares with C++ and the processor's own conversions. NEON code runs in tests/aarch64 and
+// tests/differential.
 #include <gtest/gtest.h>
 
 #include "jit/kir/builder.h"
+#include "tests/support/narrow_kernels.h"
 #include "tests/support/native_kernel.h"
 
 namespace trident::codegen {
 namespace {
 
 using ir::Storage;
+using testing::kConverting;
 using testing::map_native;
 using testing::runnable_isas;
 
-constexpr Storage kConverting[] = {Storage::u8,  Storage::boolean, Storage::i8, Storage::u16,
-                                   Storage::i16, Storage::u32,     Storage::f16};
 constexpr Variant kElementVariants[] = {{.vectors = 1, .schedule = false},
                                         {.vectors = 1},
                                         {.vectors = 2},
@@ -45,48 +46,21 @@ void expect_same_elements(const kir::Kernel& kernel, std::initializer_list<std::
 /// Copies, and values that do not fit: a store keeps their low bits.
 TEST(NarrowElements, EachKindInAndOutBesideEachWidth) {
   for (const Storage from : kConverting)
-    for (const ir::Type beside : {ir::Type::f32, ir::Type::f64}) {
-      kir::Kernel kernel;
-      const ir::Type type = ir::facts_of(from).type;
-      kernel.inputs = {{"x", type, {}, from}, {"y", beside}};
-      kir::Builder b(kernel);
-      const kir::Value x = b.input(0);
-      kernel.outputs = {{"copy", x, kir::OutputKind::array, from},
-                        {"wide", x},
-                        {"square", b.mul(x, x), kir::OutputKind::array, from},
-                        {"sum", b.add(b.convert(kir::Op::Convert, beside, x), b.input(1))}};
-      expect_same_elements(kernel, {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 130}, 1);
-    }
+    for (const ir::Type beside : {ir::Type::f32, ir::Type::f64})
+      expect_same_elements(testing::narrow_kernel(from, beside),
+                           {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 130}, 1);
 }
 
 TEST(NarrowElements, ValuesOfEveryBitPattern) {
   for (const Storage from : kConverting) {
-    kir::Kernel kernel;
-    kernel.inputs = {{"x", ir::facts_of(from).type, {}, from}};
-    kir::Builder b(kernel);
-    const kir::Value x = b.input(0);
-    kernel.outputs = {{"copy", x, kir::OutputKind::array, from}, {"sum", b.add(x, x), kir::OutputKind::array, from}};
-    std::vector<std::uint64_t> all;
-    for (std::uint64_t i = 0; i < 65'536; ++i) all.push_back(ir::facts_of(from).bytes == 4 ? i * 65'537 : i);
+    const kir::Kernel kernel = testing::doubling_kernel(from);
+    const std::vector<std::uint64_t> all = testing::all_elements(from);
     for (const Isa isa : runnable_isas()) {
       auto native = map_native(kernel, isa, {.vectors = 2});
       ASSERT_TRUE(native.ok());
       ASSERT_EQ(testing::compare_on(kernel, *native, {all}, {}, {.n = all.size()}), "") << ir::facts_of(from).name;
     }
   }
-}
-
-/// Returns the kernel with a storage for each array whose values have one.
-kir::Kernel with_random_storage(kir::Kernel kernel, testing::Random& random) {
-  const auto choose = [&](ir::Type type, Storage& storage) {
-    const Storage wanted = kConverting[random.below(std::size(kConverting))];
-    if (ir::fits(type, wanted)) storage = wanted;
-  };
-  for (kir::Input& input : kernel.inputs)
-    if (!input.is_table()) choose(input.type, input.storage);
-  for (kir::Output& output : kernel.outputs)
-    if (output.kind == kir::OutputKind::array) choose(kernel.type_of(output.value), output.storage);
-  return kernel;
 }
 
 TEST(NarrowElements, RandomKernels) {
@@ -99,7 +73,7 @@ TEST(NarrowElements, RandomKernels) {
                                                             .narrow_only = seed % 2 == 0,
                                                             .tables = seed % 3 == 0,
                                                             .exits = exits});
-    expect_same_elements(with_random_storage(plain, random), {0, 1, 6, 19, 67, 300}, seed);
+    expect_same_elements(testing::with_random_storage(plain, random), {0, 1, 6, 19, 67, 300}, seed);
     if (HasFatalFailure()) return;
   }
 }
@@ -116,16 +90,6 @@ TEST(NarrowElements, ManyArrays) {
     kernel.outputs.push_back({"y", sum, kir::OutputKind::array, i % 3 == 0 ? Storage::u16 : Storage::u8});
   }
   expect_same_elements(kernel, {1, 7, 40, 131}, 3);
-}
-
-TEST(NarrowElements, NeonHasNoCodeForThem) {
-  kir::Kernel kernel;
-  kernel.inputs = {{"x", ir::Type::i32, {}, Storage::u8}};
-  kir::Builder b(kernel);
-  kernel.outputs = {{"y", b.input(0)}};
-  const auto code = emit(kernel, Isa::neon, {});
-  ASSERT_FALSE(code.ok());
-  EXPECT_EQ(code.error().code, ErrorCode::kUnsupported);
 }
 
 }  // namespace

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "jit/ir/type.h"
+#include "jit/ir/storage.h"
 
 namespace trident::testing {
 
 struct CaseRun {
   std::uint64_t n = 0;
-  std::uint64_t in_place = 0;  ///< bit o: output o takes the array of the first input of its type that is not taken yet
+  std::uint64_t in_place = 0;  ///< bit o: output o takes the array of the first input of its elements that is not taken yet
   std::uint64_t at_front = 0;  ///< arrays begin after a guard page instead of ending before one
   std::uint64_t first_exit = 0;  ///< the first element whose exit mask is set; n when there is none
   std::vector<std::vector<std::uint64_t>> inputs, expected;  ///< bits of each lane
@@ -23,7 +23,7 @@ struct CaseRun {
 struct Case {
   std::string what;
   std::vector<std::uint8_t> code;
-  std::vector<std::uint8_t> input_types, output_types;  ///< ir::Type
+  std::vector<std::uint8_t> input_types, output_types;  ///< ir::element_number()
   std::vector<std::uint8_t> table_inputs;               ///< 1 where the input has a length of its own
   std::vector<std::uint8_t> scalar_outputs;             ///< 1 where the output has one element
   std::uint64_t exits = 0;                              ///< 1: a kernel with an exit

@@ -13,6 +13,7 @@
 #include "jit/kir/reduction.h"
 #include "tests/aarch64/case_file.h"
 #include "tests/support/assumption.h"
+#include "tests/support/narrow_kernels.h"
 #include "tests/support/random_kernel.h"
 
 namespace trident::testing {
@@ -28,19 +29,19 @@ std::vector<Lanes> interpreted(const kir::Kernel& kernel, std::uint64_t n, const
   std::vector<const void*> in_pointers;
   std::vector<void*> out_pointers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::size_t bytes = bytes_of(kernel.inputs[i].type);
+    const std::size_t bytes = kir::element_bytes(kernel.inputs[i]);
     in.emplace_back(inputs[i].size() * bytes);
     for (std::size_t e = 0; e < inputs[i].size(); ++e) std::memcpy(&in[i][e * bytes], &inputs[i][e], bytes);
     in_pointers.push_back(in[i].data());
   }
   for (const kir::Output& output : kernel.outputs) {
-    out.emplace_back((output.kind == kir::OutputKind::array ? n : 1) * bytes_of(kernel.type_of(output.value)));
+    out.emplace_back((output.kind == kir::OutputKind::array ? n : 1) * kir::element_bytes(kernel, output));
     out_pointers.push_back(out.back().data());
   }
   kir::interpret(kernel, n, in_pointers.data(), out_pointers.data(), params.data());
   std::vector<Lanes> result;
   for (std::size_t o = 0; o < out.size(); ++o) {
-    const std::size_t bytes = bytes_of(kernel.type_of(kernel.outputs[o].value));
+    const std::size_t bytes = kir::element_bytes(kernel, kernel.outputs[o]);
     Lanes& lanes = result.emplace_back(out[o].size() / bytes);
     for (std::size_t e = 0; e < lanes.size(); ++e) std::memcpy(&lanes[e], &out[o][e * bytes], bytes);
   }
@@ -80,6 +81,9 @@ class Campaign {
       random(seed, {.narrow_only = seed % 3 == 0, .tables = seed % 4 == 0, .exits = true});
     for (std::uint64_t seed = 1001; seed <= 1150; ++seed) speculative(seed);
     for (std::uint64_t seed = 501; seed <= 505; ++seed) random(seed, {.ops = 600, .inputs_max = 12, .outputs_max = 40});
+    for (std::uint64_t seed = 1151; seed <= 1350; ++seed)
+      narrow(seed, {.inputs_max = 6, .outputs_max = 5, .narrow_only = seed % 2 == 0, .exits = seed % 5 == 4});
+    for (const ir::Storage elements : kConverting) narrow(elements);
     many_arrays();
     expressions();
     for (const Type type : {Type::f32, Type::f64}) corpus(type);
@@ -125,6 +129,21 @@ class Campaign {
   void random(std::uint64_t seed, const RandomKernelOptions& options) {
     const Variant variant{.vectors = static_cast<std::uint8_t>(1 + seed % 4), .schedule = seed % 3 != 0};
     visit("random kernel " + std::to_string(seed), random_kernel(seed, options), variant, {});
+  }
+
+  void narrow(std::uint64_t seed, const RandomKernelOptions& options) {
+    Random random(seed);
+    visit("narrow random kernel " + std::to_string(seed), with_random_storage(random_kernel(seed, options), random),
+          {.vectors = static_cast<std::uint8_t>(1 + seed % 4)}, {});
+  }
+
+  void narrow(ir::Storage elements) {
+    const std::string name(ir::facts_of(elements).name);
+    for (const Variant& variant : {Variant{.vectors = 1}, Variant{.vectors = 2}}) {
+      for (const Type beside : {Type::f32, Type::f64})
+        visit(name + " beside " + std::string(name_of(beside)), narrow_kernel(elements, beside), variant, {});
+      visit("all " + name, doubling_kernel(elements), variant, {.lanes = {all_elements(elements)}});
+    }
   }
 
   void many_arrays() {
@@ -276,12 +295,12 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const codegen
   Random random(number);
   for (const kir::Input& x : kernel.params) c.params.push_back(random_lane(random, x.type));
   for (const kir::Input& x : kernel.inputs) {
-    c.input_types.push_back(static_cast<std::uint8_t>(x.type));
+    c.input_types.push_back(ir::element_number(x.type, x.storage));
     c.table_inputs.push_back(x.is_table() ? 1 : 0);
     if (x.is_table()) c.params[*x.length] = kTableLength;
   }
   for (const kir::Output& x : kernel.outputs) {
-    c.output_types.push_back(static_cast<std::uint8_t>(kernel.type_of(x.value)));
+    c.output_types.push_back(ir::element_number(kernel.type_of(x.value), x.storage));
     c.scalar_outputs.push_back(x.kind == kir::OutputKind::scalar ? 1 : 0);
   }
   std::vector<std::uint64_t> lengths = {0, 1, 2, 7, 16, 17, 33, 67};

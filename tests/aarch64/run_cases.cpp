@@ -76,8 +76,11 @@ namespace {
 constexpr std::byte kUntouched{0xA5};
 constexpr std::uint64_t kExitSpan = 128;  // as in jit/kir/kir.h
 
-bool same_lane(ir::Type type, std::uint64_t a, std::uint64_t b) {
+bool same_lane(std::uint8_t element, std::uint64_t a, std::uint64_t b) {
   if (a == b) return true;
+  const auto [type, storage] = *ir::element_of_number(element);
+  if (storage == ir::Storage::f16) return (a & 0x7FFF) > 0x7C00 && (b & 0x7FFF) > 0x7C00;
+  if (storage != ir::Storage::own) return false;
   float fa = 0, fb = 0;
   double da = 0, db = 0;
   std::memcpy(&fa, &a, 4);
@@ -88,11 +91,16 @@ bool same_lane(ir::Type type, std::uint64_t a, std::uint64_t b) {
   return type == ir::Type::f64 && std::isnan(da) && std::isnan(db);
 }
 
+std::size_t bytes_of(std::uint8_t element) {
+  const auto [type, storage] = *ir::element_of_number(element);
+  return ir::bytes_of(type, storage);
+}
+
 /// An array that ends before, or begins after, a page that cannot be touched.
 class GuardedArray {
  public:
-  GuardedArray(ir::Type type, std::uint64_t n, bool at_front)
-      : width_(bytes_of(type)), n_(n), mapping_(os::GuardedMapping::make(n * width_ + 64).value()) {
+  GuardedArray(std::uint8_t element, std::uint64_t n, bool at_front)
+      : width_(bytes_of(element)), n_(n), mapping_(os::GuardedMapping::make(n * width_ + 64).value()) {
     for (std::byte& b : mapping_.bytes()) b = kUntouched;
     start_ = at_front ? 0 : mapping_.bytes().size() - n * width_;
   }
@@ -125,7 +133,7 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry, const
   std::vector<bool> taken(c.input_types.size());
   for (std::size_t i = 0; i < c.input_types.size(); ++i) {
     const std::uint64_t count = run.inputs[i].size();
-    inputs.push_back(std::make_unique<GuardedArray>(static_cast<ir::Type>(c.input_types[i]), count, run.at_front != 0));
+    inputs.push_back(std::make_unique<GuardedArray>(c.input_types[i], count, run.at_front != 0));
     for (std::uint64_t e = 0; e < count; ++e) inputs[i]->set(e, run.inputs[i][e]);
     in.push_back(inputs[i]->data());
   }
@@ -139,8 +147,7 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry, const
         place = inputs[i].get();
       }
     if (place == nullptr) {
-      outputs.push_back(std::make_unique<GuardedArray>(static_cast<ir::Type>(c.output_types[o]), scalar ? 1 : run.n,
-                                                       run.at_front != 0));
+      outputs.push_back(std::make_unique<GuardedArray>(c.output_types[o], scalar ? 1 : run.n, run.at_front != 0));
       place = outputs.back().get();
     }
     results.push_back(place);
@@ -166,7 +173,7 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry, const
     for (std::size_t e = 0; e < run.expected[o].size(); ++e) {
       const bool is_done = c.exits == 0 || e < done;
       const std::uint64_t wanted = is_done ? run.expected[o][e] : before[o][e];
-      if (!same_lane(static_cast<ir::Type>(c.output_types[o]), results[o]->get(e), wanted)) {
+      if (!same_lane(c.output_types[o], results[o]->get(e), wanted)) {
         char text[160];
         std::snprintf(text, sizeof text, "output %zu element %zu: interpreter %016llx, native %016llx", o, e,
                       static_cast<unsigned long long>(wanted), static_cast<unsigned long long>(results[o]->get(e)));

@@ -62,12 +62,12 @@ void NeonGuest::run(std::uint64_t n, const void* const* in, void* const* out, co
   for (std::size_t i = 0; i < kernel_.inputs.size(); ++i) {
     const kir::Input& input = kernel_.inputs[i];
     const std::uint64_t elements = input.is_table() ? params[*input.length] : n;
-    inputs.push_back(place(in[i], static_cast<std::size_t>(elements) * ir::bytes_of(input.type)));
+    inputs.push_back(place(in[i], static_cast<std::size_t>(elements) * kir::element_bytes(input)));
   }
   std::vector<std::size_t> sizes;
   for (const kir::Output& output : kernel_.outputs) {
     const std::uint64_t elements = output.kind == kir::OutputKind::array ? n : 1;
-    sizes.push_back(static_cast<std::size_t>(elements) * ir::bytes_of(kernel_.type_of(output.value)));
+    sizes.push_back(static_cast<std::size_t>(elements) * kir::element_bytes(kernel_, output));
     outputs.push_back(place(nullptr, sizes.back()));
   }
   const auto table = [&](const std::vector<std::uint64_t>& addresses) {
