@@ -8,6 +8,9 @@
 // integers with floats give f64 (an i64 beyond 2^53 is rounded there), and a comparison used as a number gives 0 or 1.
 // Functions of reals take integers as f64, but functions from integers to integers stay exact: floor and the like
 // change nothing; fma, fdim, copysign and powers are exact. Integers have no division and no remainder.
+//
+// The files: composer.cpp names, nodes, literals; composer_operators.cpp types of operands, operators;
+// composer_functions.cpp functions.
 #pragma once
 
 #include <algorithm>
