@@ -25,7 +25,7 @@ using regionopt::BulkLoop;
 
 constexpr std::uint32_t kBudget = 0, kI = 1, kJ = 2, kN = 3, kX = 4, kCount = 5, kLast = 6, kSum = 7, kVariables = 8;
 constexpr std::uint32_t kWindows = 3, kFrameBytes = region::kFrameHeadBytes + 8 * kVariables;
-constexpr std::size_t kMemoryBytes = 4096;
+constexpr std::size_t kMemoryBytes = 8192, kWindowBytes = 2400;
 
 class LoopDraw {
  public:
@@ -132,7 +132,7 @@ struct State {
     std::mt19937_64 random(seed);
     const std::uint64_t few = random() % 2 == 0 ? 3 : 256;
     for (std::byte& b : memory) b = static_cast<std::byte>(random() % few);
-    const std::uint64_t rounds = random() % (random() % 4 == 0 ? 900 : 90);
+    const std::uint64_t rounds = random() % (random() % 4 == 0 ? kWindowBytes : 90);
     const auto set = [&](std::uint32_t slot, std::uint64_t v) { std::memcpy(frame.data() + slot, &v, 8); };
     const auto variable = [&](std::uint32_t v, std::uint64_t bits) { set(region::kFrameHeadBytes + 8 * v, bits); };
     set(0, random() % 4 == 0 ? 1 + random() % 80 : 100'000);
@@ -142,7 +142,8 @@ struct State {
     variable(kX, random() % 8 == 0 ? random() : random() % few);
     for (const std::uint32_t v : {kCount, kLast, kSum}) variable(v, random() % 1000);
     for (std::uint32_t w = 0; w < kWindows; ++w) {
-      const std::uint64_t span = random() % 900, offset = random() % 3 == 0 ? random() % 1000 : w * 1000;
+      const std::uint64_t span = random() % kWindowBytes;
+      const std::uint64_t offset = random() % 3 == 0 ? random() % 1000 : w * kWindowBytes;
       spans.push_back({random() % 2 == 0 ? 0 : random(), span, offset});
     }
   }

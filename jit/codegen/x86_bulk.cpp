@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "jit/codegen/x86_bulk_lanes.h"
+#include "jit/codegen/x86_bulk_rounds.h"
 #include "jit/region/region.h"
 #include "runtime/base/check.h"
 
@@ -13,7 +14,6 @@ namespace trident::codegen {
 
 namespace x86 = asmjit::x86;
 using regionopt::BulkLoop;
-using regionopt::Limit;
 using regionopt::Linear;
 using regionopt::Reduction;
 using regionopt::Reference;
@@ -22,10 +22,17 @@ namespace {
 
 /// Fewer rounds are not worth it.
 constexpr std::uint32_t kRoundsMin = 4;
-/// So many groups follow one another where a group is so small; variables and pointers then move once.
-constexpr std::uint32_t kUnrolledGroups = 4;
-constexpr std::size_t kUnrolledNodesMax = 48;
-constexpr std::uint32_t kLineBytes = 64;
+/// Calls with fewer groups are done before aligned accesses pay.
+constexpr std::uint32_t kAlignedGroupsMin = 4;
+/// So many groups follow one another where a round has no more nodes; pointers then move once.
+constexpr std::uint32_t kUnrolledGroups = 8;
+constexpr std::size_t kUnrolledNodesMax = 24;
+/// Larger rounds.
+constexpr std::uint32_t kFewGroups = 4;
+constexpr std::size_t kFewGroupsNodesMax = 48;
+/// So many partial results keep groups from waiting for each other.
+constexpr std::uint32_t kPartialResults = 4;
+constexpr std::uint32_t kLineBytes = 64, kLoopAlign = 32;
 
 /// References that keep their distance share a pointer.
 bool is_one_stream(const Reference& a, const Reference& b) {
@@ -47,21 +54,19 @@ class BulkWriter {
              const BulkLoop& loop, Isa isa, const BulkRegisters& registers)
       : writer_(writer),
         a_(writer.assembler()),
-        f_(function),
-        variables_(variables),
         loop_(loop),
         registers_(registers),
         streams_(streams_of(loop)),
         avx512_(isa == Isa::avx512),
         direction_(direction_of(loop)),
         lanes_(writer, pool, loop, {.avx512 = avx512_, .backwards = direction_ < 0, .free = registers.vectors}),
+        numbers_(writer, function, variables, loop, registers.rounds),
         rounds_(x86::gpq(registers.rounds)),
         count_(lanes_.count()) {}
 
   void write() {
     done_ = a_.newLabel();
-    limits();
-    guards();
+    numbers_.count(done_);
     if (loop_.lane_bytes == 0) {
       closed();
     } else {
@@ -84,57 +89,34 @@ class BulkWriter {
   /// Rounds that do not fill the lanes are done under a mask.
   [[nodiscard]] bool has_tail() const { return avx512_ && direction_ != 0; }
 
-  // --- numbers -------------------------------------------------------------------------------------------------------
-
-  [[nodiscard]] asmjit::Operand variable(std::uint32_t number) const {
-    const VRegInfo& info = f_[variables_[number]];
-    if (info.fixed != kNoReg) return x86::gpq(info.fixed);
-    return writer_.memory(info.home, 8);
-  }
   void emit(std::uint32_t id, const asmjit::Operand_& a, const asmjit::Operand_& b) { a_.emit(id, a, b); }
 
-  /// target = the variable, an f64 as its bits.
-  void copy_bits(const x86::Gp& target, std::uint32_t number);
-  /// target = form; nothing else changes.
-  void linear(const x86::Gp& target, const Linear& form);
-
-  static x86::Mem window_word(std::uint32_t window, std::size_t offset) {
-    return x86::qword_ptr(x86::gpq(x86_allocated::kWindows),
-                          static_cast<std::int32_t>(window * sizeof(region::Window) + offset));
-  }
-  void window_base(const x86::Gp& target, std::uint32_t window) {
-    a_.mov(target, window_word(window, offsetof(region::Window, lo)));
-    a_.add(target, window_word(window, offsetof(region::Window, delta)));
-  }
-
-  // --- how many rounds -----------------------------------------------------------------------------------------------
-
-  void limits();
-
-  /// rax = rounds that the limit allows, or control goes to done_.
-  void order_limit(const Limit& limit);
-
-  void element_limit(const Limit& limit);
-
-  void guards();
-
-  // --- groups --------------------------------------------------------------------------------------------------------
-
   void groups();
+  /// Moves variables behind all rounds that groups will do.
+  void skip_all();
+  /// Does all full groups where none can stop, so many at a time at first.
+  void full_groups(std::uint32_t most);
   /// Does `count` groups, again and again while so many rounds are left.
   void repeat(std::uint32_t count);
+  /// Does group after group with its variables, until one stops.
+  void group_by_group();
+  /// Does so many groups, and moves pointers behind them.
+  void do_groups(std::uint32_t count);
   void move_on(std::uint32_t count);
   /// Does the rounds before the next line of the cache begins: a vector that lies in two lines takes twice the time.
   void align();
   void rounds_to_line();
-  [[nodiscard]] bool is_unrolled() const {
-    return loop_.stops.empty() && loop_.nodes.size() <= kUnrolledNodesMax &&
+  /// Returns whether all rounds will be done, and no group asks what a variable is.
+  [[nodiscard]] bool is_straight() const {
+    return loop_.stops.empty() &&
            std::none_of(loop_.reductions.begin(), loop_.reductions.end(), [](const Reduction& r) {
              return r.kind == Reduction::Kind::last || r.kind == Reduction::Kind::series;
            });
   }
-
-  static asmjit::Imm imm(std::int64_t value) { return asmjit::Imm(value); }
+  [[nodiscard]] std::uint32_t groups_at_once() const {
+    const std::size_t nodes = loop_.nodes.size();
+    return nodes <= kUnrolledNodesMax ? kUnrolledGroups : nodes <= kFewGroupsNodesMax ? kFewGroups : 1;
+  }
 
   void pointers();
 
@@ -158,9 +140,6 @@ class BulkWriter {
   /// Adds `value` of the rounds at hand: count * first + step * count * (count - 1) / 2.
   void series(const Reduction& r);
 
-  /// Does rax rounds that change nothing but steps.
-  void skip_rounds();
-
   [[nodiscard]] bool only_looks() const { return loop_.stores.empty() && loop_.reductions.empty(); }
 
   /// The lanes before the first that stops.
@@ -172,158 +151,101 @@ class BulkWriter {
   void closed() {
     work();
     a_.mov(x86::rax, rounds_);
-    skip_rounds();
+    numbers_.skip();
   }
 
   X86Writer& writer_;
   x86::Assembler& a_;
-  const Function& f_;
-  std::span<const VReg> variables_;
   const BulkLoop& loop_;
   const BulkRegisters& registers_;
   const std::vector<std::uint32_t> streams_;
   const bool avx512_;
   const int direction_;
   BulkLanes lanes_;
+  BulkRounds numbers_;
   const x86::Gp rounds_;
   const std::uint32_t count_;
   std::uint32_t group_ = 0;  ///< of those since pointers have moved
   asmjit::Label done_, finish_, tail_, stopped_;
 };
 
-void BulkWriter::copy_bits(const x86::Gp& target, std::uint32_t number) {
-  const VRegInfo& info = f_[variables_[number]];
-  if (info.reg_class == RegClass::vector && info.fixed != kNoReg) return void(a_.vmovq(target, x86::xmm(info.fixed)));
-  emit(x86::Inst::kIdMov, target, variable(number));
-}
-
-void BulkWriter::linear(const x86::Gp& target, const Linear& form) {
-  bool is_first = true;
-  for (const bool negative : {false, true})
-    for (const Linear::Term& term : form.terms) {
-      if ((term.factor < 0) != negative) continue;
-      if (is_first) {
-        copy_bits(target, term.variable);
-        if (negative) a_.neg(target);
-      } else {
-        emit(negative ? x86::Inst::kIdSub : x86::Inst::kIdAdd, target, variable(term.variable));
-      }
-      is_first = false;
-    }
-  const auto constant = static_cast<std::int64_t>(form.constant);
-  if (is_first)
-    a_.mov(target, constant);
-  else if (constant != 0)
-    a_.add(target, constant);
-}
-
-void BulkWriter::limits() {
-  bool is_first = true;
-  for (const Limit& limit : loop_.limits) {
-    limit.kind == Limit::Kind::element ? element_limit(limit) : order_limit(limit);
-    if (limit.closing == 0) continue;
-    if (is_first) {
-      a_.mov(rounds_, x86::rax);
-    } else {
-      a_.cmp(rounds_, x86::rax);
-      a_.cmova(rounds_, x86::rax);
-    }
-    is_first = false;
-  }
-}
-
-void BulkWriter::order_limit(const Limit& limit) {
-  linear(x86::rdx, limit.first);
-  linear(x86::rax, limit.second);
-  if (limit.kind == Limit::Kind::differ && limit.closing < 0) {
-    a_.xchg(x86::rax, x86::rdx);
-  }
-  a_.sub(x86::rax, x86::rdx);
-  switch (limit.kind) {
-    case Limit::Kind::below: a_.jle(done_); break;
-    case Limit::Kind::below_unsigned: a_.jbe(done_); break;
-    case Limit::Kind::at_most: a_.jl(done_); break;
-    case Limit::Kind::differ: a_.je(done_); break;
-    case Limit::Kind::element: CHECK(false);
-  }
-  if (limit.kind == Limit::Kind::at_most || limit.closing == 2) a_.add(x86::rax, 1);
-  if (limit.closing == 2) a_.shr(x86::rax, 1);
-}
-
-void BulkWriter::element_limit(const Limit& limit) {
-  linear(x86::rax, limit.first);
-  a_.mov(x86::rdx, window_word(limit.window, offsetof(region::Window, span)));
-  if (limit.bytes > 1) a_.shr(x86::rdx, static_cast<std::uint32_t>(std::countr_zero(limit.bytes)));
-  if (limit.closing > 0) {
-    a_.sub(x86::rdx, x86::rax);
-    a_.jbe(done_);
-    a_.mov(x86::rax, x86::rdx);
-  } else {
-    a_.cmp(x86::rax, x86::rdx);
-    a_.jae(done_);
-    a_.add(x86::rax, 1);
-  }
-}
-
-void BulkWriter::guards() {
-  for (const std::uint32_t v : loop_.bytes) {
-    emit(x86::Inst::kIdMov, x86::rax, variable(v));
-    a_.cmp(x86::rax, 255);
-    a_.ja(done_);
-  }
-  auto apart = loop_.apart;
-  std::sort(apart.begin(), apart.end());
-  apart.erase(std::unique(apart.begin(), apart.end()), apart.end());
-  for (const auto& [first, second] : apart) {
-    // Each begins behind the other, counted around.
-    window_base(x86::rdx, first);
-    window_base(x86::rax, second);
-    a_.sub(x86::rax, x86::rdx);
-    a_.cmp(x86::rax, window_word(first, offsetof(region::Window, span)));
-    a_.jb(done_);
-    a_.neg(x86::rax);
-    a_.cmp(x86::rax, window_word(second, offsetof(region::Window, span)));
-    a_.jb(done_);
-  }
-}
-
 void BulkWriter::groups() {
   pointers();
-  lanes_.begin([&](const x86::Gp& target, const Linear& form) { linear(target, form); });
+  lanes_.begin([&](const x86::Gp& target, const Linear& form) { numbers_.linear(target, form); });
   finish_ = a_.newLabel();
   tail_ = a_.newLabel();
   stopped_ = a_.newLabel();
-  if (is_unrolled() && avx512_ && direction_ > 0) align();
-  if (is_unrolled()) repeat(kUnrolledGroups);
-  repeat(1);
+  if (is_straight()) {
+    skip_all();
+    if (has_tail() && direction_ > 0 && groups_at_once() > 1) align();
+    full_groups(groups_at_once());
+  } else {
+    group_by_group();
+  }
   if (!loop_.stops.empty()) a_.jmp(has_tail() ? tail_ : finish_);
   a_.bind(stopped_);
   if (!loop_.stops.empty()) after_stop();
   a_.bind(tail_);
   if (has_tail()) tail();
   a_.bind(finish_);
-  lanes_.finish([&](std::uint32_t v) { emit(x86::Inst::kIdAdd, variable(v), x86::rax); },
-                [&](std::uint32_t v) { emit(x86::Inst::kIdMov, variable(v), x86::rax); });
+  lanes_.finish([&](std::uint32_t v) { emit(x86::Inst::kIdAdd, numbers_.variable(v), x86::rax); },
+                [&](std::uint32_t v) { emit(x86::Inst::kIdMov, numbers_.variable(v), x86::rax); });
+}
+
+void BulkWriter::skip_all() {
+  a_.mov(x86::rax, rounds_);
+  if (!has_tail()) a_.and_(x86::rax, -static_cast<std::int64_t>(count_));
+  numbers_.skip();
+}
+
+void BulkWriter::full_groups(std::uint32_t most) {
+  repeat(most);
+  if (most > kFewGroups) repeat(kFewGroups);
+  if (most > 1) repeat(1);
 }
 
 void BulkWriter::repeat(std::uint32_t count) {
   const asmjit::Label again = a_.newLabel(), enough = a_.newLabel();
   a_.cmp(rounds_, count * count_);
   a_.jb(enough);
-  a_.align(asmjit::AlignMode::kCode, 32);
+  lanes_.spread(std::min(count, kPartialResults));
+  a_.align(asmjit::AlignMode::kCode, kLoopAlign);
   a_.bind(again);
+  do_groups(count);
+  a_.sub(rounds_, count * count_);
+  a_.cmp(rounds_, count * count_);
+  a_.jae(again);
+  lanes_.gather();
+  a_.bind(enough);
+}
+
+void BulkWriter::do_groups(std::uint32_t count) {
   for (group_ = 0; group_ < count; ++group_) {
-    lanes_.begin_group(false);
-    if (!loop_.stops.empty()) {
-      lanes_.any_stops(loop_.stops, pointers_view());
-      a_.jnz(stopped_);
-    }
+    lanes_.begin_group(false, group_);
     work();
     lanes_.next_group();
   }
   group_ = 0;
   move_on(count);
-  a_.cmp(rounds_, count * count_);
+}
+
+void BulkWriter::group_by_group() {
+  const asmjit::Label again = a_.newLabel(), enough = a_.newLabel();
+  a_.cmp(rounds_, count_);
+  a_.jb(enough);
+  a_.align(asmjit::AlignMode::kCode, kLoopAlign);
+  a_.bind(again);
+  lanes_.begin_group(false);
+  if (!loop_.stops.empty()) {
+    lanes_.any_stops(loop_.stops, pointers_view());
+    a_.jnz(stopped_);
+  }
+  work();
+  lanes_.next_group();
+  numbers_.skip(count_);
+  move_on(1);
+  a_.sub(rounds_, count_);
+  a_.cmp(rounds_, count_);
   a_.jae(again);
   a_.bind(enough);
 }
@@ -338,7 +260,7 @@ void BulkWriter::rounds_to_line() {
 
 void BulkWriter::align() {
   const asmjit::Label aligned = a_.newLabel();
-  a_.cmp(rounds_, kUnrolledGroups * count_);
+  a_.cmp(rounds_, kAlignedGroupsMin * count_);
   a_.jb(aligned);
   rounds_to_line();
   a_.test(x86::eax, x86::eax);
@@ -349,7 +271,6 @@ void BulkWriter::align() {
   work();
   rounds_to_line();
   a_.sub(rounds_, x86::rax);
-  skip_rounds();
   lanes_.skip_rounds();
   for (const std::uint8_t pointer : registers_.pointers)
     a_.lea(x86::gpq(pointer),
@@ -360,10 +281,8 @@ void BulkWriter::align() {
 
 void BulkWriter::move_on(std::uint32_t count) {
   const std::int64_t rounds = count * count_;
-  for (const regionopt::Step& s : loop_.steps) a_.emit(x86::Inst::kIdAdd, variable(s.variable), imm(s.step * rounds));
   for (std::size_t s = 0; s < streams_.size(); ++s)
     a_.add(x86::gpq(registers_.pointers[s]), loop_.references[streams_[s]].step * rounds * loop_.lane_bytes);
-  a_.sub(rounds_, rounds);
 }
 
 void BulkWriter::pointers() {
@@ -371,10 +290,10 @@ void BulkWriter::pointers() {
     const Reference& reference = loop_.references[streams_[s]];
     Linear index = reference.index;
     index.constant = 0;
-    linear(x86::rax, index);
-    window_base(x86::rdx, reference.window);
-    a_.lea(x86::gpq(registers_.pointers[s]),
-           x86::ptr(x86::rdx, x86::rax, static_cast<std::uint32_t>(std::countr_zero(reference.bytes))));
+    const x86::Gp pointer = x86::gpq(registers_.pointers[s]);
+    numbers_.linear(pointer, index);
+    numbers_.window_base(x86::rdx, reference.window);
+    a_.lea(pointer, x86::ptr(x86::rdx, pointer, static_cast<std::uint32_t>(std::countr_zero(reference.bytes))));
   }
 }
 
@@ -386,7 +305,7 @@ void BulkWriter::work() {
       case Reduction::Kind::count:
         lanes_.bits_of(r.node, pointers_view());
         a_.popcnt(x86::rax, x86::rax);
-        emit(x86::Inst::kIdAdd, variable(r.variable), x86::rax);
+        emit(x86::Inst::kIdAdd, numbers_.variable(r.variable), x86::rax);
         break;
       case Reduction::Kind::last: last(r); break;
       case Reduction::Kind::series: series(r); break;
@@ -404,22 +323,22 @@ void BulkWriter::last(const Reduction& r) {
   a_.jz(none);
   lanes_.last_bit();
   if (r.step != 1) a_.imul(x86::rax, x86::rax, r.step);
-  linear(x86::rdx, r.value);
+  numbers_.linear(x86::rdx, r.value);
   a_.add(x86::rax, x86::rdx);
-  emit(x86::Inst::kIdMov, variable(r.variable), x86::rax);
+  emit(x86::Inst::kIdMov, numbers_.variable(r.variable), x86::rax);
   a_.bind(none);
 }
 
 void BulkWriter::series(const Reduction& r) {
   if (!lanes_.is_partial() && loop_.lane_bytes != 0) {
-    linear(x86::rax, r.value);
+    numbers_.linear(x86::rax, r.value);
     a_.imul(x86::rax, x86::rax, count_);
     a_.add(x86::rax, r.step * (std::int64_t{count_} * (count_ - 1) / 2));
-    return emit(x86::Inst::kIdAdd, variable(r.variable), x86::rax);
+    return emit(x86::Inst::kIdAdd, numbers_.variable(r.variable), x86::rax);
   }
-  linear(x86::rax, r.value);
+  numbers_.linear(x86::rax, r.value);
   a_.imul(x86::rax, rounds_);
-  emit(x86::Inst::kIdAdd, variable(r.variable), x86::rax);
+  emit(x86::Inst::kIdAdd, numbers_.variable(r.variable), x86::rax);
   if (r.step == 0) return;
   // One of the two factors is even.
   a_.lea(x86::rax, x86::ptr(rounds_, -1));
@@ -434,26 +353,13 @@ void BulkWriter::series(const Reduction& r) {
   a_.bind(halved);
   a_.imul(x86::rax, x86::rdx);
   a_.imul(x86::rax, x86::rax, r.step);
-  emit(x86::Inst::kIdAdd, variable(r.variable), x86::rax);
-}
-
-void BulkWriter::skip_rounds() {
-  for (const regionopt::Step& s : loop_.steps) {
-    if (s.step == 1) {
-      emit(x86::Inst::kIdAdd, variable(s.variable), x86::rax);
-    } else if (s.step == -1) {
-      emit(x86::Inst::kIdSub, variable(s.variable), x86::rax);
-    } else {
-      a_.imul(x86::rdx, x86::rax, s.step);
-      emit(x86::Inst::kIdAdd, variable(s.variable), x86::rdx);
-    }
-  }
+  emit(x86::Inst::kIdAdd, numbers_.variable(r.variable), x86::rax);
 }
 
 void BulkWriter::after_stop() {
   if (only_looks()) {
     lanes_.first_stop();
-    skip_rounds();
+    numbers_.skip();
     a_.jmp(finish_);
   } else if (has_tail()) {
     a_.mov(rounds_, count_);
@@ -477,8 +383,9 @@ void BulkWriter::tail() {
     a_.bind(none);
   }
   work();
+  if (is_straight()) return;
   a_.mov(x86::rax, rounds_);
-  skip_rounds();
+  numbers_.skip();
 }
 
 }  // namespace

@@ -69,19 +69,24 @@ bool is_mixed(const BulkLoop& loop) {
 
 }  // namespace
 
+BulkLanes::Needs BulkLanes::needs_of(const BulkLoop& loop, bool avx512) {
+  Needs needs{.vectors = 4, .masks = loop.stops.size() > 1 ? 1u : 0u};  // four to work with
+  for_lanes(loop, [&](std::uint32_t n) { ++(is_truth(loop.nodes[n]) && avx512 ? needs.masks : needs.vectors); });
+  needs.vectors += static_cast<std::uint32_t>(2 * loop.reductions.size() + loop.stores.size());
+  return needs;
+}
+
 bool BulkLanes::can(const BulkLoop& loop, bool avx512, std::uint32_t vectors) {
   if (loop.lane_bytes == 0) return true;
-  std::uint32_t values = 4, truths = loop.stops.size() > 1 ? 1 : 0;  // four to work with
   bool known = !is_mixed(loop) || loop.lane_bytes == 8;
   for_lanes(loop, [&](std::uint32_t n) {
     const Node& node = loop.nodes[n];
     const bool is_unsigned = node.op == RegionOp::ULt || node.op == RegionOp::ULe;
     const bool is_product = node.kind == Node::Kind::op && node.op == RegionOp::Mul;
     if (!avx512 && (is_unsigned || is_product) && loop.lane_bytes == 8) known = false;
-    ++(is_truth(node) && avx512 ? truths : values);
   });
-  values += static_cast<std::uint32_t>(2 * loop.reductions.size() + loop.stores.size());
-  return known && values <= vectors && truths <= kMasks - kFirstMask;
+  const Needs needs = needs_of(loop, avx512);
+  return known && needs.vectors <= vectors && needs.masks <= kMasks - kFirstMask;
 }
 
 BulkLanes::BulkLanes(X86Writer& writer, ConstantPool& pool, const BulkLoop& loop, const Shape& shape)
@@ -94,6 +99,8 @@ BulkLanes::BulkLanes(X86Writer& writer, ConstantPool& pool, const BulkLoop& loop
       narrow_(loop.lane_bytes == 1),
       bytes_(shape.avx512 ? 64 : 32),
       count_(loop.lane_bytes == 0 ? 1 : bytes_ / loop.lane_bytes),
+      needs_(needs_of(loop, shape.avx512)),
+      vectors_(static_cast<std::uint32_t>(std::popcount(shape.free))),
       mixed_(loop.lane_bytes != 0 && is_mixed(loop)),
       free_(shape.free) {}
 
@@ -150,7 +157,7 @@ void BulkLanes::begin(const Numbers& numbers) {
         if (s.variable == term.variable) step += term.factor * s.step;
     if (step == 0) return;
     add_row(reg, 0, step);
-    advancing_.emplace_back(reg, step);
+    advancing_.push_back({reg, step, kNoVector});
   });
   results_.assign(loop_.reductions.size(), kNoVector);
   for (std::size_t r = 0; r < loop_.reductions.size(); ++r) {
@@ -175,34 +182,92 @@ void BulkLanes::begin(const Numbers& numbers) {
   } else {
     set_all_active();
   }
+  take_gains();
   free_in_groups_ = free_;
+  parts_.resize(results_.size());
 }
 
-void BulkLanes::begin_group(bool partial) {
+void BulkLanes::begin_group(bool partial, std::uint32_t number) {
   partial_ = partial;
+  number_ = number;
   free_ = free_in_groups_;
   values_ = stays_;
   next_mask_ = kFirstMask;
 }
 
-void BulkLanes::next_group() {
-  for (const auto& [reg, step] : advancing_) {
-    const std::uint64_t gain = static_cast<std::uint64_t>(step) * count_;
-    a_.vpaddq(vec(reg), vec(reg), writer_.pool_operand(pool_.add_repeated(gain, 8, count_)));
+x86::Mem BulkLanes::gain_of(const Advancing& value) {
+  const std::uint64_t gain = static_cast<std::uint64_t>(value.step) * count_;
+  return writer_.pool_operand(pool_.add_repeated(gain, 8, count_));
+}
+
+void BulkLanes::take_gains() {
+  for (Advancing& value : advancing_) {
+    if (needs_.vectors == vectors_) return;
+    ++needs_.vectors;
+    value.gain = take();
+    a_.emit(avx512_ ? Inst::kIdVmovdqa64 : Inst::kIdVmovdqa, vec(value.gain), gain_of(value));
     writer_.note_pool_use(0);
   }
 }
 
+void BulkLanes::next_group() {
+  for (const Advancing& value : advancing_) {
+    if (value.gain != kNoVector) {
+      op3(Inst::kIdVpaddq, value.reg, value.reg, value.gain);
+      continue;
+    }
+    a_.vpaddq(vec(value.reg), vec(value.reg), gain_of(value));
+    writer_.note_pool_use(0);
+  }
+}
+
+/// Returns how many partial results a reduction has where `groups` groups follow one another.
+std::uint32_t BulkLanes::spread_of(std::uint32_t groups) const {
+  const auto many =
+      static_cast<std::uint32_t>(std::count_if(loop_.reductions.begin(), loop_.reductions.end(), has_result));
+  const std::uint32_t spare = vectors_ - needs_.vectors;
+  while (groups > 1 && (groups - 1) * many > spare) groups /= 2;
+  return groups;
+}
+
+void BulkLanes::spread(std::uint32_t groups) {
+  const std::uint32_t parts = spread_of(groups);
+  free_ = free_in_groups_;
+  for (std::size_t r = 0; r < results_.size(); ++r) {
+    if (results_[r] == kNoVector) continue;
+    while (parts_[r].size() + 1 < parts) {
+      const std::uint8_t part = parts_[r].emplace_back(take());
+      if (loop_.reductions[r].kind == Reduction::Kind::sum)
+        op3(avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor, part, part, part);
+      else
+        a_.emit(avx512_ ? Inst::kIdVmovdqa64 : Inst::kIdVmovdqa, vec(part), vec(results_[r]));
+    }
+  }
+  free_in_groups_ = free_;
+}
+
+void BulkLanes::gather() {
+  for (std::size_t r = 0; r < results_.size(); ++r) {
+    for (const std::uint8_t part : parts_[r]) {
+      free_ = free_in_groups_;
+      combine(loop_.reductions[r].kind, vec(results_[r]), vec(results_[r]), vec(part));
+      free_in_groups_ |= 1u << part;
+    }
+    parts_[r].clear();
+  }
+}
+
 void BulkLanes::skip_rounds() {
-  for (const auto& [reg, step] : advancing_) {
+  for (const Advancing& value : advancing_) {
     const std::uint8_t gain = take();
-    a_.imul(x86::rdx, x86::rax, step);
+    a_.imul(x86::rdx, x86::rax, value.step);
     broadcast(gain, x86::rdx);
-    a_.vpaddq(vec(reg), vec(reg), vec(gain));
+    op3(Inst::kIdVpaddq, value.reg, value.reg, gain);
   }
 }
 
 void BulkLanes::set_all_active() {
+  if (needs_.masks == 0) return;
   a_.mov(x86::rax, count_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count_) - 1);
   a_.kmovq(x86::KReg(kActive), x86::rax);
 }
@@ -363,7 +428,9 @@ std::uint8_t BulkLanes::sums_of_bytes(std::uint8_t from) {
 }
 
 void BulkLanes::reduce(const Reduction& reduction, const Places& places) {
-  const std::uint8_t result = results_[static_cast<std::size_t>(&reduction - loop_.reductions.data())];
+  const auto r = static_cast<std::size_t>(&reduction - loop_.reductions.data());
+  const std::size_t part = number_ % (parts_[r].size() + 1);
+  const std::uint8_t result = part == 0 ? results_[r] : parts_[r][part - 1];
   std::uint8_t from = value(reduction.node, places);
   if (narrow_)
     from = sums_of_bytes(from);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "jit/codegen/constant_pool.h"
@@ -37,9 +36,14 @@ class BulkLanes {
 
   /// Makes what stays, and partial results. `numbers` computes forms.
   void begin(const Numbers& numbers);
-  /// A new group; a partial one has the lanes of set_active().
-  void begin_group(bool partial);
+  /// A new group; a partial one has the lanes of set_active(). Between spread() and gather() it adds to the partial
+  /// results with its number, modulo theirs.
+  void begin_group(bool partial, std::uint32_t number = 0);
   void next_group();
+  /// Divides partial results for `groups` groups that follow one another, as far as registers allow: they then need not
+  /// wait for each other.
+  void spread(std::uint32_t groups);
+  void gather();
   /// Moves on by rax rounds the values that go from group to group; rdx is lost.
   void skip_rounds();
   void set_all_active();
@@ -64,6 +68,17 @@ class BulkLanes {
 
  private:
   using Vec = asmjit::x86::Vec;
+  /// Registers, at most.
+  struct Needs {
+    std::uint32_t vectors = 0, masks = 0;
+  };
+  static Needs needs_of(const regionopt::BulkLoop& loop, bool avx512);
+  /// A register whose lanes gain `step` a round, and the register with what they gain a group, if one was free.
+  struct Advancing {
+    std::uint8_t reg = 0;
+    std::int64_t step = 0;
+    std::uint8_t gain = 0;
+  };
   [[nodiscard]] Vec vec(std::uint8_t reg, std::uint32_t bytes) const;
   [[nodiscard]] Vec vec(std::uint8_t reg) const { return vec(reg, bytes_); }
   std::uint8_t take();
@@ -85,8 +100,11 @@ class BulkLanes {
   asmjit::x86::Mem all_of(std::uint32_t reference, const Places& places) const;
   [[nodiscard]] bool is_reversed(std::uint32_t reference) const;
   void reverse(std::uint8_t to, std::uint8_t from);
+  [[nodiscard]] std::uint32_t spread_of(std::uint32_t groups) const;
   void combine(regionopt::Reduction::Kind kind, const Vec& to, const Vec& a, const Vec& b);
   std::uint8_t sums_of_bytes(std::uint8_t from);
+  asmjit::x86::Mem gain_of(const Advancing& value);
+  void take_gains();
   void add_row(std::uint8_t to, std::int64_t first, std::int64_t step);
 
   static constexpr std::uint8_t kNoVector = 0xFF;
@@ -98,12 +116,16 @@ class BulkLanes {
   const regionopt::BulkLoop& loop_;
   const bool avx512_, backwards_, narrow_;
   const std::uint32_t bytes_, count_;
+  Needs needs_;
+  const std::uint32_t vectors_;  ///< those that the loop may use
   bool partial_ = false, mixed_ = false;
   std::uint32_t free_, free_in_groups_ = 0;
   std::uint8_t next_mask_ = 0, stop_ = 0, order_ = 0xFF, ones_ = 0xFF;
-  std::vector<std::uint8_t> stays_, values_;                      ///< registers by node
-  std::vector<std::pair<std::uint8_t, std::int64_t>> advancing_;  ///< registers, and what they gain a round
-  std::vector<std::uint8_t> results_;                             ///< registers by reduction
+  std::vector<std::uint8_t> stays_, values_;  ///< registers by node
+  std::vector<Advancing> advancing_;
+  std::vector<std::uint8_t> results_;             ///< registers by reduction
+  std::vector<std::vector<std::uint8_t>> parts_;  ///< those that spread() adds, by reduction
+  std::uint32_t number_ = 0;                      ///< of the group
 };
 
 }  // namespace trident::codegen

@@ -122,10 +122,23 @@ class LibraryVerb(CommandCase):
             self.assertIn(part, stages)
         self.assertIn("idiv", self.trident("disasm", gcd).stdout)
         self.assertNotIn("fn gcd", self.trident("disasm", gcd).stdout)
-        self.assertIn("expressions only", self.trident("explain", gcd, "--tier", "baseline", status=2).stderr)
+        self.assertIn("--dump applies to expressions only", self.trident("explain", gcd, "--dump", "m", status=2).stderr)
+        self.assertIn("--tier fast", self.trident("disasm", gcd, "--tier", "fast", status=2).stderr)
         times = json.loads(self.trident("bench", gcd, "--json").stdout)
         self.assertEqual(("gcd", "gcd(48, 18)"), (times["function"], times["calls"][0]["call"]))
-        self.assertTrue(all(c["interpreted_ns"] > 0 and c["native_ns"] > 0 for c in times["calls"]))
+        figures = ("interpreted_ns", "baseline_ns", "optimised_ns")
+        self.assertTrue(all(c[figure] > 0 for c in times["calls"] for figure in figures))
+
+    def test_code_is_shown_as_calls_get_it_or_as_lowered(self):
+        total = LIBRARY + "/array/sum.fn"
+        for verb in ("explain", "disasm"):
+            code = self.trident(verb, total, "--isa", "avx2").stdout
+            self.assertRegex(code, r"(?m)^; machine code: avx2, tier optimised, \d+ bytes")
+            self.assertRegex(code, r"vpaddq ymm")
+            code = self.trident(verb, total, "--tier", "baseline").stdout
+            self.assertRegex(code, r"(?m)^; machine code: avx2, tier baseline, \d+ bytes")
+            self.assertNotIn("ymm", code)
+        self.assertRegex(self.trident("disasm", total).stdout, r"vpaddq [yz]mm")
 
     def test_other_names_say_what_they_are(self):
         verified = self.trident("stdlib", "--build", "--verify")

@@ -1,8 +1,10 @@
 // `.fn` files in the verbs of kernels: explain, disasm, bench.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "jit/codegen/codegen.h"
 #include "runtime/base/result.h"
 
 namespace trident::cli {
@@ -10,15 +12,16 @@ namespace trident::cli {
 /// Says whether an operand names a function's file.
 bool names_function(const std::string& operand);
 
+/// The stages that are printed besides the machine code.
 struct FunctionStages {
-  bool text = true, region = true, code = true;
+  bool text = true, region = true;
 };
 /// Prints the function of `file`, which may call shipped functions: its text, its region, its machine code with what
-/// the trials have covered.
-Result<void> explain_function(const std::string& file, const FunctionStages& stages);
+/// the trials have covered. The code is the baseline tier's where `bulk` names no vectors.
+Result<void> explain_function(const std::string& file, const FunctionStages& stages, std::optional<codegen::Isa> bulk);
 
-/// Times the function on the arguments of its @test lines: interpreted, and as machine code, whose answers are compared
-/// first. InvalidArgument for a function without such lines.
+/// Times the function on the arguments of its @test lines: interpreted, and as machine code of both tiers, whose
+/// answers are compared first. InvalidArgument for a function without such lines.
 Result<void> bench_function(const std::string& file, bool json);
 
 }  // namespace trident::cli

@@ -63,7 +63,7 @@ struct ExplainVerb {
   std::vector<std::string> dump = {"i", "s", "k", "m", "c"}, disabled, rule_files, assumed;
   std::uint64_t n = 4096, seed = 1;
   bool prove_error = false;
-  bool has_options = false;  ///< the command line has more than the input
+  std::vector<std::string> given;  ///< options on the command line
 
   [[nodiscard]] bool wants(char letter) const {
     bool stopped = false;
@@ -284,15 +284,20 @@ bool is_image(const std::string& path) {
   return file && ::read(file->get(), &magic, sizeof magic) == sizeof magic && magic == TRIDENT_IMAGE_MAGIC;
 }
 
-constexpr const char* kForExpressions = "%s is a function: these options apply to expressions only";
+Result<void> explain_function(const ExplainVerb& verb, const FunctionStages& stages) {
+  for (const std::string& name : verb.given)
+    if (name != "--tier" && name != "--isa")
+      return make_error(ErrorCode::kInvalidArgument, "%s is a function: %s applies to expressions only",
+                        verb.input.c_str(), name.c_str());
+  TRY_VOID(verb.check());
+  TRY(const codegen::Isa isa, corpus::parse_isa(verb.kernel.isa));
+  return explain_function(verb.input, stages, verb.tier == "baseline" ? std::nullopt : std::optional(isa));
+}
 
 Result<void> disasm(const ExplainVerb& verb) {
-  if (names_function(verb.input)) {
-    if (verb.has_options) return make_error(ErrorCode::kInvalidArgument, kForExpressions, verb.input.c_str());
-    return explain_function(verb.input, {.text = false, .region = false});
-  }
+  if (names_function(verb.input)) return explain_function(verb, {.text = false, .region = false});
   if (is_image(verb.input)) {
-    if (verb.has_options)
+    if (!verb.given.empty())
       return make_error(ErrorCode::kInvalidArgument, "%s is a kernel image: these options apply to expressions only",
                         verb.input.c_str());
     TRY(const std::string text, disassemble_image(verb.input));
@@ -305,9 +310,7 @@ Result<void> disasm(const ExplainVerb& verb) {
 }
 
 Result<void> explain_any(const ExplainVerb& verb) {
-  if (!names_function(verb.input)) return explain(verb);
-  if (verb.has_options) return make_error(ErrorCode::kInvalidArgument, kForExpressions, verb.input.c_str());
-  return explain_function(verb.input, {});
+  return names_function(verb.input) ? explain_function(verb, {}) : explain(verb);
 }
 
 void add_tier_options(Verb verb, ExplainVerb& state) {
@@ -351,7 +354,7 @@ void add_explain_command(Verb app, int& status) {
   verb.add_option("--svg", state->svg,
                   "Draw the search to this file: forms, their costs and times, progress of strategies");
   verb.callback([state, verb, &status] {
-    state->has_options = !verb.given().empty();
+    state->given = verb.given();
     const auto done = explain_any(*state);
     status = done ? 0 : report(done.error());
   });
@@ -364,7 +367,7 @@ void add_disasm_command(Verb app, int& status) {
       .required();
   add_tier_options(verb, *state);
   verb.callback([state, verb, &status] {
-    state->has_options = !verb.given().empty();
+    state->given = verb.given();
     const auto done = disasm(*state);
     status = done ? 0 : report(done.error());
   });
