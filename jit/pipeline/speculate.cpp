@@ -310,14 +310,14 @@ Result<std::string> Speculating::choose_division() {
   TRY(std::string why, take_fastest_shape());
   if (!why.empty()) return why;
   TRY_VOID(time_below(UINT64_MAX));
+  const std::uint64_t leave_max = std::min(kShortestMax, options_.target.elements);
   std::uint64_t shortest = 0;
   for (std::size_t i = 0; i < told_.times.size(); ++i) {
-    const bool may_leave = i + 1 < told_.times.size() && told_.times[i + 1].elements <= kShortestMax;
+    const bool may_leave = i + 1 < told_.times.size() && told_.times[i + 1].elements <= leave_max;
     if (!loses(told_.times[i], may_leave ? kShortLoss : kSpeculationLoss)) continue;
     if (!may_leave) return describe_loss(told_.times[i]);
     shortest = told_.times[i + 1].elements;
   }
-  if (shortest > options_.target.elements) return std::string("it loses too much in calls as short as these");
   if (shortest != 0) {
     division_.shortest = static_cast<std::uint32_t>(shortest);
     TRY_VOID(join_for_short_calls(shortest));
