@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "clients/c/quiet_thread.h"
 #include "runtime/base/float_environment.h"
@@ -37,6 +38,25 @@ std::string reason_of(const trident_engine_result& result, std::uint32_t tier) {
                                                   : "the code was revoked: its check against a reference failed";
 }
 
+/// Marks a submission while the engine searches for it.
+class Search {
+ public:
+  Search(Context& context, Submission& submission, std::uint32_t tier) : context_(context), submission_(submission) {
+    mark(tier == TRIDENT_TIER_OPTIMISED);
+  }
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+  ~Search() { mark(false); }
+
+ private:
+  void mark(bool searched) {
+    const std::lock_guard lock(context_.mutex);
+    submission_.searched = searched;
+  }
+  Context& context_;
+  Submission& submission_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
@@ -64,8 +84,9 @@ bool EngineThread::is_queued(std::uint64_t job) const {
          std::find(optimise_.begin(), optimise_.end(), job) != optimise_.end();
 }
 
-/// A job that waits has them with it when its turn comes. One that is searched, or was, is searched once more; but not
-/// where nothing is known any more and the slot has gone back to general code.
+/// A job that waits has them with it when its turn comes. A search takes them with it if it does not assume others yet;
+/// else the job is searched once more. But not where nothing is known any more and the slot has gone back to general
+/// code.
 void EngineThread::observe(Submission& submission) {
   submission.observed_told = true;
   const auto is_anything = [](const wire::Range& range) {
@@ -73,7 +94,14 @@ void EngineThread::observe(Submission& submission) {
   };
   const bool unknown = std::all_of(submission.observed.begin(), submission.observed.end(), is_anything);
   if (unknown && !submission.slot.speculates()) return;
-  if (!is_queued(submission.job)) optimise_.push_back(submission.job);
+  queue_search(submission);
+}
+
+void EngineThread::queue_search(Submission& submission) {
+  if (submission.searched)
+    submission.search_again = true;
+  else if (!is_queued(submission.job))
+    optimise_.push_back(submission.job);
   work_.notify_all();
 }
 
@@ -116,13 +144,23 @@ void* EngineThread::optimise_main(void* self) {
 
 void EngineThread::wait_for_optimise(std::uint64_t job) {
   const std::lock_guard lock(context_.mutex);
-  optimise_.push_back(job);
+  Submission* const submission = context_.jobs.find(job);
+  // Data that were seen during the baseline's compilation have begun a search before it.
+  if (submission == nullptr || submission->searched || submission->state == JobState::finished) return;
+  queue_search(*submission);
   const bool all_busy = optimising_ + optimise_.size() > threads_.size() - 1;
   if (all_busy && !context_.stopping && threads_.size() <= std::min(kOptimisersMax, os::usable_cpus())) {
     const auto more = start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::optimise_main, this);
     if (more.ok()) threads_.push_back(*more);  // without it the others are as many as they were
   }
-  work_.notify_all();
+}
+
+bool EngineThread::search_follows(std::uint64_t job) {
+  const std::lock_guard lock(context_.mutex);
+  Submission* const submission = context_.jobs.find(job);
+  if (submission == nullptr || !submission->by_engine || context_.stopping) return false;
+  if (std::exchange(submission->search_again, false)) queue_search(*submission);
+  return submission->searched || is_queued(job);
 }
 
 std::uint32_t EngineThread::next_tier(bool baselines) const {
@@ -189,6 +227,7 @@ void EngineThread::compile(std::uint64_t job, std::uint32_t tier) {
   {
     const Pin submission = context_.pin(job);
     if (!submission) return;
+    const Search search(context_, *submission, tier);
     submission->owner.compile(engine_, tier, cancel_, answer);
   }
   use(job, tier, answer);
@@ -208,8 +247,8 @@ void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer
   if (!delivered && delivered.error().code == ErrorCode::kExecDenied)
     return context_.finish_all(delivered.error().message);
   if (!delivered) return context_.finish(job, Context::End::failed, delivered.error().message);
-  if (tier != TRIDENT_TIER_BASELINE || answer.is_last) return context_.finish(job, Context::End::gain, {});
-  wait_for_optimise(job);
+  if (tier == TRIDENT_TIER_BASELINE && !answer.is_last) return wait_for_optimise(job);
+  if (!search_follows(job)) context_.finish(job, Context::End::gain, {});
 }
 
 void EngineThread::use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {
@@ -220,6 +259,7 @@ void EngineThread::use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answ
   const std::string why = reason_of(result, tier);
   if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) context_.revoke(job, TRIDENT_TIER_BASELINE, why);
   const bool no_gain = result.outcome == TRIDENT_ENGINE_NO_GAIN;
+  if (no_gain && search_follows(job)) return;
   context_.finish(job, no_gain ? Context::End::no_gain : Context::End::failed, why);
 }
 

@@ -51,6 +51,10 @@ class EngineThread {
   /// Returns the tier of the job that a thread is to take, 0 for none. Needs the context's mutex.
   [[nodiscard]] std::uint32_t next_tier(bool baselines) const;
   [[nodiscard]] bool is_queued(std::uint64_t job) const;
+  /// Adds a job to those that wait for the second tier. Needs the context's mutex.
+  void queue_search(Submission& submission);
+  /// Returns true, and lets the job wait for another search, where data were seen that the last one did not know.
+  bool search_follows(std::uint64_t job);
   void compile(std::uint64_t job, std::uint32_t tier);
   void use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);
   void use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer);

@@ -105,7 +105,7 @@ void Context::after_fork_in_child() {
     submission.slot.forget_pins();
     submission.in_callback = false;
     forget(submission.owner.give_up_locked());
-    submission.by_engine = false;
+    submission.by_engine = submission.searched = submission.search_again = false;
     if (submission.state == JobState::finished) return;
     submission.state = JobState::waiting;
     submission.observed_told = submission.observed.empty();

@@ -46,6 +46,16 @@ trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std:
   return job;
 }
 
+/// Gives the search ranges that came after it had begun, so that no other search is needed for them.
+int ranges_seen_meanwhile(void* user, trident_engine_range* ranges) {
+  Kernel& kernel = *static_cast<Kernel*>(user);
+  const std::lock_guard lock(kernel.context.mutex);
+  if (kernel.submission.observed.empty()) return 0;
+  kernel.submission.search_again = false;
+  for (const wire::Range& range : kernel.submission.observed) *ranges++ = {range.lo, range.hi};
+  return 1;
+}
+
 }  // namespace
 
 void Kernel::append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const {
@@ -60,7 +70,9 @@ void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic
     const std::lock_guard lock(context.mutex);
     for (const wire::Range& range : submission.observed) flat.observed.push_back({range.lo, range.hi});
   }
-  const trident_engine_job job = job_of(*this, flat, &cancel);
+  trident_engine_job job = job_of(*this, flat, &cancel);
+  job.observe = &ranges_seen_meanwhile;
+  job.user = const_cast<Kernel*>(this);
   engine.compile(&job, tier, &answer.result);
 }
 

@@ -122,6 +122,8 @@ struct Submission {
   bool observed_told = true;          ///< the compiler has them, or there are none
   std::uint64_t called_told = 0;      ///< called() as the daemon knows it
   bool by_engine = false;             ///< the engine has taken the job
+  bool searched = false;              ///< the engine searches for it now
+  bool search_again = false;          ///< for ranges that this search does not know
   JobState state = JobState::waiting;
   std::uint32_t sends = 0;
   bool answered = false;  ///< an image or a line of progress has come since it was sent

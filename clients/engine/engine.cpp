@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <string_view>
 
 #include "clients/c/engine_abi.h"
@@ -76,11 +77,19 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   return options;
 }
 
-std::vector<kir::Assumed> assumed_of(const trident_engine_job& job, const expr::Expr& e) {
-  if (job.observed == nullptr) return {};
+std::vector<kir::Assumed> assumed_of(const trident_engine_range* observed, const expr::Expr& e) {
   std::vector<kir::Assumed> seen;
-  for (std::uint32_t v = 0; v < job.variable_count; ++v) seen.push_back({job.observed[v].lo, job.observed[v].hi});
+  for (std::size_t v = 0; v < e.variables.size(); ++v) seen.push_back({observed[v].lo, observed[v].hi});
   return pipeline::widened(e, seen);
+}
+
+/// Returns the function that asks the caller for ranges; empty if he offers none.
+std::function<std::vector<kir::Assumed>()> asks(const trident_engine_job& job, const expr::Expr& e) {
+  if (job.observe == nullptr) return {};
+  return [&job, &e]() -> std::vector<kir::Assumed> {
+    std::vector<trident_engine_range> ranges(e.variables.size());
+    return job.observe(job.user, ranges.data()) == 0 ? std::vector<kir::Assumed>() : assumed_of(ranges.data(), e);
+  };
 }
 
 Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
@@ -104,7 +113,8 @@ Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_
     TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
     return hand_over(compiled.image, result);
   }
-  options.target.assumed = assumed_of(job, e);
+  if (job.observed != nullptr) options.target.assumed = assumed_of(job.observed, e);
+  options.observe = asks(job, e);
   return optimise(e, options, result);
 }
 

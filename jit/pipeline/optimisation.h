@@ -86,7 +86,7 @@ class Optimisation {
   }
 
   void conclude(const judge::Verdict& verdict);
-  /// Offers the general kernel, then looks for one that is faster in the assumed ranges.
+  /// Offers the general kernel, then looks for one that is faster in the assumed ranges; does nothing without ranges.
   void speculate();
 
   // Proves a bound for the winner, which conclude() has not taken apart yet, or for the source.

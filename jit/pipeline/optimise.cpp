@@ -71,9 +71,12 @@ void Optimisation::conclude(const judge::Verdict& verdict) {
 }
 
 void Optimisation::speculate() {
+  Options options = options_;
+  if (options.target.assumed.empty() && options.observe) options.target.assumed = options.observe();
+  if (options.target.assumed.empty()) return;
   if (options_.interim && result.outcome == Outcome::published)
     options_.interim({result.winner.image, result.baseline_ns, result.winner_ns});
-  pipeline::speculate(source_, options_, passes_.left_ns(), result);
+  pipeline::speculate(source_, options, passes_.left_ns(), result);
 }
 
 Result<void> Optimisation::prove(const judge::Verdict& verdict) {
@@ -197,7 +200,7 @@ Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
   if (!done.ok() && done.error().code != ErrorCode::kCancelled) return done.error();
   if (!done.ok()) o.conclude_ended(done.error());
   o.result.times = passes.take_times();
-  if (!options.target.assumed.empty()) o.speculate();
+  o.speculate();
   return std::move(o.result);
 }
 

@@ -90,6 +90,8 @@ struct Options {
   /// Called for a large expression, whose search takes seconds, and before Target::assumed is looked at; empty: nobody
   /// wants it.
   std::function<void(const Interim&)> interim{};
+  /// Asked for Target::assumed after the general search, if there was none at its start; empty: nobody knows more.
+  std::function<std::vector<kir::Assumed>()> observe{};
   /// A kernel that does not beat it is not looked for (rival.h); null: the baseline is all there is to beat. Must
   /// outlive the call.
   const Rival* rival = nullptr;

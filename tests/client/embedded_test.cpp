@@ -100,7 +100,8 @@ TEST(Embedded, InterpretsThenCompilesThenOptimises) {
   stats.struct_size = sizeof(stats);
   ASSERT_EQ(TRIDENT_OK, trident_get_stats(ctx, &stats));
   EXPECT_EQ(1u, stats.baseline_received);
-  EXPECT_EQ(1u, stats.optimised_received + stats.no_gain);
+  EXPECT_GE(stats.optimised_received + stats.no_gain, 1u);
+  EXPECT_LE(stats.optimised_received + stats.no_gain, 2u);  // general code, and code for the data of the calls
   EXPECT_EQ(0u, stats.errors + stats.rejected_images);
   trident_close_kernel(kernel);
   trident_close(ctx);

@@ -67,6 +67,27 @@ TEST_F(EngineAbi, JobsOfOlderCallersEndBeforeTheRangesOfTheirData) {
   EXPECT_NE(compiled(old, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
 }
 
+/// Counts how often it is asked, and knows nothing.
+int count_question(void* user, trident_engine_range* ranges) {
+  EXPECT_NE(ranges, nullptr);
+  ++*static_cast<int*>(user);
+  return 0;
+}
+
+TEST_F(EngineAbi, ASearchAsksOnceForRangesThatItHasNot) {
+  int asked = 0;
+  trident_engine_job asking = job();
+  asking.observe = &count_question, asking.user = &asked;
+  EXPECT_EQ(compiled(asking, TRIDENT_TIER_BASELINE).outcome, std::uint32_t{TRIDENT_ENGINE_IMAGE});
+  EXPECT_EQ(asked, 0);
+  EXPECT_NE(compiled(asking, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+  EXPECT_EQ(asked, 1);
+  const trident_engine_range known = {0, 1};
+  asking.observed = &known;
+  EXPECT_NE(compiled(asking, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(EngineAbi, JobsThatLackWhatTheFirstHadAreRefused) {
   trident_engine_job cut = job();
   cut.struct_size = offsetof(trident_engine_job, cancel);

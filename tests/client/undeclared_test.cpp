@@ -83,6 +83,11 @@ class Pair {
     EXPECT_EQ(TRIDENT_OK, trident_info(kernel_, &info));
     return info;
   }
+  /// Shows the library data of calls to come.
+  void show(const Floats& x) const {
+    const void* const in[] = {x.data()};
+    trident_observe(kernel_, kN, in, nullptr);
+  }
   [[nodiscard]] bool is_done() const { return info().done != 0 && info().tier != 0; }
 
   /// Goes on calling with these values until `ended`, or for long.
@@ -232,6 +237,25 @@ TEST_P(Undeclared, ChildrenForkedWhileItLearnsAnswerRight) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_TRUE(pair.call_until(values(3), [&] { return pair.is_done(); }));
+}
+
+/// Data are shown when the search has begun. One call with wide values shows whether the code assumes ranges.
+TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
+  ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
+  const Client client(TRIDENT_MODE_EMBEDDED, ""), oracle(TRIDENT_MODE_INTERP, "");
+  int fast = 0;
+  for (int i = 31; i <= 30 + kKernels; ++i) {
+    const Pair pair(client, oracle, i);
+    ASSERT_TRUE(eventually([&] { return pair.info().tier != 0; }, 60));
+    pair.show(values(3));
+    ASSERT_TRUE(eventually([&] { return pair.is_done(); }, 60));
+    const std::uint32_t swaps = pair.info().swaps;
+    EXPECT_LE(swaps, 2u) << "one search for both kinds of code";
+    EXPECT_TRUE(pair.agree(values(3, kN)));
+    fast += pair.info().misses != 0 ? 1 : 0;
+    EXPECT_EQ(pair.info().swaps, swaps);
+  }
+  EXPECT_GE(fast, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Undeclared,
