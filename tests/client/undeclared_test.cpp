@@ -243,8 +243,8 @@ TEST_P(Undeclared, ChildrenForkedWhileItLearnsAnswerRight) {
 TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
   const Client client(TRIDENT_MODE_EMBEDDED, ""), oracle(TRIDENT_MODE_INTERP, "");
-  int fast = 0;
-  for (int i = 31; i <= 30 + kKernels; ++i) {
+  bool fast = false;
+  for (int i = 31; i <= 30 + kKernels && !fast; ++i) {
     const Pair pair(client, oracle, i);
     ASSERT_TRUE(eventually([&] { return pair.info().tier != 0; }, 60));
     pair.show(values(3));
@@ -252,10 +252,10 @@ TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
     const std::uint32_t swaps = pair.info().swaps;
     EXPECT_LE(swaps, 2u) << "one search for both kinds of code";
     EXPECT_TRUE(pair.agree(values(3, kN)));
-    fast += pair.info().misses != 0 ? 1 : 0;
+    fast = pair.info().misses != 0;
     EXPECT_EQ(pair.info().swaps, swaps);
   }
-  EXPECT_GE(fast, 1);
+  EXPECT_TRUE(fast);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Undeclared,
