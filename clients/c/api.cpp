@@ -17,6 +17,7 @@
 #include "clients/c/function_api.h"
 #include "clients/c/kernel.h"
 #include "clients/c/peer.h"
+#include "clients/c/strided_call.h"
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
 #include "runtime/base/limits.h"
@@ -359,6 +360,17 @@ void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void*
                            const uint64_t* params, uint32_t threads) {
   if (Handle::of(kernel)->is_function) return trident_call(kernel, n, in, out, params);
   trident::client::call_divided(*Kernel::of(kernel), threads, n, in, out, params);
+}
+
+trident_status trident_call_strided(const trident_kernel* kernel, uint32_t dimensions, const uint64_t* shape,
+                                    const void* const* in, const int64_t* const* in_strides, void* const* out,
+                                    const int64_t* const* out_strides, const uint64_t* params, uint32_t threads) {
+  return guarded([&]() -> Result<void> {
+    if (kernel == nullptr) return invalid("null pointer");
+    if (Handle::of(kernel)->is_function) return invalid("a function's kernel takes no strided arrays");
+    const trident::client::StridedArguments arguments{dimensions, shape, in, in_strides, out, out_strides, params};
+    return trident::client::call_strided(*Kernel::of(kernel), threads, arguments);
+  });
 }
 
 void trident_for_each_piece(const trident_kernel* kernel, uint64_t pieces, void (*work)(uint64_t, void*), void* user,

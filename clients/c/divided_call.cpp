@@ -27,9 +27,6 @@ constexpr std::uint64_t kPiecesWanted = 128;
 /// Bytes that a piece writes where there are enough of them: code then stores past the caches, as it does in the whole
 /// call (codegen::kStreamBytes).
 constexpr std::uint64_t kLongPieceBytes = 4u << 20;
-/// Work for which a second thread pays: waking one up takes its waker 2 to 10 us, and it runs 20 us later
-/// (runtime/os/linger.h).
-constexpr std::uint64_t kWorthNs = 50'000;
 /// In calls of so many elements that is certain; they need not be tried by a first piece.
 constexpr std::uint64_t kSureElements = std::uint64_t{1} << 20;
 
@@ -55,7 +52,7 @@ class DividedCall {
         in_(in),
         out_(out),
         params_(params),
-        results_(division.scalar_count * pieces.count),
+        results_(division, pieces.count),
         code_(kernel.enter(n, in, params)) {}
 
   void run(unsigned threads) {
@@ -68,7 +65,7 @@ class DividedCall {
     if (threads > 1) threads = std::min(threads, os::usable_cpus());
     const auto work = [&](std::uint64_t piece) { run_piece(first + piece); };
     if (!kernel_.context.team.run(threads, pieces_.count - first, work)) run_from(first);
-    join_results();
+    results_.join(out_);
   }
 
  private:
@@ -82,7 +79,7 @@ class DividedCall {
 
   void run_piece(std::uint64_t piece) {
     const std::uint64_t first = piece * pieces_.elements;
-    run_part(first, std::min(pieces_.elements, n_ - first), results_.data() + piece * division_.scalar_count);
+    run_part(first, std::min(pieces_.elements, n_ - first), results_.of(piece));
   }
 
   void run_part(std::uint64_t first, std::uint64_t count, std::uint64_t* results) const {
@@ -98,29 +95,6 @@ class DividedCall {
     code_(static_cast<const trident_kernel*>(&kernel_), count, in.data(), out.data(), params_);
   }
 
-  void join_results() const {
-    const StandardFloats floats;
-    std::size_t scalar = 0;
-    for (std::size_t i = 0; i < division_.outputs.size(); ++i) {
-      const Division::Output& output = division_.outputs[i];
-      if (!output.is_scalar) continue;
-      const std::uint64_t bits = output.reduction ? joined(*output.reduction, output.type, scalar) : results_[scalar];
-      std::memcpy(out_[i], &bits, ir::bytes_of(output.type));  // little endian
-      ++scalar;
-    }
-  }
-
-  /// The counter's digits are pieces instead of chunks: each is one tree, and the last one's own digits come after.
-  [[nodiscard]] std::uint64_t joined(kir::Op reduction, ir::Type type, std::size_t scalar) const {
-    const auto join = [op = kir::joining_op(reduction), type](std::uint64_t earlier, std::uint64_t later) {
-      return kir::eval_lane(op, type, type, later, earlier, 0);
-    };
-    kir::ChunkRun<std::uint64_t> run;
-    for (std::uint64_t piece = 0; piece < pieces_.count; ++piece)
-      run.add(results_[piece * division_.scalar_count + scalar], join);
-    return run.result(join);
-  }
-
   const Kernel& kernel_;
   const Division& division_;
   const Pieces pieces_;
@@ -128,15 +102,9 @@ class DividedCall {
   const void* const* in_;
   void* const* out_;
   const std::uint64_t* params_;
-  std::vector<std::uint64_t> results_;  ///< scalars of each piece, piece by piece
-  const trident_entry_fn code_;         ///< of all pieces, whatever is swapped in meanwhile
+  PieceResults results_;
+  const trident_entry_fn code_;  ///< of all pieces, whatever is swapped in meanwhile
 };
-
-/// Returns the number of threads that a caller who wants `threads` may have.
-unsigned permitted(const Kernel& kernel, unsigned threads) {
-  const Settings& settings = kernel.context.settings();
-  return std::min({threads == 0 ? settings.threads : threads, settings.threads_max, kTeamMax});
-}
 
 /// Returns false where the call does not divide, or memory is too short for that; nothing has been done then.
 bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
@@ -153,6 +121,34 @@ bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void
 }
 
 }  // namespace
+
+unsigned permitted(const Kernel& kernel, unsigned threads) {
+  const Settings& settings = kernel.context.settings();
+  return std::min({threads == 0 ? settings.threads : threads, settings.threads_max, kTeamMax});
+}
+
+void PieceResults::join(void* const* out) const {
+  const StandardFloats floats;
+  std::size_t scalar = 0;
+  for (std::size_t i = 0; i < division_.outputs.size(); ++i) {
+    const Division::Output& output = division_.outputs[i];
+    if (!output.is_scalar) continue;
+    const std::uint64_t bits = output.reduction ? joined(*output.reduction, output.type, scalar) : results_[scalar];
+    std::memcpy(out[i], &bits, ir::bytes_of(output.type));  // little endian
+    ++scalar;
+  }
+}
+
+/// The counter's digits are pieces instead of chunks: each is one tree, and the last one's own digits come after.
+std::uint64_t PieceResults::joined(kir::Op reduction, ir::Type type, std::size_t scalar) const {
+  const auto join = [op = kir::joining_op(reduction), type](std::uint64_t earlier, std::uint64_t later) {
+    return kir::eval_lane(op, type, type, later, earlier, 0);
+  };
+  kir::ChunkRun<std::uint64_t> run;
+  for (std::uint64_t piece = 0; piece < pieces_; ++piece)
+    run.add(results_[piece * division_.scalar_count + scalar], join);
+  return run.result(join);
+}
 
 Division division_of(const kir::Kernel& kernel) {
   Division division;

@@ -42,6 +42,29 @@ struct Division {
 };
 Division division_of(const kir::Kernel& kernel);
 
+/// The scalars of each piece of a call. Pieces are a power of two of chunks.
+class PieceResults {
+ public:
+  PieceResults(const Division& division, std::uint64_t pieces)
+      : division_(division), pieces_(pieces), results_(division.scalar_count * pieces) {}
+  [[nodiscard]] std::uint64_t* of(std::uint64_t piece) { return results_.data() + piece * division_.scalar_count; }
+  /// Writes the scalars of the whole call to their places among its outputs.
+  void join(void* const* out) const;
+
+ private:
+  [[nodiscard]] std::uint64_t joined(kir::Op reduction, ir::Type type, std::size_t scalar) const;
+
+  const Division& division_;
+  std::uint64_t pieces_;
+  std::vector<std::uint64_t> results_;
+};
+
+/// Work for which a second thread pays: waking one up takes its waker 2 to 10 us, and it runs 20 us later
+/// (runtime/os/linger.h).
+inline constexpr std::uint64_t kWorthNs = 50'000;
+/// Returns the number of threads that a caller who wants `threads` may have.
+unsigned permitted(const Kernel& kernel, unsigned threads);
+
 /// The lengths of a divided call's pieces; the last may be shorter.
 struct Pieces {
   std::uint64_t elements = 0, count = 0;

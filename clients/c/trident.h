@@ -287,6 +287,20 @@ TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const voi
 TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                        void* const* out, const uint64_t* params, uint32_t threads);
 
+/* trident_call_parallel on arrays whose elements do not lie one after the other; since 0.1.8. All have the extents
+ * `shape`, at most TRIDENT_DIMENSIONS_MAX of them; the last index is the fastest. in_strides[i] and out_strides[i] are
+ * the bytes from one index to the next, by dimension: any number, of inputs also 0, at any address. NULL: the elements
+ * lie one after the other; so for tables and scalars. Pieces of 4,096 elements are copied to buffers and back, so that
+ * no array is copied as a whole, but for kernels whose values depend on an element's number or on a reduction. An
+ * output may be the same elements as an input of its element size; else they share no memory. TRIDENT_E_MEMORY: nothing
+ * has been computed. No kernel of a function. */
+#define TRIDENT_DIMENSIONS_MAX 64
+TRIDENT_API trident_status trident_call_strided(const trident_kernel* kernel, uint32_t dimensions,
+                                                const uint64_t* shape, const void* const* in,
+                                                const int64_t* const* in_strides, void* const* out,
+                                                const int64_t* const* out_strides, const uint64_t* params,
+                                                uint32_t threads);
+
 /* Calls work(i, user) once for each i < pieces, in any order, on the threads of trident_call_parallel(), and returns
  * when all have returned. For callers who do something with parts of arrays before and after trident_call, such as
  * casts. All on the caller alone while the helpers are at something else; so work may itself make such calls. No kernel

@@ -1,0 +1,96 @@
+#include "clients/c/strided_view.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/check.h"
+
+namespace trident::client {
+namespace {
+
+template <std::size_t kBytes>
+void copy_elements(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
+                   std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, kBytes);
+}
+
+void copy_row(std::uint32_t bytes, const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
+              std::uint64_t count) {
+  if (from_step == bytes && to_step == bytes) {
+    std::memcpy(to, from, count * bytes);
+    return;
+  }
+  switch (bytes) {
+    case 1: return copy_elements<1>(from, from_step, to, to_step, count);
+    case 2: return copy_elements<2>(from, from_step, to, to_step, count);
+    case 4: return copy_elements<4>(from, from_step, to, to_step, count);
+    case 8: return copy_elements<8>(from, from_step, to, to_step, count);
+    default: CHECK(false);
+  }
+}
+
+}  // namespace
+
+StridedView::StridedView(std::uint32_t dimensions, const std::uint64_t* shape, const std::int64_t* strides,
+                         std::uint32_t bytes, const void* data)
+    : bytes_(bytes), data_(static_cast<const std::byte*>(data)) {
+  std::int64_t next = bytes;  // the stride of the dimension at hand where elements lie one after the other
+  for (std::uint32_t d = dimensions; d-- > 0;) {
+    const std::int64_t stride = strides != nullptr ? strides[d] : next;
+    next *= static_cast<std::int64_t>(shape[d]);
+    if (shape[d] == 1) continue;
+    Dimension* const inner = dimensions_.empty() ? nullptr : &dimensions_.back();
+    if (inner != nullptr && stride == inner->stride * static_cast<std::int64_t>(inner->extent))
+      inner->extent *= shape[d];
+    else
+      dimensions_.push_back({shape[d], stride});
+  }
+  if (dimensions_.empty()) dimensions_.push_back({1, bytes});
+}
+
+bool StridedView::is_plain() const {
+  return dimensions_.size() == 1 && dimensions_[0].stride == bytes_ &&
+         reinterpret_cast<std::uintptr_t>(data_) % bytes_ == 0;
+}
+
+/// Calls row(place, count, stride) for the parts of rows that hold the elements. The innermost dimension comes first.
+template <class Row>
+void StridedView::each_row(std::uint64_t first, std::uint64_t count, Row row) const {
+  std::array<std::uint64_t, TRIDENT_DIMENSIONS_MAX> index;
+  const std::byte* place = data_;
+  for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+    index[d] = first % dimensions_[d].extent;
+    first /= dimensions_[d].extent;
+    place += static_cast<std::int64_t>(index[d]) * dimensions_[d].stride;
+  }
+  const Dimension inner = dimensions_[0];
+  for (;;) {
+    const std::uint64_t part = std::min(count, inner.extent - index[0]);
+    row(place, part, inner.stride);
+    if ((count -= part) == 0) return;
+    place -= static_cast<std::int64_t>(index[0]) * inner.stride;
+    index[0] = 0;
+    for (std::size_t d = 1; d < dimensions_.size(); ++d) {
+      place += dimensions_[d].stride;
+      if (++index[d] < dimensions_[d].extent) break;
+      place -= static_cast<std::int64_t>(dimensions_[d].extent) * dimensions_[d].stride;
+      index[d] = 0;
+    }
+  }
+}
+
+void StridedView::gather(std::uint64_t first, std::uint64_t count, std::byte* to) const {
+  each_row(first, count, [&](const std::byte* place, std::uint64_t part, std::int64_t stride) {
+    copy_row(bytes_, place, stride, to, bytes_, part);
+    to += part * bytes_;
+  });
+}
+
+void StridedView::scatter(std::uint64_t first, std::uint64_t count, const std::byte* from) const {
+  each_row(first, count, [&](const std::byte* place, std::uint64_t part, std::int64_t stride) {
+    copy_row(bytes_, from, bytes_, const_cast<std::byte*>(place), stride, part);
+    from += part * bytes_;
+  });
+}
+
+}  // namespace trident::client
