@@ -182,6 +182,14 @@ class kernel {
     trident_call_parallel(handle(), n, in, out, params, threads);
   }
 
+  /// Runs the kernel as trident_call_strided() does, on arrays with steps between their elements; throws error
+  /// (TRIDENT_E_MEMORY, TRIDENT_E_LIMIT).
+  void run_strided(std::uint32_t dimensions, const std::uint64_t* shape, const void* const* in,
+                   const std::int64_t* const* in_strides, void* const* out, const std::int64_t* const* out_strides,
+                   const std::uint64_t* params, std::uint32_t threads = 0) const {
+    detail::check(trident_call_strided(handle(), dimensions, shape, in, in_strides, out, out_strides, params, threads));
+  }
+
   /// Waits until `tier` is reached or nothing more will come (true), or the time is over (false).
   bool wait(std::uint32_t tier, std::uint32_t timeout_ms) const {
     const trident_status status = trident_wait(handle(), tier, timeout_ms);

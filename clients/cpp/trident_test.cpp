@@ -63,6 +63,21 @@ TEST(Cpp, RunsOnThreads) {
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(2 * x[i] + 1, y[i]) << i;
 }
 
+TEST(Cpp, TakesStrides) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k = ctx.compile("2*x + 1");
+  const double x[] = {1, 0, 2, 0, 3, 0};
+  double y[3] = {};
+  const std::uint64_t shape = 3;
+  const std::int64_t two = 2 * sizeof(double), back = -static_cast<std::int64_t>(sizeof(double));
+  const void* in[] = {x};
+  void* out[] = {y + 2};
+  const std::int64_t *in_strides[] = {&two}, *out_strides[] = {&back};
+  k.run_strided(1, &shape, in, in_strides, out, out_strides, nullptr);
+  EXPECT_EQ((std::vector<double>{7, 5, 3}), std::vector<double>(y, y + 3));
+  EXPECT_NE(TRIDENT_OK, status_of([&] { k.run_strided(65, &shape, in, in_strides, out, out_strides, nullptr); }));
+}
+
 #if __cplusplus >= 202002L
 TEST(Cpp, TakesSpans) {
   const trident::context ctx(TRIDENT_MODE_INTERP);

@@ -4,7 +4,7 @@
  *
  *   evaluate(text)   text ──> its Bounds ──> the one with the arguments' types ──> result, kernel
  *   Kernel(..)(x)    its Bound
- *                    anything unusual (strides, other types, overlap, keywords) ──> the Python function
+ *                    anything unusual (other types or orders of dimensions, overlap, keywords) ──> the Python function
  *
  * A Bound is a kernel with the types of its arguments; the Python function makes it when it has done such a call. Both
  * ways give the same results and errors, because this one only does calls that cannot fail but for memory.
@@ -12,57 +12,31 @@
  * Built for Python's stable ABI, without NumPy's headers: `struct array` has the fields of PyArrayObject, which NumPy 1
  * and 2 keep alike, and trident/_short_call.py compares them with what arrays say of themselves before it uses this
  * module. libtrident's functions come as addresses, so nothing is linked. */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
-#include <stdint.h>
+#include "arguments.h"
+
 #include <string.h>
 #include <structmember.h>
 
-enum { kArgumentsMax = 64, kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 8 };
-enum { kContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400 }; /* of array.flags */
-enum { kInt64 = 7, kDouble = 12 };                                /* numbers of NumPy's types: 'l', 'd' */
+enum { kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 8 };
 enum { kLongCall = 1 << 15 }; /* elements from which trident_call_parallel() may divide a call */
-enum { kVersion = 4 };        /* of this module's functions, trident/_short_call.py */
+enum { kVersion = 5 };        /* of this module's functions, trident/_short_call.py */
 
-struct descr {
-  PyObject_HEAD PyTypeObject* typeobj;
-  char kind, type, byteorder, flags;
-  int type_num;
-};
-struct array {
-  PyObject_HEAD char* data;
-  int nd;
-  Py_ssize_t *dimensions, *strides;
-  PyObject* base;
-  struct descr* descr;
-  int flags;
-};
-
-typedef void (*entry_fn)(const void* self, uint64_t n, const void* const* in, void* const* out, const uint64_t* params);
 typedef void (*parallel_fn)(const void* kernel, uint64_t n, const void* const* in, void* const* out,
                             const uint64_t* params, uint32_t threads);
+typedef int (*strided_fn)(const void* kernel, uint32_t dimensions, const uint64_t* shape, const void* const* in,
+                          const int64_t* const* in_strides, void* const* out, const int64_t* const* out_strides,
+                          const uint64_t* params, uint32_t threads);
 
-static PyTypeObject* ndarray_type;
 static PyObject *empty, *last_calls, *borrowed; /* numpy.empty; the thread-local of evaluate(), its way to keep `out` */
 static PyObject* texts;                         /* text, or (text, policy) -> list of Bounds */
 static unsigned long generation;                /* of texts */
 static PyObject *s_call, *s_find, *s_out, *s_policy, *s_exact, *s_flags, *s_bound, *s_order, *s_casting, *no_shape;
 static PyTypeObject *bound_type, *method_type;
 static parallel_fn call_parallel;
+static strided_fn call_strided;
 static uint32_t threads;
 
 /* ---- a kernel with the types of its arguments ---- */
-
-enum result { kArray, kZeroDimensions, kNumber }; /* of a reduction: an array without dimensions, or its element */
-
-typedef struct {
-  PyObject_HEAD PyObject *owner, *names,
-      *dtype;       /* owner keeps the handle open: the program of evaluate(), or a Kernel's handle */
-  entry_fn* kernel; /* its first word is the entry */
-  int count, out_bytes, result;
-  int type_num[kArgumentsMax], bytes[kArgumentsMax]; /* bytes: of an element; 0: one Python number */
-} bound;
 
 static void bound_dealloc(PyObject* self) {
   bound* b = (bound*)self;
@@ -106,117 +80,53 @@ static PyType_Spec bound_spec = {"trident._call.Bound", sizeof(bound), 0, Py_TPF
 
 /* ---- a call ---- */
 
-struct call {
-  uint64_t n;
-  struct array* shape; /* the first array: all have its shape */
-  const void* in[kArgumentsMax];
-  int in_bytes[kArgumentsMax];
-  uint64_t params[kArgumentsMax];
-  int in_count;
-  char* out;
-};
-
-static int is_native(const struct array* a) {
-  return a->descr->byteorder == '=' || a->descr->byteorder == '|';
-}
-
-/* Returns whether `value` is an array as the kernel takes it; of the shape of those before. */
-static int take_array(struct call* c, PyObject* value, int type_num, int bytes) {
-  if (Py_TYPE(value) != ndarray_type) return 0;
-  struct array* a = (struct array*)value;
-  if (a->descr->type_num != type_num || !is_native(a) || a->nd == 0) return 0;
-  if ((a->flags & (kContiguous | kAligned)) != (kContiguous | kAligned)) return 0;
-  if (c->shape == NULL) {
-    c->shape = a;
-    c->n = 1;
-    for (int i = 0; i < a->nd; ++i) c->n *= (uint64_t)a->dimensions[i];
-  } else if (a->nd != c->shape->nd ||
-             memcmp(a->dimensions, c->shape->dimensions, (size_t)a->nd * sizeof(Py_ssize_t)) != 0) {
-    return 0;
-  }
-  c->in_bytes[c->in_count] = bytes;
-  c->in[c->in_count++] = a->data;
-  return 1;
-}
-
-/* Returns whether `value` is a Python number of the type that the kernel takes. */
-static int take_number(uint64_t* param, PyObject* value, int type_num) {
-  if (type_num == kDouble && PyFloat_CheckExact(value)) {
-    const double number = PyFloat_AsDouble(value);
-    memcpy(param, &number, sizeof number);
-    return 1;
-  }
-  if (type_num != kInt64 || !PyLong_CheckExact(value)) return 0;
-  int overflow = 0;
-  *param = (uint64_t)PyLong_AsLongLongAndOverflow(value, &overflow);
-  return overflow == 0;
-}
-
-static int take_arguments(struct call* c, const bound* b, PyObject* const* values) {
-  int scalars = 0;
-  c->shape = NULL;
-  c->in_count = 0;
-  for (int i = 0; i < b->count; ++i)
-    if (!(b->bytes[i] == 0 ? take_number(&c->params[scalars++], values[i], b->type_num[i])
-                           : take_array(c, values[i], b->type_num[i], b->bytes[i])))
-      return 0;
-  return c->shape != NULL && c->n != 0;
-}
-
-/* Returns whether the kernel may write to `out`: an array of the result's shape and type that shares no memory with an
- * argument, unless it is the very same elements. */
-static int takes_out(const struct call* c, const bound* b, PyObject* out) {
-  if (Py_TYPE(out) != ndarray_type || b->result != kArray) return 0;
-  const struct array* o = (struct array*)out;
-  const struct descr* wanted = (struct descr*)b->dtype;
-  const int flags = kContiguous | kAligned | kWriteable;
-  if (o->descr->type_num != wanted->type_num || !is_native(o) || (o->flags & flags) != flags) return 0;
-  if (o->nd != c->shape->nd || memcmp(o->dimensions, c->shape->dimensions, (size_t)o->nd * sizeof(Py_ssize_t)) != 0)
-    return 0;
-  const uintptr_t first = (uintptr_t)o->data, end = first + c->n * (uint64_t)b->out_bytes;
-  for (int i = 0; i < c->in_count; ++i) {
-    const uintptr_t in = (uintptr_t)c->in[i], in_end = in + c->n * (uint64_t)c->in_bytes[i];
-    const int same = in == first && in_end == end;
-    if (!same && in < end && first < in_end) return 0;
-  }
-  return 1;
-}
-
 static PyObject* new_result(const struct call* c, const bound* b) {
   if (b->result != kArray) return PyObject_CallFunctionObjArgs(empty, no_shape, b->dtype, NULL);
-  PyObject* shape = c->shape->nd == 1 ? PyLong_FromSsize_t(c->shape->dimensions[0]) : PyTuple_New(c->shape->nd);
-  for (int i = 0; shape != NULL && c->shape->nd > 1 && i < c->shape->nd; ++i)
-    if (PyTuple_SetItem(shape, i, PyLong_FromSsize_t(c->shape->dimensions[i])) != 0) Py_CLEAR(shape);
+  PyObject* shape = c->nd == 1 ? PyLong_FromSsize_t(c->shape[0]) : PyTuple_New(c->nd);
+  for (int i = 0; shape != NULL && c->nd > 1 && i < c->nd; ++i)
+    if (PyTuple_SetItem(shape, i, PyLong_FromSsize_t(c->shape[i])) != 0) Py_CLEAR(shape);
   if (shape == NULL) return NULL;
   PyObject* result = PyObject_CallFunctionObjArgs(empty, shape, b->dtype, NULL);
   Py_DECREF(shape);
   return result;
 }
 
-static void run_kernel(const bound* b, const struct call* c) {
+static int run_strided(const bound* b, const struct call* c, int has_out) {
+  const int64_t *in_strides[kArgumentsMax], *out_strides = has_out ? c->out_strides : NULL;
+  for (int i = 0; i < c->in_count; ++i) in_strides[i] = c->strides[i];
   void* const place = c->out;
+  uint64_t shape[kStridedMax];
+  for (int i = 0; i < c->nd; ++i) shape[i] = (uint64_t)c->extents[i];
+  return call_strided(b->kernel, (uint32_t)c->nd, shape, c->in, in_strides, &place, &out_strides, c->params, threads);
+}
+
+/* Returns 0 where the kernel has run. */
+static int run_kernel(const bound* b, const struct call* c, int has_out) {
+  void* const place = c->out;
+  int status = 0;
   Py_BEGIN_ALLOW_THREADS;
-  if (c->n < kLongCall)
+  if (c->is_strided)
+    status = run_strided(b, c, has_out);
+  else if (c->n < kLongCall)
     __atomic_load_n(b->kernel, __ATOMIC_ACQUIRE)(b->kernel, c->n, c->in, &place, c->params);
   else
     call_parallel(b->kernel, c->n, c->in, &place, c->params, threads);
   Py_END_ALLOW_THREADS;
+  return status;
 }
 
 /* Makes the call. Returns a new reference; NULL without an exception where the Python function has to make it. */
 static PyObject* run(const bound* b, PyObject* const* values, PyObject* out) {
   struct call c;
-  if (!take_arguments(&c, b, values)) return NULL;
-  PyObject* result;
-  if (out == NULL || out == Py_None) {
-    result = new_result(&c, b);
-  } else {
-    if (!takes_out(&c, b, out)) return NULL;
-    result = Py_NewRef(out);
-  }
+  const int has_out = out != NULL && out != Py_None;
+  if (!take_call(&c, b, values, has_out ? out : NULL)) return NULL;
+  PyObject* const result = has_out ? Py_NewRef(out) : new_result(&c, b);
   if (result == NULL) return NULL;
   c.out = ((struct array*)result)->data;
-  run_kernel(b, &c);
+  if (run_kernel(b, &c, has_out) != 0) {
+    Py_DECREF(result);
+    return NULL;
+  }
   if (b->result != kNumber) return result;
   PyObject* number = PyObject_GetItem(result, no_shape);
   Py_DECREF(result);
@@ -470,16 +380,19 @@ static PyType_Spec method_spec = {"trident._call.Method", sizeof(method), 0,
 
 /* ---- the module ---- */
 
-/* set_up(numpy.ndarray, numpy.empty, thread-local, keeper of `out`, address of trident_call_parallel) */
+/* set_up(numpy.ndarray, numpy.empty, thread-local, keeper of `out`, addresses of trident_call_parallel and
+ * trident_call_strided) */
 static PyObject* set_up(PyObject* Py_UNUSED(module), PyObject* args) {
   PyObject *type, *made_by, *local, *keeper;
-  unsigned long long address;
-  if (!PyArg_ParseTuple(args, "O!OOOK", &PyType_Type, &type, &made_by, &local, &keeper, &address)) return NULL;
+  unsigned long long parallel, strided;
+  if (!PyArg_ParseTuple(args, "O!OOOKK", &PyType_Type, &type, &made_by, &local, &keeper, &parallel, &strided))
+    return NULL;
   ndarray_type = (PyTypeObject*)Py_NewRef(type);
   empty = Py_NewRef(made_by);
   last_calls = Py_NewRef(local);
   borrowed = Py_NewRef(keeper);
-  call_parallel = (parallel_fn)(uintptr_t)address;
+  call_parallel = (parallel_fn)(uintptr_t)parallel;
+  call_strided = (strided_fn)(uintptr_t)strided;
   Py_RETURN_NONE;
 }
 
@@ -512,14 +425,19 @@ static PyObject* forgotten(PyObject* Py_UNUSED(module), PyObject* Py_UNUSED(args
   return PyLong_FromUnsignedLong(generation);
 }
 
-/* Returns what this module reads in an array: (address, dimensions, type number, byte order, flags). */
+static PyObject* tuple_of(const Py_ssize_t* numbers, int count) {
+  PyObject* const tuple = PyTuple_New(count < 0 || count > kDimensionsMax ? 0 : count);
+  if (tuple == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) PyTuple_SetItem(tuple, i, PyLong_FromSsize_t(numbers[i]));
+  return tuple;
+}
+
+/* Returns what this module reads in an array: (address, dimensions, strides, type number, byte order, flags). */
 static PyObject* described(PyObject* Py_UNUSED(module), PyObject* value) {
   const struct array* const a = (struct array*)value;
-  PyObject* const shape = PyTuple_New(a->nd < 0 || a->nd > kDimensionsMax ? 0 : a->nd);
-  if (shape == NULL) return NULL;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(shape); ++i) PyTuple_SetItem(shape, i, PyLong_FromSsize_t(a->dimensions[i]));
-  return Py_BuildValue("KNiCi", (unsigned long long)(uintptr_t)a->data, shape, a->descr->type_num,
-                       (int)(unsigned char)a->descr->byteorder, a->flags);
+  return Py_BuildValue("KNNiCi", (unsigned long long)(uintptr_t)a->data, tuple_of(a->dimensions, a->nd),
+                       tuple_of(a->strides, a->nd), a->descr->type_num, (int)(unsigned char)a->descr->byteorder,
+                       a->flags);
 }
 
 static PyMethodDef functions[] = {{"set_up", set_up, METH_VARARGS, NULL},

@@ -315,7 +315,11 @@ class Kernels(unittest.TestCase):
         out = np.empty(500)
         self.assertIs(out, k(X8, out=out))
         np.testing.assert_array_equal(X8 + 1, out)
-        for bad in (np.empty(499), np.empty(500, "f4"), np.empty(1000)[::2]):
+        strided = np.zeros((500, 2))
+        self.assertEqual(500, k(X8, out=strided[::-1, 1]).size)
+        np.testing.assert_array_equal(np.stack([0 * X8, (X8 + 1)[::-1]], 1), strided)
+        repeated = np.lib.stride_tricks.as_strided(np.empty(501), (500,), (0,))
+        for bad in (np.empty(499), np.empty(500, "f4"), repeated):
             with self.assertRaises(ValueError):
                 k(X8, out=bad)
 

@@ -137,11 +137,13 @@ class ShortCall(unittest.TestCase):
         x, y, z = np.ones(100), np.ones(100), np.empty(100)
         narrow = {"x": np.ones(5000, np.uint8), "y": np.ones(5000, np.int16)}
         given, calls = {"x": x, "y": y, "a": 2.5}, []
-        k = trident.Kernel("x*y + 1")
+        k, strided = trident.Kernel("x*y + 1"), np.ones(200)[::2]
         usual = [lambda: trident.evaluate("a*x + y", given), lambda: trident.evaluate("x < y", given),
                  lambda: trident.evaluate("sum(x*y)", given), lambda: k(x, y), lambda: k(x, y, out=z),
                  lambda: (x, y, trident.re_evaluate()), lambda: trident.evaluate("x*y + 1", narrow),
-                 lambda: trident.evaluate("x < y", narrow)]
+                 lambda: trident.evaluate("x < y", narrow), lambda: trident.evaluate("a*x + y", {**given, "x": strided}),
+                 lambda: trident.evaluate("x*y", {"x": x.reshape(100, 1), "y": strided[::-1]}), lambda: k(x, strided),
+                 lambda: k(strided, y, out=strided)]
         for call in usual:
             call()
             trident.evaluate("x*y", {"x": x, "y": y})  # for re_evaluate()
@@ -153,7 +155,7 @@ class ShortCall(unittest.TestCase):
             self.assertEqual(["<lambda>"], calls)
             calls.clear()
         sys.setprofile(lambda frame, event, what: calls.append(frame.f_code.co_name) if event == "call" else None)
-        trident.evaluate("a*x + y", {**given, "x": x[::-1]})
+        trident.evaluate("a*x + y", {**given, "x": list(x)})
         sys.setprofile(None)
         self.assertIn("evaluate", calls, "the long way was not seen here")
 

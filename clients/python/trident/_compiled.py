@@ -8,7 +8,6 @@ import numpy as np
 
 from . import _graph as g
 from . import _native as native
-from ._kernel import address
 from ._narrow import Narrow
 from ._native import TridentError
 from ._refusals import TraceError
@@ -138,11 +137,11 @@ class PartKernel:
     def run(self, values):
         """The results for the inputs, all of them arrays."""
         shape, shapes = self._shapes(values)
-        arrays = [np.require(values[i], self.dtypes[i], ["A"]) for i in self.arrays]
-        arrays = [np.ascontiguousarray(np.broadcast_to(a, shape)) for a in arrays]
+        arrays = [np.asarray(values[i], self.dtypes[i]) for i in self.arrays]
+        arrays = [np.broadcast_to(a, shape) for a in arrays]
         params = self.kernel.pack([values[i] for i in self.numbers])
         results = self.kernel._allocate(shape, None)
-        self.kernel._run(math.prod(shape), [address(a) for a in arrays], [address(r) for r in results], params)
+        self.kernel._run_on(shape, arrays, results, params)
         count = len(self.part.nodes)
         if any((guard < 0).any() for guard in results[count:]):
             raise ValueError("Integers to negative integer powers are not allowed.")

@@ -3,10 +3,10 @@ otherwise: one answer, at once and later, in every run. Under "bounded" and "fas
 code is swapped in, and from run to run.
 
 A text is parsed once, compiled once per combination of operand kinds, and then costs two dictionary look-ups. Operands
-that lie in memory as the kernel wants them are passed as they are; everything else (strides, broadcasting, other dtypes,
-byte order, overlap with `out`) goes through numpy.nditer, which copies in blocks that stay in the cache, so no operand
-is ever copied as a whole for an element-wise result. Reductions run over one contiguous sweep, because their order of
-summation is part of their meaning.
+of the kernel's types are passed as they lie, with strides and broadcast, too; everything else (other dtypes, byte order,
+overlap with `out`, a result that would not lie in C order) goes through numpy.nditer. Both copy in blocks that stay in the
+cache, so no operand is ever copied as a whole for an element-wise result. Reductions run over one sweep in C order, because
+their order of summation is part of their meaning.
 
 What the kernels have no types for (complex numbers, strings) or the language no operation is handed to numexpr itself
 where that is installed, so results and errors are numexpr's; otherwise the error names it.
@@ -34,6 +34,7 @@ from ._out import Borrowed, One, check_out, store
 from ._promise import EXACT, Promise
 from ._several import Several
 from ._stages import Stages
+from ._strided import in_c_order, lies_apart, meet, same_elements
 
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
@@ -313,6 +314,8 @@ class _Program(One):
     def _run_elementwise(self, arrays, dtypes, params, out, order, casting):
         if not self.wide_bools:
             result = self._run_in_place(arrays, dtypes, params, out, order)
+            if result is None:
+                result = self._run_strided(arrays, dtypes, params, out, order)
             if result is not None:
                 return result
         return self._run_blocks(arrays, dtypes, params, out, order, casting)
@@ -338,6 +341,22 @@ class _Program(One):
         elif not self._fits(out, shape, layout, arrays):
             return None
         self.kernel._run(out.size, [address(a) for a in arrays], [address(out)], params)
+        return out
+
+    def _run_strided(self, arrays, dtypes, params, out, order):
+        """One call on operands of the kernel's types with any strides; None where the result would not lie in C order."""
+        if order not in "KC" or not arrays or not isinstance(self.kernel, Kernel) or any(a.dtype != d for a, d in zip(arrays, dtypes)):
+            return None
+        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        arrays = [np.broadcast_to(a, shape) for a in arrays]
+        if 0 in shape or not shape or order == "K" and not in_c_order(arrays):
+            return None
+        if out is None:
+            out = np.empty(shape, self.result_dtype)
+        elif type(out) is not np.ndarray or out.dtype != self.result_dtype or out.shape != shape or not out.flags.writeable \
+                or not lies_apart(out) or any(not same_elements(a, out) and meet(a, out) for a in arrays):
+            return None
+        self.kernel._run_on(shape, arrays, [out], params)
         return out
 
     def _fits(self, out, shape, layout, arrays):
@@ -405,16 +424,11 @@ class _Program(One):
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
         if 0 in shape and self.reduction.op in ("min", "max"):
             raise ValueError(f"zero-size array to reduction operation {self.reduction.op} which has no identity")
-        operands = []
-        fortran = all(a.flags.f_contiguous and a.shape == shape for a in arrays)
-        for a, dtype in zip(arrays, dtypes):
-            whole = np.broadcast_to(a, shape)
-            operands.append(np.require(whole, dtype, ["F" if fortran else "C", "A"]))
+        operands = [np.asarray(a, d) for a, d in zip(arrays, dtypes)]
+        if all(a.flags.f_contiguous and a.shape == shape for a in arrays):
+            shape, operands = shape[::-1], [a.T for a in operands]
         result = np.empty((), np.int32 if self.is_bool else self.result_dtype)
-        n = 1
-        for extent in shape:
-            n *= extent
-        self.kernel._run(n, [address(o) for o in operands], [address(result)], params)
+        self.kernel._run_on(shape, [np.broadcast_to(a, shape) for a in operands], [result], params)
         result = np.asarray(result != 0) if self.is_bool else result
         return result if out is None else store(out, result, casting)
 

@@ -1,6 +1,7 @@
 """Contexts and kernels: thin objects over the handles of trident.h."""
 import ctypes
 import json
+import math
 import os
 import weakref
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from . import _threads
 from ._native import TridentError, lib
 from ._operand import converted
 from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
+from ._strided import address, is_plain, lies_apart, meet, same_elements, strides_of
 
 _TIER_MAX = 2
 _TABLE = 2  # enum trident_variable_kind
@@ -270,7 +272,7 @@ class Kernel:
         shape = np.broadcast_shapes(*[o.shape for n, o in zip(self.arrays, operands) if n not in self.tables])
         if len(self.arrays) == len(self.tables):
             shape = self._shape_of(out)
-        operands = [np.ascontiguousarray(o.reshape(-1) if n in self.tables else np.broadcast_to(o, shape))
+        operands = [np.ascontiguousarray(o.reshape(-1)) if n in self.tables else np.broadcast_to(o, shape)
                     for n, o in zip(self.arrays, operands)]
         lengths = [o.size for n, o in zip(self.arrays, operands) if n in self.tables]
         results = self._allocate(shape, out)
@@ -278,11 +280,7 @@ class Kernel:
             operands = _apart(operands, results)
             operands = [o.copy() if n in self.tables and any(np.may_share_memory(o, r) for r in results) else o
                         for n, o in zip(self.arrays, operands)]
-        n = 1
-        for extent in shape:
-            n *= extent
-        self._run(n, [address(o) for o in operands], [address(r) for r in results],
-                  self.pack([*(values[n] for n in self.scalars), *lengths]))
+        self._run_on(shape, operands, results, self.pack([*(values[n] for n in self.scalars), *lengths]))
         finished = tuple(r[()] if s and out is None else r for r, s in zip(results, self.output_is_scalar))
         return finished[0] if len(finished) == 1 else finished
 
@@ -306,9 +304,9 @@ class Kernel:
             wanted = () if scalar else shape
             if array is None:
                 array = np.empty(wanted, dtype)
-            elif not isinstance(array, np.ndarray) or array.shape != wanted or array.dtype != dtype or not array.flags.c_contiguous \
-                    or not array.flags.writeable:
-                raise ValueError(f"out for '{name}' must be a writable C-contiguous {dtype} array of shape {wanted}")
+            elif not isinstance(array, np.ndarray) or array.shape != wanted or array.dtype != dtype or not array.flags.writeable \
+                    or not lies_apart(array):
+                raise ValueError(f"out for '{name}' must be a writable {dtype} array of shape {wanted}, no two elements of which meet")
             results.append(array)
         return results
 
@@ -329,6 +327,17 @@ class Kernel:
             handle.shown = True
             lib.trident_observe(handle, n, places, params)
         lib.trident_call_parallel(handle, n, places, self._out_type(*outputs), params, _threads.count())
+
+    def _run_on(self, shape, arrays, results, params):
+        """Runs the kernel on arrays of `shape` however they lie, and on tables and numbers that lie well."""
+        if all(map(is_plain, arrays)) and all(map(is_plain, results)):
+            return self._run(math.prod(shape), [address(a) for a in arrays], [address(r) for r in results], params)
+        taken = [None if n in self.tables else a for n, a in zip(self.arrays, arrays)]
+        written = [None if s else r for s, r in zip(self.output_is_scalar, results)]
+        native.check(lib.trident_call_strided(
+            self._handle, len(shape), (ctypes.c_uint64 * max(1, len(shape)))(*shape),
+            self._in_type(*map(address, arrays)), strides_of(taken, len(shape)),
+            self._out_type(*map(address, results)), strides_of(written, len(shape)), params, _threads.count()))
 
     def wait(self, tier=2, timeout_ms=10_000):
         """Waits until tier 1 (baseline) or 2 (optimised) is reached or nothing more will come; TimeoutError if neither.
@@ -407,16 +416,6 @@ def _apart(operands, results):
     """Operands that the kernel can read while it writes the results: one that shares memory with a result is copied,
     unless it is the very same elements."""
     for i, result in enumerate(results):
-        if any(np.may_share_memory(result, other) for other in results[:i]):
+        if any(meet(result, other) for other in results[:i]):
             raise ValueError("two arrays of out share memory")
-
-    def collides(operand, result):
-        same = address(operand) == address(result) and operand.dtype == result.dtype and operand.size == result.size
-        return not same and np.may_share_memory(operand, result)
-
-    return [o.copy() if any(collides(o, r) for r in results) else o for o in operands]
-
-
-def address(array):
-    """Returns the address of the first element of a NumPy array."""
-    return array.__array_interface__["data"][0]
+    return [o.copy() if any(not same_elements(o, r) and meet(o, r) for r in results) else o for o in operands]

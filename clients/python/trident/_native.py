@@ -8,6 +8,7 @@ except ImportError:  # in the source tree
     _place = None
 
 POINTERS = ctypes.POINTER(ctypes.c_void_p)
+STRIDES = ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))
 
 
 class TridentError(Exception):
@@ -136,6 +137,8 @@ _PROTOTYPES = {
     "trident_run": (None, [_HANDLE, ctypes.c_uint64, POINTERS, POINTERS, ctypes.POINTER(ctypes.c_uint64)]),
     "trident_call_parallel": (None, [_HANDLE, ctypes.c_uint64, POINTERS, POINTERS, ctypes.POINTER(ctypes.c_uint64),
                                      ctypes.c_uint32]),
+    "trident_call_strided": (ctypes.c_int, [_HANDLE, ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint64), POINTERS, STRIDES,
+                                            POINTERS, STRIDES, ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint32]),
     "trident_wait": (ctypes.c_int, [_HANDLE, ctypes.c_uint32, ctypes.c_uint32]),
     "trident_info": (ctypes.c_int, [_HANDLE, ctypes.POINTER(KernelInfo)]),
     "trident_get_stats": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Stats)]),

@@ -12,7 +12,7 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 4
+_FILE, _VERSION = "_call.abi3.so", 5
 ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
 
 
@@ -38,7 +38,7 @@ def _reads_arrays(module):
               np.zeros((2, 0, 1), np.float32)]
     arrays[2].flags.writeable = False
     flags_of = lambda a: a.flags.num & ~0x1000 & ~0x2000  # noqa: E731; a writeback flag is nobody's here
-    return all(module.described(a) == (a.__array_interface__["data"][0], a.shape, a.dtype.num, a.dtype.byteorder, flags_of(a))
+    return all(module.described(a) == (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.num, a.dtype.byteorder, flags_of(a))
                for a in arrays)
 
 
@@ -48,7 +48,8 @@ call = _load()
 def set_up(last, borrowed):
     """Readies the module, if there is one: `last` and `borrowed` are those of evaluate()."""
     if call is not None:
-        call.set_up(np.ndarray, np.empty, last, borrowed, ctypes.cast(lib.trident_call_parallel, ctypes.c_void_p).value)
+        address = lambda function: ctypes.cast(function, ctypes.c_void_p).value  # noqa: E731
+        call.set_up(np.ndarray, np.empty, last, borrowed, address(lib.trident_call_parallel), address(lib.trident_call_strided))
         _threads.tell(call.set_threads)
 
 

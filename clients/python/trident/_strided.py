@@ -1,0 +1,57 @@
+"""Arrays as they lie: with steps between their elements, backwards, broadcast."""
+import ctypes
+
+import numpy as np
+
+_MEETING_WORK = 1000  # of numpy.shares_memory, where ranges of addresses overlap
+
+
+def address(array):
+    """Returns the address of the first element of a NumPy array."""
+    return array.__array_interface__["data"][0]
+
+
+def is_plain(array):
+    """Returns whether the elements lie one after the other, each where a value of its size may lie."""
+    return array.flags.c_contiguous and array.flags.aligned
+
+
+def lies_apart(array):
+    """Returns whether no two elements meet, as far as that shows in the strides."""
+    needed = array.itemsize
+    for step, extent in sorted((abs(step), extent) for extent, step in zip(array.shape, array.strides)):
+        if extent > 1:
+            if step < needed:
+                return False
+            needed = step * extent
+    return True
+
+
+def same_elements(a, b):
+    return address(a) == address(b) and a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
+
+
+def meet(a, b):
+    """Returns whether two arrays have memory in common; also where that is too hard to say."""
+    try:
+        return np.shares_memory(a, b, _MEETING_WORK)
+    except np.exceptions.TooHardError if hasattr(np, "exceptions") else np.TooHardError:
+        return True
+
+
+def in_c_order(arrays):
+    """Returns whether the last index is the fastest in all of these arrays, which have one shape."""
+    for a in arrays:
+        steps = [abs(step) for extent, step in zip(a.shape, a.strides) if extent > 1 and step]
+        if any(outer < inner for outer, inner in zip(steps, steps[1:])):
+            return False
+    return True
+
+
+def strides_of(arrays, dimensions):
+    """The strides of each array as trident_call_strided() takes them; None stands for a table or a number."""
+    pointers = (ctypes.POINTER(ctypes.c_int64) * max(1, len(arrays)))()
+    for i, a in enumerate(arrays):
+        if a is not None:
+            pointers[i] = (ctypes.c_int64 * max(1, dimensions))(*a.strides)
+    return pointers
