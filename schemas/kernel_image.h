@@ -26,7 +26,7 @@
 
 /* Instruction sets that an image may need; the client refuses one that its CPU lacks. */
 enum trident_isa {
-  TRIDENT_ISA_AVX2 = 1,   /* AVX2 and FMA */
+  TRIDENT_ISA_AVX2 = 1,   /* AVX2, FMA and F16C */
   TRIDENT_ISA_AVX512 = 2, /* AVX-512 F, VL, DQ, BW */
   TRIDENT_ISA_NEON = 3    /* AArch64 Advanced SIMD */
 };

@@ -25,7 +25,7 @@ constexpr std::string_view kNoIsa =
 #if defined(__aarch64__)
     "no instruction set to compile for: TRIDENT_ISA=none, or a processor without NEON";
 #else
-    "no instruction set to compile for: TRIDENT_ISA=none, or a processor without AVX2 and FMA";
+    "no instruction set to compile for: TRIDENT_ISA=none, or a processor without AVX2, FMA and F16C";
 #endif
 constexpr std::string_view kTooManyImages = "it has mapped 8 images, the limit of one kernel";
 static_assert(kMapsMax == 8);

@@ -45,12 +45,12 @@ HealthCheck check_cpu() {
   if (cpu.avx512)
     c.detail += ": AVX-512 (F, VL, DQ, BW), AVX2, FMA";
   else if (cpu.avx2_fma)
-    c.detail += ": AVX2 and FMA, no AVX-512";
+    c.detail += ": AVX2, FMA and F16C, no AVX-512";
   else if (cpu.neon)
     c.detail += ": Advanced SIMD (NEON)";
   else
     c = {"processor", Status::failure, c.detail + ": no AVX2 with FMA",
-         "kernels need AVX2 and FMA; in a virtual machine pass the host's CPU through (-cpu host)"};
+         "kernels need AVX2, FMA and F16C; in a virtual machine pass the host's CPU through (-cpu host)"};
   return c;
 }
 

@@ -187,6 +187,29 @@ void X86Emitter::load_tail_mask(std::uint32_t lane_bytes) {
         x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)), 0, width)});
 }
 
+std::int32_t X86Emitter::mask_table(ConstantPool& pool) const {
+  constexpr std::uint32_t kLanesMax = 8;  // with AVX2
+  const std::uint32_t half = target_.lanes * 8;
+  std::array<std::uint8_t, 2 * kLanesMax * 8> table{};
+  std::fill_n(table.begin(), half, std::uint8_t{0xFF});
+  return pool.add_bytes(table.data(), 2 * half, 32) + static_cast<std::int32_t>(half);
+}
+
+void X86Emitter::elements_to_boundary(const x86::Gp& elements, std::uint32_t output, std::uint32_t vector,
+                                      const asmjit::Label& misaligned) {
+  const std::uint32_t bytes = kir::element_bytes(kernel_, kernel_.outputs[output]);
+  const std::uint8_t pointer = pointer_of(Place::output, output);
+  if (pointer == kNoReg)
+    assembler_.mov(elements, x86::dword_ptr(x86::gpq(x86_gpr::kOutputs), static_cast<std::int32_t>(8 * output)));
+  else
+    assembler_.mov(elements, x86::gpd(pointer));
+  assembler_.neg(elements);
+  assembler_.test(elements, bytes - 1);
+  assembler_.jnz(misaligned);
+  assembler_.shr(elements, static_cast<std::uint32_t>(std::countr_zero(bytes)));
+  assembler_.and_(elements, vector - 1);
+}
+
 void X86Emitter::inst(const MInst& m, const Placed& p) {
   if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
   const x86::Mem mem = memory_operand(m, p);
@@ -253,7 +276,7 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       // AVX-512: the limit register holds one bit per element left. AVX2: it points to the middle of the mask table
       // (ones before, zeros after), and the count register holds minus the number of elements left.
       if (target_.avx512) {
-        assembler_.kmovd(x86::KReg(p.def), x86::edi);
+        m.imm < 4 ? assembler_.kmovq(x86::KReg(p.def), x86::rdi) : assembler_.kmovd(x86::KReg(p.def), x86::edi);
         return;
       }
       emit(Inst::kIdVmovups,

@@ -47,6 +47,13 @@ class X86Emitter : public X86Writer {
   /// Loads the mask of the elements left into its register (AVX2; see X86Pseudo::tail_mask).
   void load_tail_mask(std::uint32_t lane_bytes);
   static constexpr std::uint8_t tail_mask_register(std::uint32_t lane_bytes) { return lane_bytes == 4 ? 15 : 14; }
+  /// Returns the middle of a table in `pool`: ones before, zeros after, as many 8-byte lanes of each as a vector has
+  /// lanes (AVX2).
+  [[nodiscard]] std::int32_t mask_table(ConstantPool& pool) const;
+  /// Sets `elements` to the number of an output's elements that stand before a boundary of `vector` elements. Branches
+  /// to `misaligned` where elements cross it.
+  void elements_to_boundary(const asmjit::x86::Gp& elements, std::uint32_t output, std::uint32_t vector,
+                            const asmjit::Label& misaligned);
   /// Sets whether array stores go past the caches.
   void set_non_temporal(bool on) { non_temporal_ = on; }
   /// Emits the code that blocks branch to in rare cases; a jump skips it when reached from above.

@@ -5,6 +5,7 @@
 //   load array pointers; load constants that live in registers; invariants
 //   main loop    `vectors` vectors a step, while that many are left
 //   rest loop    a vector a step
+//   wide loop    a vector a step in lanes of four bytes, where the loops before have smaller lanes (AVX2)
 //   tail         the elements left, under masks, once
 //   epilogue     scalar outputs
 //   exit         where a kernel with an exit goes from any loop; rax is the number of elements that are done
@@ -32,6 +33,7 @@
 #include "jit/codegen/x86_emit.h"
 #include "jit/codegen/x86_frame.h"
 #include "jit/codegen/x86_select.h"
+#include "jit/codegen/x86_small_lanes.h"
 #include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 #include "runtime/base/limits.h"
@@ -46,24 +48,6 @@ constexpr std::uint32_t kLoopAlign = 64;
 constexpr auto kChunkElements = static_cast<std::int32_t>(kir::kChunk);
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
-X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
-  X86Target target;
-  target.avx512 = isa == Isa::avx512;
-  target.vector_bytes = target.avx512 && variant.vector_bits != 256 ? 64 : 32;
-  std::uint32_t widest = 4;
-  for (const kir::Inst& inst : kernel.insts) {
-    if (inst.section == kir::Section::body || kir::is_reduction(inst)) {
-      widest = std::max(widest, ir::bytes_of(inst.type));
-      if (inst.a.valid() && inst.op != kir::Op::Strided)
-        widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
-    }
-  }
-  for (const kir::Output& output : kernel.outputs)
-    if (output.kind == kir::OutputKind::array) widest = std::max(widest, ir::bytes_of(kernel.type_of(output.value)));
-  target.lanes = target.vector_bytes / widest;
-  return target;
-}
-
 class KernelEmitter {
  public:
   KernelEmitter(const kir::Kernel& kernel, Isa isa, const Variant& variant, std::pmr::memory_resource* arena)
@@ -77,12 +61,14 @@ class KernelEmitter {
                    .share_divisors = variant.schedule && variant.newton != 0,
                    .newton = variant.newton},
                   function_, pool_),
+        small_(selector_, variant.schedule ? small_lanes(kernel) : std::nullopt, arena),
         emitter_(kernel, target_, function_, selector_.strided_reads()),
         prologue_(arena),
         start_(arena),
         main_(arena),
         parking_(arena),
         rest_(arena),
+        wide_(arena),
         tail_(arena),
         whole_end_(arena),
         chunk_end_(arena),
@@ -111,14 +97,23 @@ class KernelEmitter {
  private:
   void select() {
     if (selector_.has_loop()) {
-      main_.block = selector_.select_body(vectors_, false);
-      if (vectors_ > 1) rest_.block = selector_.select_body(1, false);
-      if (!copies_tail_) tail_.block = selector_.select_body(1, true);
+      main_.block = body(vectors_, false);
+      if (vectors_ > 1) rest_.block = body(1, false);
+      if (widens()) wide_.block = selector_.select_body(1, false);
+      if (!copies_tail_) tail_.block = widens() ? selector_.select_body(1, true) : body(1, true);
     }
     if (selector_.reducer().any()) select_reductions();
     epilogue_.block = selector_.select_epilogue();
     prologue_.block = selector_.select_invariants();
   }
+
+  Block body(std::uint32_t copies, bool masked) {
+    return small_.any() ? small_.select_body(copies, masked) : selector_.select_body(copies, masked);
+  }
+  /// Returns whether the last elements are done in wider lanes than the others.
+  [[nodiscard]] bool widens() const { return small_.any() && !target_.avx512; }
+  /// Returns the elements of a vector of the main loop.
+  [[nodiscard]] std::uint32_t lanes() const { return small_.any() ? small_.lanes() : target_.lanes; }
 
   void select_reductions() {
     X86Reducer& reducer = selector_.reducer();
@@ -138,6 +133,7 @@ class KernelEmitter {
     const std::uint32_t held = std::min(selector_.reducer().held_partials(), all - kLeastLocals);
     schedule(function_, main_.block, {.registers = {all - held, 6}});
     schedule(function_, rest_.block, {.registers = {all - held, 6}});
+    schedule(function_, wide_.block, {.registers = {all - held, 6}});
   }
 
   void allocate() {
@@ -154,7 +150,7 @@ class KernelEmitter {
     };
     code_.spills = place(main_).spills;
     for (Stage* stage :
-         {&prologue_, &start_, &parking_, &rest_, &tail_, &whole_end_, &chunk_end_, &join_, &keep_, &epilogue_})
+         {&prologue_, &start_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_, &keep_, &epilogue_})
       place(*stage);
     code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
   }
@@ -164,7 +160,7 @@ class KernelEmitter {
   [[nodiscard]] bool uses_param_memory() const {
     if (selector_.reads_tables()) return true;
     if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
-    for (const Stage* stage : {&main_, &rest_, &tail_, &epilogue_, &prologue_})
+    for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &epilogue_, &prologue_})
       for (const Placed& placed : stage->placed)
         if (placed.mem.place == Place::param) return true;
     return false;
@@ -230,10 +226,12 @@ class KernelEmitter {
     a.xor_(x86::eax, x86::eax);
     const asmjit::Label streamed = a.newLabel();
     if (streams_) streaming_loop(streamed);
-    loop(main_, vectors_ * target_.lanes, true);
+    if (small_.any()) align_stores();
+    loop(main_, vectors_ * lanes(), !small_.any());
     count_main_loop();
     a.bind(streamed);
-    if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, target_.lanes, false);
+    if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, lanes(), false);
+    if (widens()) loop(wide_, target_.lanes, false);
     last_elements();
   }
 
@@ -266,16 +264,11 @@ class KernelEmitter {
   /// outputs must be the same number of elements before a boundary, and those elements go first, under masks; otherwise
   /// the plain loop takes over. Ends at `done` with fewer than a step left. Not for kernels with reductions.
   void streaming_loop(const asmjit::Label& done);
+  /// Emits the elements before a boundary of the first output, under masks, for calls that are long enough. Stores of
+  /// 64 bytes that cross lines take twice as long, and small lanes compute so little that it shows.
+  void align_stores();
   void count_main_loop();
-
-  /// Returns the middle of a table of ones followed by zeros: as many 8-byte lanes of each as a vector has lanes.
-  std::int32_t mask_table() {
-    constexpr std::uint32_t kLanesMax = 8;  // with AVX2
-    const std::uint32_t half = target_.lanes * 8;
-    std::array<std::uint8_t, 2 * kLanesMax * 8> table{};
-    std::fill_n(table.begin(), half, std::uint8_t{0xFF});
-    return pool_.add_bytes(table.data(), 2 * half, 32) + static_cast<std::int32_t>(half);
-  }
+  void first_elements();
 
   Result<MachineCode> finish() {
     TRY_VOID(lay_out(emitter_, pool_, unwind_, "kernel", code_));
@@ -288,11 +281,12 @@ class KernelEmitter {
   Function function_;
   ConstantPool pool_;
   X86Selector selector_;
+  X86SmallLanes small_;
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};
   X86Environment environment_{emitter_, unwind_};
   X86Frame frame_{emitter_, unwind_};
-  Stage prologue_, start_, main_, parking_, rest_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
+  Stage prologue_, start_, main_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
   MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool streams_ = false;
@@ -303,7 +297,7 @@ class KernelEmitter {
 
 void KernelEmitter::count_main_loop() {
   code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
-  code_.loop_elements = vectors_ * target_.lanes;
+  code_.loop_elements = vectors_ * lanes();
   for (const Placed& placed : main_.placed) {
     if (placed.kind == Placed::Kind::load) ++code_.loads;
     if (placed.kind == Placed::Kind::store) ++code_.stores;
@@ -410,11 +404,14 @@ void KernelEmitter::join_all(const asmjit::Label& done) {
 
 void KernelEmitter::tail() {
   x86::Assembler& a = emitter_.assembler();
-  if (target_.avx512) {
+  if (target_.avx512 && small_.any()) {
+    a.mov(x86::rdi, -1);
+    a.bzhi(x86::rdi, x86::rdi, x86::rsi);
+  } else if (target_.avx512) {
     a.mov(x86::edi, -1);
     a.bzhi(x86::edi, x86::edi, x86::esi);
   } else {
-    a.lea(x86::rdi, emitter_.pool_operand(mask_table()));
+    a.lea(x86::rdi, emitter_.pool_operand(emitter_.mask_table(pool_)));
     emitter_.note_pool_use(0);
     a.neg(x86::rsi);
   }
@@ -423,6 +420,33 @@ void KernelEmitter::tail() {
     if ((tail_lanes_ & lane_bytes) != 0) emitter_.load_tail_mask(lane_bytes);
   if (target_.avx512) a.kmovd(x86::KReg(X86Emitter::kTailMask), x86::edi);
   emitter_.masked_copy();
+}
+
+/// Emits the `edi` elements from 0 on, fewer than a vector, and sets the index.
+void KernelEmitter::first_elements() {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label aligned = a.newLabel();
+  a.test(x86::edi, x86::edi);
+  a.jz(aligned);
+  a.mov(x86::qword_ptr(x86::rsp, -8), x86::rsi);  // below the stack pointer: nothing is called
+  a.mov(x86::qword_ptr(x86::rsp, -16), x86::rdi);
+  a.mov(x86::esi, x86::edi);
+  tail();
+  a.mov(x86::rax, x86::qword_ptr(x86::rsp, -16));
+  a.mov(x86::rsi, x86::qword_ptr(x86::rsp, -8));
+  a.bind(aligned);
+}
+
+void KernelEmitter::align_stores() {
+  constexpr std::uint32_t kVectorsMin = 16;
+  if (!target_.avx512) return;
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label plain = a.newLabel();
+  a.cmp(x86::rsi, kVectorsMin * lanes());
+  a.jb(plain);
+  emitter_.elements_to_boundary(x86::edi, 0, lanes(), plain);
+  first_elements();
+  a.bind(plain);
 }
 
 void KernelEmitter::streaming_loop(const asmjit::Label& done) {
@@ -437,34 +461,15 @@ void KernelEmitter::streaming_loop(const asmjit::Label& done) {
   bool first = true;
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
-    const std::uint32_t lane_bytes = ir::bytes_of(kernel_.type_of(kernel_.outputs[o].value));
-    const x86::Gp elements = first ? x86::edi : x86::r11d;  // up to the boundary
-    const std::uint8_t pointer = emitter_.pointer_of(Place::output, o);
-    if (pointer == kNoReg)
-      a.mov(elements, x86::dword_ptr(x86::gpq(x86_gpr::kOutputs), static_cast<std::int32_t>(8 * o)));
-    else
-      a.mov(elements, x86::gpd(pointer));
-    a.neg(elements);
-    a.test(elements, lane_bytes - 1);
-    a.jnz(plain);
-    a.shr(elements, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
-    a.and_(elements, target_.lanes - 1);
+    const x86::Gp elements = first ? x86::edi : x86::r11d;
+    emitter_.elements_to_boundary(elements, o, target_.lanes, plain);
     if (!first) {
       a.cmp(elements, x86::edi);
       a.jne(plain);
     }
     first = false;
   }
-  const asmjit::Label aligned = a.newLabel();
-  a.test(x86::edi, x86::edi);
-  a.jz(aligned);
-  a.mov(x86::qword_ptr(x86::rsp, -8), x86::rsi);  // below the stack pointer: nothing is called
-  a.mov(x86::qword_ptr(x86::rsp, -16), x86::rdi);
-  a.mov(x86::esi, x86::edi);
-  tail();
-  a.mov(x86::rax, x86::qword_ptr(x86::rsp, -16));
-  a.mov(x86::rsi, x86::qword_ptr(x86::rsp, -8));
-  a.bind(aligned);
+  first_elements();
   emitter_.set_non_temporal(true);
   loop(main_, vectors_ * target_.lanes, false);
   emitter_.set_non_temporal(false);

@@ -21,6 +21,23 @@ constexpr std::uint8_t kNeeded = 1, kReadByBody = 2;
 
 }  // namespace
 
+X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  X86Target target;
+  target.avx512 = isa == Isa::avx512;
+  target.vector_bytes = target.avx512 && variant.vector_bits != 256 ? 64 : 32;
+  std::uint32_t widest = 4;
+  for (const kir::Inst& inst : kernel.insts) {
+    if (inst.section == Section::body || is_reduction(inst)) {
+      widest = std::max(widest, ir::bytes_of(inst.type));
+      if (inst.a.valid() && inst.op != Op::Strided) widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
+    }
+  }
+  for (const kir::Output& output : kernel.outputs)
+    if (output.kind == kir::OutputKind::array) widest = std::max(widest, ir::bytes_of(kernel.type_of(output.value)));
+  target.lanes = target.vector_bytes / widest;
+  return target;
+}
+
 X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
                          ConstantPool& pool)
     : kernel_(kernel),

@@ -9,7 +9,7 @@
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
 // x86_exit.cpp exits; x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers,
 // strided loads. Reductions are x86_reduce.h's, exits that test ranges x86_ranges.h's, narrow elements
-// x86_elements.h's.
+// x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
 #pragma once
 
 #include <initializer_list>
@@ -23,6 +23,9 @@
 #include "jit/kir/kir.h"
 
 namespace trident::codegen {
+
+/// Returns the lanes of a kernel's body: as many as the widest of its values leave.
+X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant);
 
 /// A constant that the selector itself has made.
 struct X86Constant {
@@ -40,6 +43,7 @@ struct X86NumbersRow {
 
 class X86Selector {
   friend class X86Elements;
+  friend class X86SmallLanes;
   friend class X86Reducer;
   friend class X86Ranges;
 

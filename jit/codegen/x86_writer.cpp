@@ -228,18 +228,21 @@ void X86Writer::added(const Placed& p, const x86::Mem& mem) {
 
 std::uint32_t X86Writer::load_id(const Placed& p) {
   if (!p.mem.broadcast) return store_id(p);
+  if (p.mem.lane_bytes <= 2) return p.mem.lane_bytes == 1 ? Inst::kIdVpbroadcastb : Inst::kIdVpbroadcastw;
   if (p.mem.lane_bytes == 4) return Inst::kIdVbroadcastss;
   return p.width == 16 ? Inst::kIdVmovddup : Inst::kIdVbroadcastsd;
 }
 
 std::uint32_t X86Writer::store_id(const Placed& p) {
+  // Masks of 4-byte lanes and wider ones have 16 bits at most.
+  if (p.reg_class == RegClass::mask && p.mem.lane_bytes >= 4) return Inst::kIdKmovw;
   if (p.reg_class != RegClass::vector) return move_id(p.reg_class);
   return p.width == 8 ? Inst::kIdVmovsd : Inst::kIdVmovups;
 }
 
 std::uint32_t X86Writer::move_id(RegClass reg_class) {
   if (reg_class == RegClass::general) return Inst::kIdMov;
-  return reg_class == RegClass::mask ? Inst::kIdKmovw : Inst::kIdVmovaps;
+  return reg_class == RegClass::mask ? Inst::kIdKmovq : Inst::kIdVmovaps;
 }
 
 /// Zeroes the whole register: writing the lower bits clears the upper ones.

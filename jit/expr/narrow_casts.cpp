@@ -1,5 +1,8 @@
 #include "jit/expr/narrow_casts.h"
 
+#include <cmath>
+#include <cstdint>
+
 #include "jit/expr/composer.h"
 
 namespace trident::expr {
@@ -14,7 +17,8 @@ class Narrowing {
       : c_(c), cast_(cast), row_(ir::facts_of(cast.storage)), offset_(offset) {}
 
   expr::Value run(expr::Value x) {
-    x = c_.settle(x);
+    if (c_.failed()) return {};
+    x = chooses_integers(x) ? c_.cast(row_.type, x, offset_) : c_.settle(x);
     if (c_.failed()) return {};
     if (ir::is_mask(c_.type_of(x)) || holds(x.id)) return c_.cast(row_.type, x, offset_);
     if (cast_.storage == Storage::boolean) return c_.cast(Type::i32, c_.as_bool(x), offset_);
@@ -28,6 +32,19 @@ class Narrowing {
     if (!id.valid()) return false;
     const Node& n = at(id);
     return n.op == Op::Constant && ir::is_int(n.type) && int_of_bits(n.type, n.imm) == value;
+  }
+
+  /// Returns whether a value is one of some literals, whole numbers of the type: select(x > y, 255, 0).
+  [[nodiscard]] bool chooses_integers(const expr::Value& x) const {
+    if (!x.id.valid() || x.literal_depth == 0 || !x.integral || !ir::is_integer(cast_.storage)) return false;
+    if (at(x.id).op != Op::Select) return false;
+    NodeId id = x.id;
+    for (; at(id).op == Op::Select; id = at(id).c)
+      if (!is_whole(at(id).b)) return false;
+    return is_whole(id);
+  }
+  [[nodiscard]] bool is_whole(NodeId id) const {
+    return at(id).op == Op::Constant && std::fabs(number(at(id))) <= INT32_MAX;
   }
 
   /// Returns whether all values of an integer are known to be elements, so that texts which are printed and read again

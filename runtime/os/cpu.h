@@ -9,7 +9,7 @@
 namespace trident::os {
 
 struct CpuFeatures {
-  bool avx2_fma = false;    ///< AVX2 and FMA, enabled by the system too
+  bool avx2_fma = false;    ///< AVX2, FMA and F16C, enabled by the system too
   bool bmi2 = false;        ///< AVX2, FMA, BMI1, BMI2 and LZCNT: what the code of regions needs
   bool avx512 = false;      ///< AVX2, FMA and AVX-512 F, VL, DQ and BW
   bool avx512cd = false;    ///< these and AVX-512 CD

@@ -31,10 +31,10 @@ TEST(Cpu, FeaturesAgreeWithTheKernel) {
     if (line.starts_with("flags")) flags = line + " ";
   if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
   const auto has = [&](const char* name) { return flags.find(" " + std::string(name) + " ") != std::string::npos; };
-  EXPECT_EQ(cpu_features().avx2_fma, has("avx2") && has("fma"));
-  EXPECT_EQ(cpu_features().bmi2, has("avx2") && has("fma") && has("bmi1") && has("bmi2") && has_lzcnt());
-  EXPECT_EQ(cpu_features().avx512,
-            has("avx2") && has("fma") && has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw"));
+  const bool avx2 = has("avx2") && has("fma") && has("f16c");
+  EXPECT_EQ(cpu_features().avx2_fma, avx2);
+  EXPECT_EQ(cpu_features().bmi2, avx2 && has("bmi1") && has("bmi2") && has_lzcnt());
+  EXPECT_EQ(cpu_features().avx512, avx2 && has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw"));
   EXPECT_EQ(cpu_features().avx512cd, cpu_features().avx512 && has("avx512cd"));
   EXPECT_EQ(cpu_features().avx512vnni, cpu_features().avx512cd && has("avx512_vnni"));
 }
