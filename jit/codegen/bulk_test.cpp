@@ -38,7 +38,7 @@ class LoopDraw {
       b_.variable("v" + std::to_string(v), Type::i64, region::kFrameHeadBytes + 8 * v);
     // Blocks: 0 entry, 1 head, 2 stop, 3 body, 4 next, 5 left, 6 miss, 7 budget.
     b_.begin_block();
-    b_.jump(1);
+    entry();
     b_.begin_block();
     head();
     b_.begin_block();
@@ -56,6 +56,15 @@ class LoopDraw {
  private:
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
+  /// Elements that rounds may read again.
+  void entry() {
+    for (const std::uint32_t v : {kX, kCount, kSum}) {
+      b_.at(4 + v);
+      if (below(8) == 0) b_.set(v, load(place()));
+    }
+    b_.jump(1);
+  }
+
   void head() {
     const Value i = b_.get(kI), n = b_.get(goes_down_ ? kJ : kN);
     constexpr Op kOps[] = {Op::SLt, Op::SLt, Op::SLe, Op::ULt, Op::Ne};
@@ -63,7 +72,7 @@ class LoopDraw {
   }
   Value place() {
     const std::uint32_t distance = below(3) == 0 ? below(5) - 2 : 0;
-    const Value index = b_.get(two_ends_ && below(2) == 0 ? kJ : kI);
+    const Value index = b_.get((two_ends_ || below(8) == 0) && below(2) == 0 ? kJ : kI);
     return b_.element(b_.op_with(Op::Add, index, static_cast<std::uint64_t>(static_cast<std::int32_t>(distance))),
                       bytes_, below(kWindows), 6);
   }
@@ -204,6 +213,32 @@ TEST(BulkCode, DoesWhatTheLoopDoes) {
     ASSERT_EQ(differences(region, bulk, seed, 12), 0) << seed << "\n" << print(region);
   }
   EXPECT_GT(found, 1000);
+}
+
+TEST(BulkCode, DoesWhatTheLoopDoesWhereValuesAreReused) {
+  if (isas().empty()) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2";
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 12000; ++seed) {
+    const region::Region region = LoopDraw(seed).run();
+    const Bulk bulk = regionopt::optimise(region);
+    if (!bulk.reuses) continue;
+    found += bulk.loops.empty() ? 0 : 1;
+    ASSERT_EQ(differences(region, bulk, seed, 12), 0) << seed << "\n" << print(region);
+  }
+  EXPECT_GT(found, 300);
+}
+
+/// AVX2 has products of 32 bits only; drawn loops that are checked above have those of 64.
+TEST(BulkCode, DrawnLoopsHaveProductsWithAvx2) {
+  if (isas().empty()) GTEST_SKIP() << "the code of regions needs a processor with AVX2 and BMI2";
+  int products = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const Bulk bulk = regionopt::find_bulk(LoopDraw(seed).run());
+    if (bulk.loops.size() != 1 || bulk.loops[0].lane_bytes != 8) continue;
+    const std::string code = *disassemble(*emit(bulk, Isa::avx2), Isa::avx2);
+    products += code.find("vpmuludq ymm") == std::string::npos ? 0 : 1;
+  }
+  EXPECT_GT(products, 10);
 }
 
 /// Each part of a plan is needed: without it, or with another one, some loop does something else. Parts that keep

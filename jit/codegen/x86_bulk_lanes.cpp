@@ -62,6 +62,12 @@ bool has_result(const Reduction& r) {
   return r.kind == Reduction::Kind::sum || r.kind == Reduction::Kind::least || r.kind == Reduction::Kind::greatest;
 }
 
+/// With AVX2, which has no instruction for these, two registers hold parts.
+bool takes_two_more(const Node& node) {
+  return node.kind == Node::Kind::op &&
+         (node.op == RegionOp::Mul || node.op == RegionOp::ULt || node.op == RegionOp::ULe);
+}
+
 bool is_mixed(const BulkLoop& loop) {
   return std::any_of(loop.references.begin(), loop.references.end(),
                      [&](const auto& r) { return r.step != loop.references[0].step; });
@@ -71,22 +77,19 @@ bool is_mixed(const BulkLoop& loop) {
 
 BulkLanes::Needs BulkLanes::needs_of(const BulkLoop& loop, bool avx512) {
   Needs needs{.vectors = 4, .masks = loop.stops.size() > 1 ? 1u : 0u};  // four to work with
-  for_lanes(loop, [&](std::uint32_t n) { ++(is_truth(loop.nodes[n]) && avx512 ? needs.masks : needs.vectors); });
+  for_lanes(loop, [&](std::uint32_t n) {
+    ++(is_truth(loop.nodes[n]) && avx512 ? needs.masks : needs.vectors);
+    if (!avx512 && loop.lane_bytes == 8 && takes_two_more(loop.nodes[n])) needs.vectors += 2;
+  });
   needs.vectors += static_cast<std::uint32_t>(2 * loop.reductions.size() + loop.stores.size());
   return needs;
 }
 
 bool BulkLanes::can(const BulkLoop& loop, bool avx512, std::uint32_t vectors) {
   if (loop.lane_bytes == 0) return true;
-  bool known = !is_mixed(loop) || loop.lane_bytes == 8;
-  for_lanes(loop, [&](std::uint32_t n) {
-    const Node& node = loop.nodes[n];
-    const bool is_unsigned = node.op == RegionOp::ULt || node.op == RegionOp::ULe;
-    const bool is_product = node.kind == Node::Kind::op && node.op == RegionOp::Mul;
-    if (!avx512 && (is_unsigned || is_product) && loop.lane_bytes == 8) known = false;
-  });
+  if (is_mixed(loop) && loop.lane_bytes != 8) return false;
   const Needs needs = needs_of(loop, avx512);
-  return known && needs.vectors <= vectors && needs.masks <= kMasks - kFirstMask;
+  return needs.vectors <= vectors && needs.masks <= kMasks - kFirstMask;
 }
 
 BulkLanes::BulkLanes(X86Writer& writer, ConstantPool& pool, const BulkLoop& loop, const Shape& shape)
@@ -336,6 +339,7 @@ std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
   }
   if (region::is_float(node.op)) return real(node, places);
   const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
+  if (node.op == RegionOp::Mul && !avx512_) return product(to, a, b);
   std::uint32_t id = 0;
   if (node.op == RegionOp::Add) id = by_width(Inst::kIdVpaddb, Inst::kIdVpaddq);
   if (node.op == RegionOp::Sub) id = by_width(Inst::kIdVpsubb, Inst::kIdVpsubq);
@@ -345,6 +349,20 @@ std::uint8_t BulkLanes::computed(const Node& node, const Places& places) {
   if (node.op == RegionOp::Xor) id = avx512_ ? Inst::kIdVpxorq : Inst::kIdVpxor;
   CHECK(id != 0);
   op3(id, to, a, b);
+  return to;
+}
+
+/// to = a * b = low halves' product + (sum of the two mixed products << 32), modulo 2^64.
+std::uint8_t BulkLanes::product(std::uint8_t to, std::uint8_t a, std::uint8_t b) {
+  const std::uint8_t mixed = take(), other = take();
+  a_.vpsrlq(vec(mixed), vec(a), 32);
+  op3(Inst::kIdVpmuludq, mixed, mixed, b);
+  a_.vpsrlq(vec(other), vec(b), 32);
+  op3(Inst::kIdVpmuludq, other, other, a);
+  op3(Inst::kIdVpaddq, mixed, mixed, other);
+  a_.vpsllq(vec(mixed), vec(mixed), 32);
+  op3(Inst::kIdVpmuludq, to, a, b);
+  op3(Inst::kIdVpaddq, to, to, mixed);
   return to;
 }
 

@@ -27,7 +27,7 @@ class BulkLanes {
 
   BulkLanes(X86Writer& writer, ConstantPool& pool, const regionopt::BulkLoop& loop, const Shape& shape);
 
-  /// Returns whether so many vector registers suffice for `loop`, and the instruction set has what it asks.
+  /// Returns whether so many vector registers suffice for `loop`, and lanes can go its ways.
   static bool can(const regionopt::BulkLoop& loop, bool avx512, std::uint32_t vectors);
 
   /// Rounds of a group.
@@ -91,11 +91,13 @@ class BulkLanes {
   std::uint8_t value(std::uint32_t n, const Places& places);
   std::uint8_t load(std::uint32_t reference, const Places& places);
   std::uint8_t computed(const regionopt::Node& node, const Places& places);
+  std::uint8_t product(std::uint8_t to, std::uint8_t a, std::uint8_t b);
   std::uint8_t real(const regionopt::Node& node, const Places& places);
   /// A mask register, or a vector.
   std::uint8_t truth(std::uint32_t n, const Places& places);
   std::uint8_t mask_truth(const regionopt::Node& node, const Places& places);
   std::uint8_t vector_truth(const regionopt::Node& node, const Places& places);
+  std::uint8_t with_signs_flipped(std::uint8_t from);
   void bits(std::uint8_t truth);
   asmjit::x86::Mem all_of(std::uint32_t reference, const Places& places) const;
   [[nodiscard]] bool is_reversed(std::uint32_t reference) const;

@@ -72,7 +72,8 @@ std::uint8_t BulkLanes::vector_truth(const Node& node, const Places& places) {
         to, a, b);
     return to;
   }
-  const std::uint8_t a = value(node.a, places), b = value(node.b, places), to = take();
+  std::uint8_t a = value(node.a, places), b = value(node.b, places);
+  const std::uint8_t to = take();
   if (region::is_float(node.op)) {
     a_.emit(Inst::kIdVcmppd, vec(to), vec(a), vec(b), asmjit::Imm(predicate_of(node.op)));
     return to;
@@ -83,6 +84,7 @@ std::uint8_t BulkLanes::vector_truth(const Node& node, const Places& places) {
     return node.op == RegionOp::Eq ? to : negated(to);
   }
   if (!narrow_) {
+    if (node.op == RegionOp::ULt || node.op == RegionOp::ULe) a = with_signs_flipped(a), b = with_signs_flipped(b);
     op3(Inst::kIdVpcmpgtq, to, is_strict ? b : a, is_strict ? a : b);
     return is_strict ? to : negated(to);
   }
@@ -90,6 +92,14 @@ std::uint8_t BulkLanes::vector_truth(const Node& node, const Places& places) {
   op3(Inst::kIdVpminub, to, a, b);
   op3(Inst::kIdVpcmpeqb, to, to, is_strict ? b : a);
   return is_strict ? negated(to) : to;
+}
+
+/// Numbers without a sign are in the order of these with one.
+std::uint8_t BulkLanes::with_signs_flipped(std::uint8_t from) {
+  const std::uint8_t to = take();
+  a_.vpxor(vec(to), vec(from), writer_.pool_operand(pool_.add_repeated(std::uint64_t{1} << 63, 8, count_)));
+  writer_.note_pool_use(0);
+  return to;
 }
 
 void BulkLanes::bits(std::uint8_t truth) {
