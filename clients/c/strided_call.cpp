@@ -87,6 +87,10 @@ class Arrays {
   std::vector<View> inputs_, outputs_;
 };
 
+/// Elements that are gathered at a time where no reduction wants a whole chunk: so few that their buffers stay in the
+/// first cache.
+constexpr std::uint64_t kBlock = 512;
+
 /// Buffers for as many threads as may be at work.
 class Buffers {
  public:
@@ -124,8 +128,9 @@ class StridedCall {
         params_(params),
         pieces_((n + kir::kChunk - 1) / kir::kChunk),
         threads_(pieces_ > 1 && threads > 1 ? std::min(threads, os::usable_cpus()) : 1),
+        block_(division.scalar_count != 0 ? kir::kChunk : kBlock),
         results_(division, pieces_),
-        buffers_(arrays.buffer_bytes(std::min(n, kir::kChunk)), threads_) {}
+        buffers_(arrays.buffer_bytes(std::min(n, block_)), threads_) {}
 
   void run(void* const* out) {
     const std::uint64_t start_ns = pieces_ > 1 ? os::monotonic_ns() : 0;
@@ -139,13 +144,18 @@ class StridedCall {
 
  private:
   void run_piece(std::uint64_t piece) {
-    const std::uint64_t first = piece * kir::kChunk, count = std::min(kir::kChunk, n_ - first);
+    const std::uint64_t end = std::min((piece + 1) * kir::kChunk, n_);
     buffers_.use([&](std::byte* buffers) {
-      arrays_.run_piece(first, count, buffers, results_.of(piece), [&](const void* const* in, void* const* out) {
-        const trident_entry_fn entered = kernel_.enter(count, in, params_);
-        if (piece == 0) code_ = entered;
-        code_(static_cast<const trident_kernel*>(&kernel_), count, in, out, params_);
-      });
+      for (std::uint64_t first = piece * kir::kChunk; first < end; first += block_)
+        run_block(first, std::min(block_, end - first), buffers, results_.of(piece));
+    });
+  }
+
+  void run_block(std::uint64_t first, std::uint64_t count, std::byte* buffers, std::uint64_t* results) {
+    arrays_.run_piece(first, count, buffers, results, [&](const void* const* in, void* const* out) {
+      const trident_entry_fn entered = kernel_.enter(count, in, params_);
+      if (first == 0) code_ = entered;
+      code_(static_cast<const trident_kernel*>(&kernel_), count, in, out, params_);
     });
   }
 
@@ -155,6 +165,7 @@ class StridedCall {
   const std::uint64_t* params_;
   const std::uint64_t pieces_;
   const unsigned threads_;
+  const std::uint64_t block_;
   PieceResults results_;
   Buffers buffers_;
   trident_entry_fn code_ = nullptr;  ///< of all pieces, whatever is swapped in meanwhile

@@ -1,5 +1,5 @@
 // A call on arrays that do not lie element after element: with steps between elements, backwards, repeated, at odd
-// addresses. Pieces of a chunk are gathered into buffers that stay in the cache, so no array is copied as a whole:
+// addresses. Some elements at a time are gathered into buffers that stay in the cache, so no array is copied as a whole:
 //
 //   input ──gather──> buffer ──┐
 //   input as it lies ──────────┤ kernel ├──> buffer ──scatter──> output
