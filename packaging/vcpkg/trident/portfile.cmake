@@ -1,5 +1,6 @@
 # An overlay port that builds the tree it lies in: vcpkg install trident --overlay-ports=packaging/vcpkg
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+message("trident takes libseccomp from the system: apt-get install libseccomp-dev")
 vcpkg_check_linkage(ONLY_DYNAMIC_LIBRARY)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}")
 vcpkg_cmake_build(TARGET trident)

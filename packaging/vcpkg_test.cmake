@@ -1,0 +1,70 @@
+# Runs the port file with functions in place of vcpkg's own: configuring and building are left out, for BUILD is such a
+# build; installing is done. Usage: cmake -DBUILD=.. -DPACKAGES=.. -DPORT=.. -P vcpkg_test.cmake
+cmake_minimum_required(VERSION 3.25)
+set(TARGET_TRIPLET x64-linux)
+set(CURRENT_PACKAGES_DIR "${PACKAGES}/trident_x64-linux")
+set(CURRENT_BUILDTREES_DIR "${PACKAGES}/buildtrees")
+set(CMAKE_CURRENT_LIST_DIR "${PORT}")
+file(MAKE_DIRECTORY "${CURRENT_BUILDTREES_DIR}")
+
+function(vcpkg_check_linkage)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "ONLY_STATIC_LIBRARY;ONLY_DYNAMIC_LIBRARY;ONLY_DYNAMIC_CRT;ONLY_STATIC_CRT" "" "")
+  refuse_others(vcpkg_check_linkage "${arg_UNPARSED_ARGUMENTS}")
+endfunction()
+
+function(refuse_others function others)
+  if(others)
+    message(FATAL_ERROR "${function} has no ${others}")
+  endif()
+endfunction()
+
+function(vcpkg_cmake_configure)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "PREFER_NINJA;DISABLE_PARALLEL_CONFIGURE;NO_CHARSET_FLAG;WINDOWS_USE_MSBUILD"
+    "SOURCE_PATH;GENERATOR;LOGFILE_BASE" "OPTIONS;OPTIONS_DEBUG;OPTIONS_RELEASE;MAYBE_UNUSED_VARIABLES")
+  refuse_others(vcpkg_cmake_configure "${arg_UNPARSED_ARGUMENTS}")
+  file(READ "${arg_SOURCE_PATH}/CMakeLists.txt" lists)
+  foreach(option IN LISTS arg_OPTIONS arg_OPTIONS_RELEASE arg_OPTIONS_DEBUG)
+    string(REGEX REPLACE "^-D([A-Za-z_]+)[:=].*" "\\1" name "${option}")
+    if(NOT name MATCHES "^CMAKE_" AND NOT lists MATCHES "[(]${name} ")
+      message(FATAL_ERROR "${option} is no option of the project")
+    endif()
+  endforeach()
+  file(CREATE_LINK "${BUILD}" "${CURRENT_BUILDTREES_DIR}/${TARGET_TRIPLET}-rel" SYMBOLIC)
+endfunction()
+
+function(vcpkg_cmake_build)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "DISABLE_PARALLEL;ADD_BIN_TO_PATH" "TARGET;LOGFILE_BASE" "")
+  refuse_others(vcpkg_cmake_build "${arg_UNPARSED_ARGUMENTS}")
+  execute_process(COMMAND ninja -C "${BUILD}" -t query "${arg_TARGET}" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(vcpkg_execute_required_process)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "ALLOW_IN_DOWNLOAD_MODE" "WORKING_DIRECTORY;LOGNAME;TIMEOUT" "COMMAND")
+  refuse_others(vcpkg_execute_required_process "${arg_UNPARSED_ARGUMENTS}")
+  execute_process(COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${arg_WORKING_DIRECTORY}" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(vcpkg_cmake_config_fixup)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "DO_NOT_DELETE_PARENT_CONFIG_PATH;NO_PREFIX_CORRECTION"
+    "PACKAGE_NAME;CONFIG_PATH;TOOLS_PATH" "")
+  refuse_others(vcpkg_cmake_config_fixup "${arg_UNPARSED_ARGUMENTS}")
+  file(GLOB configs "${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH}/${arg_PACKAGE_NAME}*onfig.cmake")
+  if(NOT configs)
+    message(FATAL_ERROR "${arg_CONFIG_PATH} has no configuration of ${arg_PACKAGE_NAME}")
+  endif()
+endfunction()
+
+function(vcpkg_fixup_pkgconfig)
+  file(GLOB descriptions "${CURRENT_PACKAGES_DIR}/lib/pkgconfig/*.pc" "${CURRENT_PACKAGES_DIR}/share/pkgconfig/*.pc")
+  if(NOT descriptions)
+    message(FATAL_ERROR "there is no description for pkg-config")
+  endif()
+endfunction()
+
+function(vcpkg_install_copyright)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "COMMENT" "FILE_LIST")
+  refuse_others(vcpkg_install_copyright "${arg_UNPARSED_ARGUMENTS}")
+  file(INSTALL ${arg_FILE_LIST} DESTINATION "${CURRENT_PACKAGES_DIR}/share/trident")
+endfunction()
+
+include("${PORT}/portfile.cmake")
