@@ -27,6 +27,9 @@ struct Variant {
 
 /// Bytes written per call from which non_temporal code streams: shorter calls take its plain loop.
 inline constexpr std::uint32_t kStreamBytes = 4u << 20;
+/// Bytes read per call from which reductions fetch ahead: less stays in the second-level cache, where a fetch is a
+/// waste.
+inline constexpr std::uint32_t kFetchBytes = 2u << 20;
 
 /// Code and constants with no relocations: entry at byte 0 of `code`; `pool_offset` is a multiple of 64.
 struct MachineCode {

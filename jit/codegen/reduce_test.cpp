@@ -152,6 +152,31 @@ TEST(Reduce, TwoOfOneWidth) {
   }
 }
 
+/// Compares calls around kFetchBytes, and looks for fetches in the code.
+void expect_fetches(Type type, ir::Storage storage, std::uint32_t element_bytes) {
+  kir::Kernel kernel;
+  kir::Builder b(kernel);
+  kernel.inputs = {{"x", type, {}, storage}, {"y", type}};
+  kernel.outputs = {{"s", b.reduce(kir::Op::Sum, b.mul(b.input(0), b.input(1))), kir::OutputKind::scalar}};
+  const std::uint64_t long_call = kFetchBytes / element_bytes;
+  for (const Isa isa : runnable_isas())
+    for (const std::uint8_t vectors : {4, 8}) {
+      auto native = testing::map_native(kernel, isa, {.vectors = vectors});
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::uint64_t n : {long_call - 1, long_call + 3 * kir::kChunk + 77})
+        ASSERT_EQ(testing::compare_with_interpreter(kernel, *native, {.n = n}), "") << name_of(isa) << " n " << n;
+      const auto listing = disassemble(emit(kernel, isa, {.vectors = vectors}).value(), isa);
+      ASSERT_TRUE(listing.ok());
+      EXPECT_NE(listing->find("prefetcht0"), std::string::npos);
+    }
+}
+
+// Calls that read kFetchBytes and more have a main loop of their own, which fetches beyond the end of arrays.
+TEST(Reduce, LongCallsFetchAhead) {
+  expect_fetches(Type::f32, ir::Storage::own, 4 + 4);
+  expect_fetches(Type::i32, ir::Storage::u8, 1 + 4);
+}
+
 // The number of an element goes on from chunk to chunk.
 TEST(Reduce, NumbersOfElementsAcrossChunks) {
   kir::Kernel kernel;

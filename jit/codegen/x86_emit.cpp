@@ -86,6 +86,25 @@ std::uint8_t X86Emitter::pointer_of(Place place, std::uint32_t index) const {
   return pointers_[place == Place::input ? index : kernel_.inputs.size() + index];
 }
 
+std::uint32_t X86Emitter::fetched_bytes() const {
+  std::uint32_t bytes = 0;
+  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
+    if (pointers_[i] != kNoReg && !kernel_.inputs[i].is_table()) bytes += kir::element_bytes(kernel_.inputs[i]);
+  return bytes;
+}
+
+void X86Emitter::fetch_ahead(std::uint32_t elements) {
+  constexpr std::int32_t kLine = 64, kAhead = 4096;
+  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i) {
+    if (pointers_[i] == kNoReg || kernel_.inputs[i].is_table()) continue;
+    const std::uint32_t bytes = kir::element_bytes(kernel_.inputs[i]);
+    const auto end = static_cast<std::int32_t>(elements * bytes);
+    for (std::int32_t at = 0; at < end; at += kLine)
+      assembler_.prefetcht0(x86::ptr(x86::gpq(pointers_[i]), x86::gpq(x86_gpr::kIndex),
+                                     static_cast<std::uint32_t>(std::countr_zero(bytes)), kAhead + at));
+  }
+}
+
 // --- operands --------------------------------------------------------------------------------------------------------
 
 x86::Mem X86Emitter::array_element(const MemRef& ref) {

@@ -56,6 +56,10 @@ class X86Emitter : public X86Writer {
                             const asmjit::Label& misaligned);
   /// Sets whether array stores go past the caches.
   void set_non_temporal(bool on) { non_temporal_ = on; }
+  /// Emits fetches of what a step of `elements` will read from arrays, a page ahead.
+  void fetch_ahead(std::uint32_t elements);
+  /// Returns the bytes that an element reads from arrays whose pointers have registers.
+  [[nodiscard]] std::uint32_t fetched_bytes() const;
   /// Emits the code that blocks branch to in rare cases; a jump skips it when reached from above.
   void rare_cases();
   /// Says: kernels that stop at their exit go on here. The index is the number of elements that are done.

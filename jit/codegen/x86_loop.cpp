@@ -15,7 +15,8 @@
 //
 // With reductions, everything between invariants and epilogue is done chunk by chunk (jit/kir/reduction.h):
 //
-//   partial results set; main loop; if it leaves any elements, partial results parked in the frame, rest loop and tail
+//   partial results set; main loop, in long calls the one that fetches ahead
+//   if it leaves any elements, partial results parked in the frame, rest loop and tail
 //   the chunk's result joined with the trees of the chunks before; once all chunks are done, with all of them
 //
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
@@ -46,6 +47,7 @@ namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kLoopAlign = 64;
 constexpr auto kChunkElements = static_cast<std::int32_t>(kir::kChunk);
+constexpr std::size_t kInstsThatWait = 128;     // in a step; a longer one waits for arithmetic, not for memory
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
 class KernelEmitter {
@@ -82,7 +84,7 @@ class KernelEmitter {
     copies_tail_ = !variant.schedule && !streams_ && variant.newton == 0 && vectors_ == 1 &&
                    !selector_.has_rare_cases() && !kernel.exit.valid() &&
                    (target_.avx512 || !kir::converts_elements(kernel));
-    if (copies_tail_ && !target_.avx512) find_tail_lanes();
+    if (copies_tail_ && !target_.avx512) tail_lanes_ = lanes_of_tail(kernel, selector_.live_inputs());
   }
 
   Result<MachineCode> run() {
@@ -155,16 +157,7 @@ class KernelEmitter {
     code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
   }
 
-  void find_tail_lanes();
-
-  [[nodiscard]] bool uses_param_memory() const {
-    if (selector_.reads_tables()) return true;
-    if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
-    for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &epilogue_, &prologue_})
-      for (const Placed& placed : stage->placed)
-        if (placed.mem.place == Place::param) return true;
-    return false;
-  }
+  [[nodiscard]] bool uses_param_memory() const;
 
   void emit() {
     emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
@@ -211,6 +204,7 @@ class KernelEmitter {
     }
     if (variant_.schedule) a.align(asmjit::AlignMode::kCode, kLoopAlign);
     a.bind(top);
+    if (fetches_) emitter_.fetch_ahead(step);
     if (copies_tail_)
       emitter_.recorded_block(stage.block, stage.placed);
     else
@@ -252,6 +246,9 @@ class KernelEmitter {
 
   /// Emits the loop over chunks. The frame keeps n and the number of the chunk's first element.
   void chunks();
+  /// Emits the main loop; where a call reads more than caches near the core hold, one that fetches ahead. Processors do
+  /// so themselves, but only as far as the end of a page.
+  void main_loop_of_chunk();
   /// Emits the end of a chunk that another follows: the trees join of which the chunk is the right end, and the
   /// greatest is kept. r11 is the number of the chunk.
   void keep_tree();
@@ -290,10 +287,20 @@ class KernelEmitter {
   MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool streams_ = false;
+  bool fetches_ = false;          ///< loops fetch ahead
   bool copies_tail_ = false;      ///< the tail is the main loop's bytes with masks set, which saves making it
   std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up
   MachineCode code_;
 };
+
+bool KernelEmitter::uses_param_memory() const {
+  if (selector_.reads_tables()) return true;
+  if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
+  for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &epilogue_, &prologue_})
+    for (const Placed& placed : stage->placed)
+      if (placed.mem.place == Place::param) return true;
+  return false;
+}
 
 void KernelEmitter::count_main_loop() {
   code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
@@ -324,17 +331,6 @@ void KernelEmitter::count_tail() {
     a.sub(x86::rax, x86::rsi);
 }
 
-void KernelEmitter::find_tail_lanes() {
-  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
-    if ((selector_.live_inputs() >> i & 1) != 0 && !kernel_.inputs[i].is_table())
-      tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
-  for (const kir::Output& output : kernel_.outputs)
-    if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
-  if (kernel_.exit.valid()) tail_lanes_ |= ir::bytes_of(kernel_.type_of(kernel_.exit));
-  for (const kir::Inst& inst : kernel_.insts)
-    if (kir::is_reduction(inst)) tail_lanes_ |= ir::bytes_of(inst.type);
-}
-
 void KernelEmitter::chunks() {
   x86::Assembler& a = emitter_.assembler();
   const asmjit::Label chunk = a.newLabel(), rest = a.newLabel(), end = a.newLabel();
@@ -347,7 +343,7 @@ void KernelEmitter::chunks() {
   a.cmp(x86::rdi, x86::rsi);
   a.cmovb(x86::rsi, x86::rdi);
   block(start_);
-  loop(main_, vectors_ * target_.lanes, false);
+  main_loop_of_chunk();
   count_main_loop();
   if (selector_.reducer().held_partials() != 0) {
     a.cmp(x86::rax, x86::rsi);
@@ -373,6 +369,23 @@ void KernelEmitter::chunks() {
   a.bind(last);
   join_all(done);
   a.bind(done);
+}
+
+void KernelEmitter::main_loop_of_chunk() {
+  x86::Assembler& a = emitter_.assembler();
+  const std::uint32_t step = vectors_ * target_.lanes, bytes = emitter_.fetched_bytes();
+  const asmjit::Label near = a.newLabel(), end = a.newLabel();
+  if (variant_.schedule && bytes != 0 && main_.placed.size() <= kInstsThatWait) {
+    a.cmp(word(count_slot_), kFetchBytes / bytes);
+    a.jb(near);
+    fetches_ = true;
+    loop(main_, step, false);
+    fetches_ = false;
+    a.jmp(end);
+  }
+  a.bind(near);
+  loop(main_, step, false);
+  a.bind(end);
 }
 
 void KernelEmitter::keep_tree() {

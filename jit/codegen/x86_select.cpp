@@ -38,6 +38,18 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   return target;
 }
 
+std::uint32_t lanes_of_tail(const kir::Kernel& kernel, std::uint64_t live_inputs) {
+  std::uint32_t lanes = 0;
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
+    if ((live_inputs >> i & 1) != 0 && !kernel.inputs[i].is_table()) lanes |= ir::bytes_of(kernel.inputs[i].type);
+  for (const kir::Output& output : kernel.outputs)
+    if (output.kind == kir::OutputKind::array) lanes |= ir::bytes_of(kernel.type_of(output.value));
+  if (kernel.exit.valid()) lanes |= ir::bytes_of(kernel.type_of(kernel.exit));
+  for (const kir::Inst& inst : kernel.insts)
+    if (is_reduction(inst)) lanes |= ir::bytes_of(inst.type);
+  return lanes;
+}
+
 X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
                          ConstantPool& pool)
     : kernel_(kernel),

@@ -26,6 +26,8 @@ namespace trident::codegen {
 
 /// Returns the lanes of a kernel's body: as many as the widest of its values leave.
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant);
+/// Returns the widths in bytes, added up, of the lanes that a step loads or stores.
+std::uint32_t lanes_of_tail(const kir::Kernel& kernel, std::uint64_t live_inputs);
 
 /// A constant that the selector itself has made.
 struct X86Constant {

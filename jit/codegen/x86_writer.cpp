@@ -32,6 +32,7 @@ X86Writer::X86Writer(const Function& function)
       labels_(function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kX64));
   code_.attach(&assembler_);
+  assembler_.addEncodingOptions(asmjit::EncodingOptions::kOptimizedAlign);  // calls run through what aligns a loop
   pool_uses_.reserve(64);
 }
 
