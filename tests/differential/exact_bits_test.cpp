@@ -3,18 +3,24 @@
 // interpreter on the kernel as written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "jit/kir/interpreter.h"
 #include "tests/differential/corpus_sources.h"
 #include "tests/differential/exact_bits.h"
 #include "tests/support/draws.h"
 #include "tests/support/foreign_floats.h"
+#include "tests/support/random_expr.h"
 
 namespace trident::testing {
 namespace {
 
 constexpr std::size_t kEveryForCode = 9, kEveryForRuns = 23;
-/// Each kernel has its turn, in some environments; by `make campaign NAME=draws` in all.
-constexpr std::uint64_t kEnvironments = 2;
+/// Each kernel has its turn, in some environments, its optimised forms in one; by `make campaign NAME=environments` in
+/// all.
+constexpr std::uint64_t kEnvironments = 2, kFormEnvironments = 1;
+/// Optimised forms in other environments: of each so many-th kernel of the corpora, and of drawn ones.
+constexpr std::uint64_t kEveryForForms = 31, kDrawn = 12;
 constexpr std::uint64_t kRunNs = 1'000'000'000;
 
 Run run_of(const image::Mapped& mapped) {
@@ -96,23 +102,39 @@ class Environments {
       kir::interpret(written, n, in, out, params);
       return n;
     };
-    compare_in(name, written, interpreter, calls);
+    compare_in(name, written, interpreter, calls, kEnvironments);
     for (const codegen::Isa isa : runnable_isas())
       for (const codegen::Variant& variant : {pipeline::kBaselineVariant, codegen::Variant{}}) {
         const auto mapped = map_native(written, isa, variant);
         if (is_too_large(mapped)) continue;
         ASSERT_TRUE(mapped.ok()) << name << ": " << mapped.error().message;
         ++compared;
-        compare_in(name, written, run_of(*mapped), calls);
+        compare_in(name, written, run_of(*mapped), calls, kEnvironments);
       }
+  }
+
+  /// Does so with the optimised forms, in the variants that may be published.
+  void compare_forms(const std::string& name, const expr::Expr& source) {
+    const kir::Kernel written = as_written(source);
+    const auto calls = drawn_calls(source);
+    for (const codegen::Isa isa : runnable_isas())
+      for (const pipeline::Form& form : exact_forms(source, isa))
+        for (const codegen::Variant& variant : some_variants(form.kernel, isa)) {
+          const auto mapped = map_native(form.kernel, isa, variant);
+          if (!mapped.ok() && mapped.error().code == ErrorCode::kUnsupported) continue;
+          if (is_too_large(mapped)) continue;
+          ASSERT_TRUE(mapped.ok()) << name << ": " << mapped.error().message;
+          ++compared;
+          compare_in(name + " " + form.name, written, run_of(*mapped), calls, kFormEnvironments);
+        }
   }
 
   int compared = 0;
 
  private:
   void compare_in(const std::string& name, const kir::Kernel& written, const Run& run,
-                  const std::vector<CallArguments>& calls) {
-    const std::size_t all = std::size(kForeignFloats), some = std::min<std::size_t>(all, draws(kEnvironments));
+                  const std::vector<CallArguments>& calls, std::uint64_t few) {
+    const std::size_t all = std::size(kForeignFloats), some = std::min<std::size_t>(all, draws(few));
     for (std::size_t i = 0; i < some; ++i) {
       const FloatEnvironment& environment = kForeignFloats[next_++ % all];
       bool intact = true;
@@ -130,6 +152,16 @@ TEST(ExactBits, TheCallersEnvironmentChangesNoBitOfAnyKernelOfTheCorpora) {
   each_corpus_source(1, [&](const std::string& name, const expr::Expr& source) { environments.compare(name, source); });
   each_source_of_passes([&](const std::string& name, const expr::Expr& source) { environments.compare(name, source); });
   EXPECT_TRUE(runnable_isas().empty() || environments.compared > 1000) << environments.compared;
+}
+
+TEST(ExactBits, TheCallersEnvironmentChangesNoBitOfOptimisedForms) {
+  Environments environments;
+  const auto every = static_cast<std::size_t>(std::max<std::uint64_t>(1, kEveryForForms / draws(1)));
+  each_corpus_source(
+      every, [&](const std::string& name, const expr::Expr& source) { environments.compare_forms(name, source); });
+  for (std::uint64_t seed = 1; seed <= draws(kDrawn); ++seed)
+    environments.compare_forms("drawn " + std::to_string(seed), random_expr(seed, {.passes_max = 2}));
+  EXPECT_TRUE(runnable_isas().empty() || environments.compared > 200) << environments.compared;
 }
 
 // The comparison sees an environment: C++ that rounds as the caller does has other bits.
