@@ -165,7 +165,9 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
   TRY(const trident_submit_options options, widened(given, kDefaults));
   TRY(const expr::Policy policy, policy_of(options));
   const std::size_t size = ::strnlen(text, trident::limits::kTextBytesMax + 1);
-  if (size > trident::limits::kTextBytesMax) return Error{ErrorCode::kLimitExceeded, "the text is too long"};
+  if (size > trident::limits::kTextBytesMax)
+    return trident::make_error(ErrorCode::kLimitExceeded, "the text is too long: at most %zu bytes",
+                               std::size_t{trident::limits::kTextBytesMax});
   if (options.syntax == TRIDENT_SYNTAX_FUNCTION) {
     TRY(*kernel, trident::client::submit_function(*ctx, {text, size}));
     return {};

@@ -36,7 +36,7 @@ struct RunVerb {
   KernelOptions kernel;
   std::string text, mode = "auto", tier = "any", csv;
   std::vector<std::string> inputs;
-  std::uint64_t n = 0;
+  std::uint64_t n = 0, budget = 0;
   unsigned head = 8, timeout_ms = 10'000;
   ProgramRun program;
 };
@@ -432,7 +432,7 @@ int run_function(const RunVerb& verb) {
   Session session;
   if (const auto r = open_session(verb, session); !r) return report(r.error());
   if (const auto r = wait_for_tier(verb, session.kernel); !r) return report(r.error());
-  const auto text = call_with_inputs(session.kernel, verb.inputs);
+  const auto text = call_with_inputs(session.kernel, verb.inputs, verb.budget);
   if (!text) return report(text.error());
   const bool said = note_interpreter(verb, session);
   std::fputs((*text + answered_by(session.kernel, said)).c_str(), stdout);
@@ -459,7 +459,7 @@ int run(const RunVerb& verb) {
 
 /// A function has inputs and somebody who answers: the other options mean nothing for it.
 int run_given_function(const RunVerb& state, const Verb& verb) {
-  constexpr std::string_view kTaken[] = {"--input", "--mode", "--tier", "--timeout-ms"};
+  constexpr std::string_view kTaken[] = {"--input", "--mode", "--tier", "--timeout-ms", "--budget"};
   for (const std::string& option : verb.given())
     if (std::find(std::begin(kTaken), std::end(kTaken), option) == std::end(kTaken))
       return report(make_error(ErrorCode::kInvalidArgument, "%s is a function: %s means nothing for it",
@@ -484,6 +484,8 @@ void add_run_command(Verb app, int& status) {
   state->kernel.add_text_options(verb);
   state->kernel.add_code_options(verb);
   verb.add_option("--mode", state->mode, "Who answers: auto, daemon, embedded or interp").capture_default_str();
+  verb.add_option("--budget", state->budget, "Rounds of loops that a function may do; default: 2^32")
+      .check(range(std::uint64_t{1}, std::uint64_t{1} << 63));
   const Option tier =
       verb.add_option("--tier", state->tier, "Wait for this tier before the call: any, baseline or optimised")
           .capture_default_str();
@@ -502,6 +504,10 @@ void add_run_command(Verb app, int& status) {
   verb.callback([state, verb, &status] {
     if (names_function(state->text)) {
       status = run_given_function(*state, verb);
+      return;
+    }
+    if (verb.count("--budget") > 0) {
+      status = report(make_error(ErrorCode::kInvalidArgument, "--budget is about functions, which are files NAME.fn"));
       return;
     }
     const bool program = names_program(state->text);

@@ -27,6 +27,7 @@ void ExpressionParser::advance() {
   for (bool same_line = end > 0; token_.kind == K::comment; token_ = tokens_.next()) {
     const std::string_view between = tokens_.all().substr(end, token_.offset - end);
     same_line = same_line && between.find('\n') == std::string_view::npos;
+    if (same_line && !remark_.empty()) comments_.push_back(std::move(remark_));
     if (same_line)
       remark_ = words();
     else
@@ -100,8 +101,7 @@ Result<std::int64_t> ExpressionParser::number(bool& is_real_one) {
 }
 
 Result<Expression> ExpressionParser::nested() {
-  if (depth_ >= kNestingMax)
-    return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
+  if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   auto result = expression();
   --depth_;
@@ -158,8 +158,7 @@ Result<Expression> ExpressionParser::unary() {
     return result;
   }
   advance();
-  if (depth_ >= kNestingMax)
-    return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
+  if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   auto operand = unary();
   --depth_;

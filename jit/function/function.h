@@ -141,6 +141,7 @@ struct Function {
   Type result = Type::none;
   std::vector<Statement> body{};
   std::vector<std::string> closing{};  ///< comments before its last brace
+  std::vector<std::string> behind{};   ///< comments after it
   std::vector<Case> tests{};
   std::string text{}, file{};  ///< as read, for errors
   [[nodiscard]] std::optional<std::size_t> parameter(std::string_view name) const;

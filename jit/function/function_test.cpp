@@ -333,18 +333,63 @@ TEST(Functions, CallsThatGrowWithoutBoundAreRefused) {
   EXPECT_TRUE(lower(*library->find("f4"), *library).ok());
 }
 
+TEST(Functions, LimitsAreToldWithTheirFigure) {
+  const auto many = [](int count, const char* type) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += (i == 0 ? "p" : ", p") + std::to_string(i) + ": " + type;
+    return list;
+  };
+  const std::pair<std::string, const char*> rows[] = {
+      {"fn f(" + many(65, "i64") + ") { return; }", "too many parameters: at most 64"},
+      {"fn f(" + many(17, "[i64]") + ") { return; }", "too many arrays, those of callees included: at most 16"},
+      {"fn f() { let a = [i64; 65536]; let b = [i64; 65536]; let c = [u8; 1]; a[0] = 1; b[0] = 1; c[0] = 1; }",
+       "local arrays are too large: at most 1048576 bytes"},
+  };
+  for (const auto& [text, why] : rows) {
+    const auto library = library_of({text});
+    const std::string message = library.ok() ? lower(*library->find("f"), *library).error().message : refusal({text});
+    EXPECT_NE(message.find(why), std::string::npos) << message;
+  }
+  for (const std::string& text :
+       {"fn f(" + many(64, "i64") + ") { return; }", "fn f(" + many(16, "[i64]") + ") { return; }"})
+    EXPECT_TRUE(lower(*library_of({text})->find("f"), Library::shipped()).ok()) << text;
+}
+
+/// A comment wherever a blank or a line ends a word.
+TEST(Functions, OneFormLosesNoComment) {
+  const std::string text =
+      "fn f(a: i64, b: inout [i64]) -> i64 {\n  let t = [u8; 11];\n  for i in 0..len(b) {\n    if a > 1 && a < 3 {\n"
+      "      b[i] = a + t[0] * 2;\n    } else if a < 0 {\n      continue;\n    } else if a == 7 {\n      break;\n    "
+      "}\n"
+      "  }\n  while a > 0 {\n    a = a - 1;\n    if a == 5 {\n      return 1;\n    } else {\n      a = 4;\n    }\n  }\n"
+      "  return a == 1 ? 2 : 3;\n}\n";
+  int places = 0;
+  for (std::size_t at = text.find(' '); at < text.size(); at = text.find_first_of(" \n", at + 1), ++places) {
+    const std::string with = text.substr(0, at) + " // one\n // two\n" + text.substr(at);
+    const auto parsed = parse(with, "f.fn");
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    const std::string formed = print(*parsed);
+    for (const char* const comment : {"// one", "// two"}) {
+      const std::size_t found = formed.find(comment);
+      EXPECT_TRUE(found != std::string::npos && formed.find(comment, found + 1) == std::string::npos) << with << formed;
+    }
+    EXPECT_EQ(print(*parse(formed, "f.fn")), formed) << with;
+  }
+  EXPECT_GT(places, 100);
+}
+
 TEST(Functions, OneFormKeepsCommentsAndMeaning) {
   const std::string text =
       "// First.\n@prompt a  b \n@test f( 0x10 ,[1;3], \"a\\x00\\n\" )=  error   index : b = [ ]\n"
       "fn f(a:i64,b : inout[i64] , c: [u8]) -> i64{ // head\n// inside\nif a>(1) {b[0]=-1 ;} // why\nelse if (a<0) { "
       "return((2)) ; }\n"
-      "else{ while true { break; } }\nreturn -(a) - (1 - 2) - -3; // last\n// end\n}\n";
+      "else{ while true { break; } }\nreturn -(a) - (1 - 2) - -3; // last\n// end\n} // behind\n// more\n";
   const std::string formed =
       "// First.\n@prompt a  b\n@test f(16, [1, 1, 1], \"a\\0\\n\") = error index : b = []\n"
       "fn f(a: i64, b: inout [i64], c: [u8]) -> i64 {\n  // head\n  // inside\n  if a > 1 {\n    b[0] = -1;\n"
       "  } else {\n    // why\n    if a < 0 {\n      return 2;\n    } else {\n      while true {\n        break;\n     "
       " }\n"
-      "    }\n  }\n  return -a - (1 - 2) - -3;  // last\n  // end\n}\n";
+      "    }\n  }\n  return -a - (1 - 2) - -3;  // last\n  // end\n}\n// behind\n// more\n";
   const auto parsed = parse(text, "f.fn");
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(print(*parsed), formed);

@@ -137,14 +137,18 @@ std::uint32_t Lowering::variable(RegionType type) {
 }
 
 Result<void> Lowering::within_limits(std::uint32_t offset) const {
-  const auto fault = [&](const char* what) {
+  const auto fault = [&](const char* what, std::size_t most, const char* of) {
     const ir::SourceText source(frame_->function.text, frame_->function.file);
-    return source.error(offset, what, ErrorCode::kLimitExceeded);
+    return source.error(offset, std::string(what) + ": at most " + std::to_string(most) + of,
+                        ErrorCode::kLimitExceeded);
   };
-  if (out_.region.insts.size() > kInstsMax) return fault("the function and what it calls are too large");
-  if (out_.region.variables.size() > limits::kRegionVariablesMax) return fault("too many values at once");
-  if (out_.region.windows > limits::kRegionWindowsMax) return fault("too many arrays, those of callees included");
-  if (local_bytes_ > kLocalBytesMax) return fault("local arrays need more than a mebibyte");
+  if (out_.region.insts.size() > kInstsMax)
+    return fault("the function and what it calls are too large", kInstsMax, " instructions");
+  if (out_.region.variables.size() > limits::kRegionVariablesMax)
+    return fault("too many values at once", limits::kRegionVariablesMax, "");
+  if (out_.region.windows > limits::kRegionWindowsMax)
+    return fault("too many arrays, those of callees included", limits::kRegionWindowsMax, "");
+  if (local_bytes_ > kLocalBytesMax) return fault("local arrays are too large", kLocalBytesMax, " bytes");
   return {};
 }
 

@@ -200,6 +200,7 @@ Result<void> Parser::run() {
   function_.comments = taken_comments();
   TRY(function_.body, block(function_.closing));
   if (token_.kind != K::end) return unexpected("the end of the text, which holds one function,");
+  function_.behind = taken_comments();
   for (const std::uint32_t offset : at_lines_) TRY_VOID(AtLine(source_, offset, function_).run());
   return {};
 }
@@ -235,7 +236,8 @@ Result<void> Parser::parameter() {
   TRY(p.name, expect_name("the name of a parameter"));
   if (function_.parameter(p.name)) return error(offset, "two parameters are called '" + p.name + "'");
   if (function_.parameters.size() >= limits::kInputsMax)
-    return source_.error(offset, "too many parameters", ErrorCode::kLimitExceeded);
+    return source_.error(offset, "too many parameters: at most " + std::to_string(limits::kInputsMax),
+                         ErrorCode::kLimitExceeded);
   TRY_VOID(expect(":"));
   const bool is_out = accept_word("out"), is_inout = !is_out && accept_word("inout");
   if (is_out || is_inout || is("[")) {

@@ -151,7 +151,7 @@ class Printer {
       if (!chain) break;
       rest = only;
     }
-    indented("}" + remark);
+    indented("}" + (rest->remark.empty() ? remark : "  " + rest->remark));
   }
 
   std::size_t depth_ = 0;
@@ -215,6 +215,7 @@ std::string print(const Function& f) {
   out.deeper(f.body);
   out.deeper(f.closing);
   out.indented("}");
+  out.comments(f.behind);
   return std::move(out.text);
 }
 

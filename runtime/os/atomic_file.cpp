@@ -42,6 +42,8 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   std::string draft = path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".part";
   const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return file_error("cannot create", draft);
+  struct stat old = {};
+  if (::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) (void)::fchmod(fd, old.st_mode & 0777);
   return AtomicFile(path, std::move(draft), Fd(fd));
 }
 

@@ -12,7 +12,7 @@
 namespace trident::os {
 
 /// A file under a name beside the one it is to have. commit() makes it durable and moves it there in one step; without
-/// commit() it is removed.
+/// commit() it is removed. It has the permissions of the file that it is to replace.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);

@@ -43,6 +43,15 @@ TEST_F(AtomicFileTest, IsTheOldFileUntilItIsCommitted) {
   }
 }
 
+TEST_F(AtomicFileTest, KeepsPermissions) {
+  for (const auto allowed : {std::filesystem::perms(0640), std::filesystem::perms(0755)}) {
+    ASSERT_TRUE(AtomicFile::create(folder_ + "file")->commit().ok());
+    std::filesystem::permissions(folder_ + "file", allowed);
+    ASSERT_TRUE(AtomicFile::create(folder_ + "file")->commit().ok());
+    EXPECT_EQ(std::filesystem::status(folder_ + "file").permissions(), allowed);
+  }
+}
+
 TEST_F(AtomicFileTest, LeavesNothingBehindUncommitted) {
   {
     auto file = AtomicFile::create(folder_ + "file");

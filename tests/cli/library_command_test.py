@@ -113,6 +113,11 @@ class LibraryVerb(CommandCase):
         self.write("torn.fn", "fn torn(a: i64) -> i64 {\n  return a +* 2;\n}\n")
         self.assertIn("torn.fn:2:13: expected a value before '*'\n    return a +* 2;\n              ^",
                       self.trident("run", self.at("torn.fn"), "-i", "a=1", "--mode", "interp", status=2).stderr)
+        self.write("forever.fn", "fn forever(a: i64) -> i64 {\n  while true {\n    a = a + 1;\n  }\n  return a;\n}\n")
+        self.assertIn("forever: line 2: more rounds of loops than the budget allows",
+                      self.trident("run", self.at("forever.fn"), "-i", "a=1", "--mode", "interp", "--budget", "1000",
+                                   status=2).stderr)
+        self.assertIn("--budget is about functions", self.trident("run", "1+1", "--budget", "9", status=2).stderr)
         self.assertIn("--csv means nothing", self.trident("run", LIBRARY + "/math/gcd.fn", "--csv", "x", status=2).stderr)
 
     def test_explain_disasm_and_bench_take_functions(self):

@@ -150,7 +150,8 @@ Result<std::string> function_text(const std::string& file) {
   return text;
 }
 
-Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs) {
+Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs,
+                                     std::uint64_t budget) {
   trident_function_facts facts{};
   facts.struct_size = sizeof facts;
   if (trident_function_info(kernel, &facts) != TRIDENT_OK)
@@ -166,8 +167,8 @@ Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::ve
   }
   trident_returned returned{};
   returned.struct_size = sizeof returned;
-  if (trident_function_call(kernel, arguments.data(), static_cast<std::uint32_t>(arguments.size()), 0, &returned) !=
-      TRIDENT_OK)
+  if (trident_function_call(kernel, arguments.data(), static_cast<std::uint32_t>(arguments.size()), budget,
+                            &returned) != TRIDENT_OK)
     return make_error(ErrorCode::kInvalidArgument, "%s", trident_last_error());
   if (returned.failure != TRIDENT_RETURNED) return failed(returned);
   return outcome_text(facts, returned, parameters);

@@ -1,6 +1,7 @@
 // `trident run NAME.fn`: calls a function through the client library, as any program would.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ Result<std::string> function_text(const std::string& file);
 
 /// Calls the function with `inputs`, "name=value" each, and describes result and written arrays. A value is a number,
 /// true or false; of an array a list 1,2,3, and of bytes any text. An array that is only written takes its length
-/// alone. Errors: InvalidArgument for inputs that do not fit, NotEquivalent never; a failure of the call with its line.
-Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs);
+/// alone. `budget` bounds the rounds of its loops; 0 stands for 2^32. Errors: InvalidArgument for inputs that do not
+/// fit, and for a failure of the call, with its line.
+Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs,
+                                     std::uint64_t budget);
 
 }  // namespace trident::cli
