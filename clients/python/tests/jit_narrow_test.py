@@ -1,5 +1,6 @@
 """Arrays of 8- and 16-bit integers under @trident.jit. The oracle is NumPy: its types and values, wrapping included."""
 import os
+import subprocess
 import sys
 import unittest
 
@@ -71,6 +72,18 @@ class NarrowArrays(unittest.TestCase):
         x = np.arange(240, dtype="u1").reshape(12, 20)
         for values in (x, x.T, x[::2, ::-3], x[:0], np.asfortranarray(x), x.astype(">u2"), x[:, :1]):
             self.assertTrue(self.same(lambda v: v * 3 + 1, values, name=(values.strides, values.dtype)))
+
+    def test_no_wider_arrays_are_made(self):
+        code = ("import resource, numpy as np, trident\n"
+                "x = np.arange(8_000_000, dtype=np.uint8); peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+                "pixels = trident.jit(lambda x: np.clip(x.astype(np.float32) * 1.5 + 16, 0, 255).astype(np.uint8))\n"
+                "above, both = trident.jit(lambda x: x > 99), trident.jit(lambda x, y: (x + y, x > y))\n"
+                "for n in (9, x.size):\n"
+                "    before = peak(); made = pixels(x[:n]), above(x[:n]), both(x[:n], x[:n][::-1])\n"
+                "print(peak() - before)")
+        said = subprocess.run([sys.executable, "-c", code], text=True, check=True, capture_output=True, env={
+            **os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(trident.__file__))}).stdout
+        self.assertLess(int(said), 40_000, "KiB more at the peak: the four results have 31,250, an array of int32 as much")
 
     def test_refusals_name_the_cure(self):
         x = NARROW["u1"]

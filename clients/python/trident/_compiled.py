@@ -21,10 +21,10 @@ class Part:
 
     def __init__(self, inputs, names, nodes, narrow, guards, extremes):
         self.inputs, self.names, self.nodes, self.narrow, self.guards = inputs, names, nodes, narrow, guards
-        self.is_bool = [n.kind == g.BOOL for n in self.nodes]
         self.used, self.reduced, self.products = self._survey()
         self.extremes = extremes
-        self.text = g.emit(g.as_kernel(self.nodes + self.guards))
+        self.dtypes = [np.dtype(bool) if n.kind == g.BOOL else d for n, d in zip(self.nodes, narrow)]  # None: the kernel's
+        self.text = g.emit(self._stored())
         self._stages = None
 
     @staticmethod
@@ -41,6 +41,11 @@ class Part:
         if self._stages is None:
             self._stages = _divided(self)
         return self._stages
+
+    def _stored(self):
+        """The nodes as kernels store them: booleans and narrow integers in elements of their own, where they are arrays."""
+        made = g.as_kernel(self.nodes + self.guards, bytes_out=True)
+        return [n if d is None else g.Node(g.NARROW[d], g.I32, (n,)) for n, d in zip(made, self.narrow)] + made[len(self.narrow):]
 
     def _survey(self):
         """The inputs that the outputs are made of, the masks of what is reduced, and the operands of np.dot, each pair behind whether
@@ -109,14 +114,13 @@ class PartKernel:
         numbers = [i for i, v in used if v.ndim == 0]
         if len(numbers) == len(used):  # then they are arrays of one element
             numbers = []
-        self.dtypes = {i: g.DTYPE[g.I32 if part.inputs[i].kind == g.BOOL else part.inputs[i].kind]
-                       for i, _ in used}
+        self.dtypes = {i: self._taken(part.inputs[i].kind, v, i in numbers) for i, v in used}
         name_of = {dtype: kind for kind, dtype in g.DTYPE.items()}
         if not used:
             raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
         try:
             self.kernel = promise.kernel(part.text, part.names,
-                                         {f"x{i}": name_of[d] for i, d in self.dtypes.items()},
+                                         {f"x{i}": g.NARROW.get(d) or name_of[d] for i, d in self.dtypes.items()},
                                          [f"x{i}" for i in numbers], max(v.size for _, v in used))
         except TridentError as error:
             if error.status != native.E_LIMIT:
@@ -126,11 +130,18 @@ class PartKernel:
         self.numbers = [int(name[1:]) for name in self.kernel.scalars]
         self.array_mask = sum(1 << i for i in self.arrays)
 
+    @staticmethod
+    def _taken(kind, value, is_number):
+        """The type in which the kernel takes an input: narrow arrays as they are, other types as its kind says."""
+        if kind in (g.BOOL, g.I32) and not is_number and value.ndim and value.dtype.isnative and value.dtype in g.NARROW:
+            return value.dtype
+        return g.DTYPE[g.I32 if kind == g.BOOL else kind]
+
     def of_plain_arrays(self, args):
         """Runs the kernel on the caller's own arrays; None where it cannot take them as they are."""
         arrays = [args[i] for i in self.arrays]
         shape = arrays[0].shape
-        if 0 in shape or not all(a.shape == shape and a.flags.c_contiguous for a in arrays):
+        if 0 in shape or not all(a.shape == shape for a in arrays):
             return None
         return self.kernel(*arrays)
 
@@ -146,8 +157,7 @@ class PartKernel:
         if any((guard < 0).any() for guard in results[count:]):
             raise ValueError("Integers to negative integer powers are not allowed.")
         results = [_cut(r, s) for r, s in zip(results[:count], shapes)]
-        results = [r != 0 if b else r for r, b in zip(results, self.part.is_bool)]
-        results = [r if d is None else r.astype(d) for r, d in zip(results, self.part.narrow)]
+        results = [r if d is None or r.dtype == d else r.astype(d) for r, d in zip(results, self.part.dtypes)]
         return [r[()] if r.ndim == 0 else r for r in results]
 
     def _shapes(self, values):
@@ -200,12 +210,13 @@ class Entry:
         self.recording, self.promise, self.kernels, self.kernel = recording, promise, {}, None
         part = recording.part
         self.is_plain = (recording.plain == (None,) and not recording.is_tuple and not recording.along and part is not None
-                         and part.narrow == [None] and not (part.is_bool[0] or part.guards or part.products))
+                         and not (part.guards or part.products))
 
     def takes(self, args):
-        """Returns whether the kernel takes these arrays, all parameters of the function, as they are."""
-        kernel = self._kernel(self.recording.part, args)
-        return not kernel.numbers and all(args[i].dtype == kernel.dtypes[i] for i in kernel.arrays)
+        """Returns whether the kernel takes these arrays, all parameters of the function, as they are, and gives the result."""
+        part = self.recording.part
+        kernel = self._kernel(part, args)
+        return not kernel.numbers and part.dtypes[0] in (None, kernel.kernel.output_dtypes[0]) and all(args[i].dtype == kernel.dtypes[i] for i in kernel.arrays)
 
     def of_plain_arrays(self, args):
         if args[0].size >= _SHARED_MIN and self.recording.part.stages():

@@ -43,9 +43,6 @@ _REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce,
                  **{name: getattr(np, name) for name in _text.BEYOND_REDUCTIONS}}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
-# Arrays of these are widened by the kernel's own loads.
-_NARROW = {np.dtype(t): name for t, name in ((np.bool_, "bool"), (np.int8, "i8"), (np.uint8, "u8"), (np.int16, "i16"),
-                                             (np.uint16, "u16"), (np.uint32, "u32"), (np.float16, "f16"))}
 _REFUSALS = (g.Refusal, RecursionError, TridentError)  # other errors are faults, and nothing that numexpr should hide
 _OPTIONS = {"optimization": ("none", "moderate", "aggressive"), "truediv": (False, True, "auto")}  # the last is the default
 _NODES_MAX = 1 << 14  # no kernel holds more, even where parts are the same
@@ -262,9 +259,9 @@ class _Program(One):
         scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
         if not stages and len(nodes) <= _NODES_MAX:
-            taken = [a.dtype if a.dtype in _NARROW and a.dtype.isnative and not s else d
+            taken = [a.dtype if a.dtype in g.NARROW and a.dtype.isnative and not s else d
                      for a, s, d in zip(arguments, self.is_scalar, self.dtypes)]
-            types = {f"x{i}": _NARROW.get(d) or _KIND_OF[d] for i, d in zip(self.used, taken)}
+            types = {f"x{i}": g.NARROW.get(d) or _KIND_OF[d] for i, d in zip(self.used, taken)}
             try:
                 self.kernel = promise.kernel(g.emit(g.as_kernel([node], bytes_out=not self.fused)), names, types, scalars, size)
                 self.dtypes, self.wide_bools = taken, self.is_bool and self.fused

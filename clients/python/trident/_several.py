@@ -6,9 +6,10 @@ import numpy as np
 from . import _graph as g
 from . import _native as native
 from . import _text
-from ._kernel import Kernel, address
+from ._kernel import Kernel
 from ._native import TridentError
 from ._out import BorrowedAll, store
+from ._strided import in_c_order
 
 
 class Several:
@@ -55,9 +56,9 @@ class Several:
         """The results of one pass; None where the operands do not lie as it takes them."""
         if self.kernel is None or order == "F" and arrays[0].ndim > 1:
             return None
-        for a, i in zip(arrays, self.used):
-            if a.dtype != g.DTYPE[self.taken[i]] or a.shape != arrays[0].shape or not a.flags.c_contiguous or not a.flags.aligned:
-                return None
+        if not in_c_order(arrays) or any(a.dtype != g.DTYPE[self.taken[i]] or a.shape != arrays[0].shape
+                                         for a, i in zip(arrays, self.used)):
+            return None
         results = [np.empty(arrays[0].shape, np.int32 if p.is_bool else p.result_dtype) for p in self.parts]
-        self.kernel._run(arrays[0].size, [address(a) for a in arrays], [address(r) for r in results], None)
+        self.kernel._run_on(arrays[0].shape, arrays, results, None)
         return [r != 0 if p.is_bool else r for r, p in zip(results, self.parts)]
