@@ -53,6 +53,36 @@ class Values(unittest.TestCase):
             trident.Context(mode="embedded").build("halt", public_input=[1, 2**64])
 
 
+# Words that name what strangers write, and say what to write. With numexpr installed and without it.
+TEXTS = {"x^2": r"'\^' needs booleans or integers; a power is x\*\*y", "x@x": "multiply matrices outside",
+         "x if x else 1": r"write where\(condition, a, b\)", "x in x": "for 'in'",
+         "sin(x, x)": r"sin\(\) takes 1 argument, here 2", "exp()": r"exp\(\) takes 1 argument, here 0",
+         "where(x > 1, x)": r"where\(\) takes 3 arguments, here 2", "max(x, x)": r"the greater of two is maximum\(x, y\)",
+         "x**'a'": "constants of type str", "median(x)": "'median' is not a function .* @trident.jit takes NumPy's",
+         "0 < x < 1": "'&' instead of 'and'", "x[0]": r"do not have '\['", "x.sum()": "do not have '.sum'"}
+FUNCTIONS = {"np.cumsum": (lambda x: np.cumsum(x), "call it outside of the function"), "np.fft": (lambda x: np.fft.fft(x), "outside"),
+             "np.gcd": (lambda x: np.gcd(x, x), "call it outside"), "np.inner": (lambda x: np.inner(x, x), "write np.dot"),
+             "np.matmul": (lambda x: x @ x, "write np.dot"), "np.diff": (lambda x: np.diff(x), r"f\(x\[1:\], x\[:-1\]\)"),
+             "indexing": (lambda x: x[1:] - x[:-1], "Pass parts in as arguments"), ".reshape": (lambda x: x.reshape(2, -1), "outside")}
+
+
+class Refusals(unittest.TestCase):
+    def test_texts(self):
+        for text, words in TEXTS.items():
+            with self.subTest(text), self.assertRaisesRegex((TypeError, ValueError, NotImplementedError), words):
+                trident.evaluate(text, {"x": np.arange(1.0, 4.0)})
+
+    def test_functions(self):
+        for name, (function, words) in FUNCTIONS.items():
+            with self.subTest(name), self.assertRaisesRegex(trident.TraceError, words) as caught:
+                trident.jit(function)(np.arange(4.0))
+            self.assertIn(name, str(caught.exception))
+
+    def test_complex_arguments(self):
+        with self.assertRaisesRegex(trident.TraceError, "'x' is complex128.*pass its real and its imaginary part"):
+            trident.jit(lambda x: x + 1)(np.ones(3, complex))
+
+
 INTEGERS = {"i32": np.iinfo(np.int32), "i64": np.iinfo(np.int64)}
 TYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u4")
 NO_NUMBERS = (1j, None, "1", b"1", object(), {}, int, datetime.date(2020, 1, 1), [1j], [None], ["1"], [b"1"], np.array(1j), np.array(None),

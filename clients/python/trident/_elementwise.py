@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from . import _graph as g
-from ._refusals import TraceError
+from ._refusals import ELSEWHERE, INSTEAD_OF, TraceError
 
 COMMON = g.numpy_common
 
@@ -51,7 +51,7 @@ def built(trace, name, a):
     if name in _SHIFT:
         return g.shift(_SHIFT[name], *a, COMMON)
     if name not in ELEMENTWISE:
-        raise TraceError(f"np.{name} cannot be recorded; write it with other ufuncs, np.where and reductions")
+        raise TraceError(f"np.{name} cannot be recorded; {INSTEAD_OF.get(name, ELSEWHERE)}")
     return ELEMENTWISE[name](*a)
 
 

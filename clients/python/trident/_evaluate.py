@@ -214,7 +214,7 @@ def _make_program(ex, tree, names, arguments, optimization, promise):
             raise limit or type(g.plain(error))(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
         check_installed(numexpr, tree)
-        return Numexpr(numexpr, _text.shortened(ex), names, optimization, limit)
+        return Numexpr(numexpr, _text.shortened(ex), names, optimization, limit, str(error))
 
 
 def _too_large(error):

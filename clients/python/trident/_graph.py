@@ -159,10 +159,14 @@ def compare(op, a, b, common):
     return Node(op, BOOL, (cast(a, kind), cast(b, kind)))
 
 
+_SYMBOLS = {"and": "&", "or": "|", "xor": "^"}
+
+
 def bitwise(op, a, b, common):
     kind = common([a.kind, b.kind])
     if kind in FLOATS:
-        raise refused(TypeError, f"'{op}' needs booleans or integers")
+        power = "; a power is x**y" if op == "xor" else ""
+        raise refused(TypeError, f"'{_SYMBOLS[op]}' needs booleans or integers{power}")
     return Node(op, kind, (cast(a, kind), cast(b, kind)))
 
 

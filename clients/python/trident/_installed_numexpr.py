@@ -1,9 +1,13 @@
 """numexpr itself, where it is installed, for expressions that kernels have no types or operations for."""
+import re
+
 from . import _native as native
 from . import _text
 from ._native import TridentError
 from ._out import One
 
+# numexpr's words about its own insides, or Python's about them.
+_INSIDES = re.compile(r"Node'|matching opcode|_func\(\)|itemsize|invalid literal|standard boolean|positional argument")
 _NEAREST = {"O": "np.float64", "M": "np.int64", "m": "np.int64", "U": "'S'", "c": "np.complex128"}
 
 
@@ -38,10 +42,11 @@ def check_known(names, arguments):
 
 
 class Numexpr(One):
-    """An expression that numexpr itself evaluates. `limit`: the error where numexpr cannot either, if it is not numexpr's."""
+    """An expression that numexpr itself evaluates. `limit`: the error where numexpr cannot either, if it is not numexpr's.
+    `refusal`: why kernels cannot, in words that a reader of the text knows."""
 
-    def __init__(self, numexpr, ex, names, optimization, limit):
-        self.numexpr, self.ex, self.names, self.limit = numexpr, ex, names, limit and str(limit)
+    def __init__(self, numexpr, ex, names, optimization, limit, refusal):
+        self.numexpr, self.ex, self.names, self.limit, self.refusal = numexpr, ex, names, limit and str(limit), refusal
         self.options = {} if optimization == "aggressive" else {"optimization": optimization}
 
     def run(self, arguments, out, order, casting):
@@ -52,6 +57,8 @@ class Numexpr(One):
             raise ValueError("numexpr, which evaluates this expression because kernels do not have all that it needs, cannot "
                              f"hold it ({type(error).__name__}): divide it into parts") from None
         except Exception as error:
+            if self.limit is None and _INSIDES.search(str(error)):
+                raise type(error)(self.refusal) from None
             if self.limit is None:
                 raise
             raise TridentError(f"{self.limit}; numexpr says: {error}", native.E_LIMIT) from None

@@ -203,8 +203,9 @@ def _argument(name, value):
     if array.dtype.newbyteorder("=") in DTYPES and array.ndim:
         return array
     if array.dtype not in _KIND:
+        cure = "pass its real and its imaginary part" if array.dtype.kind == "c" else "convert it with astype"
         raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32, float64 and arrays of 8- and "
-                         "16-bit integers can be compiled: convert it with astype")
+                         f"16-bit integers can be compiled: {cure}")
     return array
 
 

@@ -12,6 +12,11 @@ IN_PLACE = "changing an array in place (x += 1, x[i] = 1, out=) cannot be record
 INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as an argument",
             "size": "pass the number in as an argument", "ndim": "pass it in as an argument",
             "dot": "write np.dot(x, y)", "real": "write x"}
+ELSEWHERE = "call it outside of the function, on arguments or results, or write it with ufuncs, np.where and reductions"
+INSTEAD_OF = {  # functions
+    "inner": "write np.dot(x, y)", "diff": "pass both parts in, f(x[1:], x[:-1])", "interp": "write a loop with @trident.function",
+    "searchsorted": "write a loop with @trident.function", "take": "pass in the elements, f(x[i])",
+    "matmul": "write np.dot(x, y) for two vectors, and multiply matrices outside of the function"}
 BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"
 CONVERSION = "a conversion to a Python number (math.sin(x), float(x))"
 OF_NUMBERS = {  # for an argument that is a Python number

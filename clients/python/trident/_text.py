@@ -57,6 +57,8 @@ _CONSTANT_BITS_MAX = 1 << 16
 _TEXT_MAX = 1 << 20  # characters
 # A row of the same sign in front of an operand, of which the first may be an operator.
 _SIGNS = re.compile(r"(?:-[ \t]*){64,}|(?:~[ \t]*){64,}|(?:\+[ \t]*){64,}")
+_CURES = {ast.IfExp: "write where(condition, a, b)", ast.MatMult: "multiply matrices outside of it",
+          ast.In: "write (x == a) | (x == b) for 'in'"}
 _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Compare, ast.cmpop,
              ast.BoolOp, ast.boolop, ast.Call, ast.keyword, ast.Attribute)
 
@@ -282,7 +284,7 @@ class _Walker:
         if len(arguments) != 1:
             raise g.refused(TypeError, f"{name}() takes an expression and an axis")
         if axis is not None and (isinstance(axis, g.Node) or not isinstance(axis, int)):
-            raise g.refused(ValueError, "axis must be None or an integer")
+            raise g.refused(ValueError, "axis must be None or an integer; the greater of two is maximum(x, y)")
         if axis is not None and axis < 0 and name in _REDUCTIONS:  # as numexpr has it
             raise g.refused(ValueError, "negative axis are not supported")
         operand = _node(self.visit(arguments[0]))
@@ -339,7 +341,7 @@ class _Walker:
             if tree.func.id in _REDUCTIONS or tree.func.id in BEYOND_REDUCTIONS:
                 raise g.refused(RuntimeError, "invalid program: reduction operations must occur last")
             if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS and tree.func.id not in _AS_NUMPY:
-                raise g.refused(TypeError, f"'{tree.func.id}' is not a function that expressions know")
+                raise g.refused(TypeError, f"'{tree.func.id}' is not a function that expressions know; @trident.jit takes NumPy's")
             if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
                 raise g.refused(TypeError, f"{tree.func.id}() takes plain arguments only")
             return operands
@@ -349,7 +351,9 @@ class _Walker:
             if tree.attr not in ("real", "imag"):
                 raise AttributeError(f"expressions have no attribute '{tree.attr}'")
             return operands
-        raise g.refused(TypeError, f"'{_shown(tree)}' is not supported in expressions")
+        operator_of = tree.ops[0] if isinstance(tree, ast.Compare) else getattr(tree, "op", tree)
+        cure = _CURES.get(type(operator_of))
+        raise g.refused(TypeError, f"'{_shown(tree)}' is not supported in expressions{': ' if cure else ''}{cure or ''}")
 
     @staticmethod
     def visit_Constant(tree):

@@ -23,7 +23,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from . import _elementwise
 from . import _graph as g
 from ._elementwise import COMMON, as_bool
-from ._refusals import BRANCH, CONVERSION, IN_PLACE, INSTEAD, KEPT, OF_NUMBERS, TWO_CALLS, TraceError
+from ._refusals import BRANCH, CONVERSION, ELSEWHERE, IN_PLACE, INSTEAD, INSTEAD_OF, KEPT, OF_NUMBERS, TWO_CALLS, TraceError
 
 PYTHON_NUMBERS = (int, float, bool)  # whose operators are Python's own until an array is met
 
@@ -221,7 +221,7 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
         if func in _composed.FUNCTIONS:
             return _composed.FUNCTIONS[func](self._trace, *args, **kwargs)
         if func not in FUNCTIONS:
-            self._trace.refuse(f"np.{func.__name__} cannot be recorded; write it with ufuncs, np.where and reductions")
+            self._trace.refuse(f"np.{func.__name__} cannot be recorded; {INSTEAD_OF.get(func.__name__, ELSEWHERE)}")
         return FUNCTIONS[func](self._trace, *args, **kwargs)
 
     def __getattr__(self, name):
@@ -230,7 +230,7 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
         if name in _composed.METHODS:
             return functools.partial(_composed.METHODS[name], self._trace, self)
         self._trace.refuse(f"an array's .{name} cannot be recorded: the function is compiled for all elements at once; "
-                           + INSTEAD.get(name, "use NumPy's ufuncs, np.where and reductions"))
+                           + INSTEAD.get(name, ELSEWHERE))
 
     def __setattr__(self, name, value):
         self._trace.refuse(IN_PLACE)
@@ -281,7 +281,7 @@ for _names, _what, _instead in (
          "Use np.where(condition, a, b), and & | ~ instead of and, or, not."),
         ("float int complex index floor ceil trunc round", CONVERSION,
          "Use np.sin(x) and the like."),
-        ("getitem", "indexing", "A compiled function sees one element of each array at a time."),
+        ("getitem", "indexing", "Pass parts in as arguments, f(x[1:], x[:-1]), or write a loop with @trident.function."),
         ("setitem delitem", "a change of an array in place", "Use np.where(condition, a, b)."),
         ("len", "len() or the shape of an array", "Pass it in as an argument."),
         ("iter reversed contains", "iteration over an array", "Write the formula for one element."),
