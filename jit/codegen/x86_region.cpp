@@ -58,9 +58,7 @@ x86::Mem window_word(std::uint32_t window, std::size_t offset) {
 /// Writes what is several instructions.
 class RegionWriter : public X86Writer {
  public:
-  explicit RegionWriter(const Function& function) : X86Writer(function) {
-    assembler_.addEncodingOptions(asmjit::EncodingOptions::kOptimizedAlign);  // calls are short: each no-op counts
-  }
+  explicit RegionWriter(const Function& function) : X86Writer(function) {}
 
   void block(const Block& block, const std::pmr::vector<Placed>& placed) {
     for (const Placed& p : placed) {
