@@ -144,6 +144,29 @@ TEST(SmallLanes, WordsAtTheirEndsAndBetween) {
       expect_same(kernel_of(row, storage), pairs, pairs[0].size());
 }
 
+/// More truths at once than there are mask registers: those in the frame keep 64 bits each.
+TEST(SmallLanes, TruthsInTheFrame) {
+  constexpr std::uint32_t kTruths = 12;
+  kir::Kernel kernel;
+  kernel.inputs = {{"x", ir::Type::i32, {}, Storage::u8}, {"y", ir::Type::i32, {}, Storage::u8}};
+  kir::Builder b(kernel);
+  std::vector<kir::Value> truths;
+  kir::Value value = b.input(1);
+  for (std::uint32_t i = 0; i < kTruths; ++i) {
+    truths.push_back(b.lt(b.input(0), b.constant_int(ir::Type::i32, 20 * i + 5)));
+    value = b.select(truths[i], b.add(value, b.input(0)), b.op(Op::Not, value));
+  }
+  for (const kir::Value truth : truths) value = b.select(truth, b.sub(value, b.input(1)), b.neg(value));
+  kernel.outputs = {{"z", value, kir::OutputKind::array, Storage::u8}};
+  ASSERT_EQ(small_lanes(kernel)->bytes, 1U);
+  const auto code = emit(kernel, Isa::avx512, {.vectors = 1});
+  ASSERT_TRUE(code.ok());
+  EXPECT_GT(code->spills, 0U);
+  std::vector<std::vector<std::uint64_t>> pairs(2);
+  for (std::uint64_t i = 0; i < 65'536; ++i) pairs[0].push_back(i & 255), pairs[1].push_back(i >> 8);
+  expect_same(kernel, pairs, 65'536);
+}
+
 /// Draws kernels of i32 over narrow arrays, of ops that small lanes have.
 class Drawing {
  public:

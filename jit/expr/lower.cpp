@@ -208,7 +208,7 @@ class Lowering : private Powers {
   std::vector<kir::Known> known() {
     std::vector<kir::Known> known(kernel_.insts.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
-      if (!values_[i].valid() || !ir::is_float(expr_.nodes[i].type)) continue;
+      if (!values_[i].valid() || ir::is_mask(expr_.nodes[i].type)) continue;
       const Fact f = fact(NodeId(i));
       kir::Known& k = known[values_[i].index];
       k = {std::max(k.lo, f.lo), std::min(k.hi, f.hi), k.may_be_nan && f.may_be_nan};

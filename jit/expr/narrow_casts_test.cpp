@@ -55,6 +55,25 @@ TEST(NarrowCasts, OutputsKeepWhatTheirLastOperationSays) {
   }
 }
 
+/// The values that an element can have are a range without being declared: nothing is left of these but the load.
+TEST(NarrowCasts, ElementsHaveTheRangeOfTheirType) {
+  struct Text {
+    const char* text;
+    Storage storage;
+  };
+  for (const Text& row : {Text{"u8(max(x, 0))", Storage::u8}, Text{"u8(abs(x))", Storage::u8},
+                          Text{"i8(min(x, 127))", Storage::i8}, Text{"u16(select(x < 65536, x, 7))", Storage::u16},
+                          Text{"i16(max(x, -32768))", Storage::i16}, Text{"u8(min(x, 1))", Storage::boolean}}) {
+    const std::vector<Variable> variables = {
+        {.name = "x", .type = ir::facts_of(row.storage).type, .storage = row.storage}};
+    const auto parsed = parse(row.text, {.variables = variables});
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    const auto kernel = lower(*parsed, {.policy = {PolicyKind::exact, 0}, .simplify = true, .narrow = true});
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_EQ(kernel->at(kernel->outputs[0].value).op, kir::Op::Input) << row.text << "\n" << kir::print(*kernel);
+  }
+}
+
 TEST(NarrowCasts, PrintedFormsReadBackAsTheSame) {
   for (const Row& row : kRows) {
     const auto parsed = parse(row.text);

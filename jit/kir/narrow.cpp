@@ -20,6 +20,17 @@ void meet(Known& k, const Known& other) {
   k.may_be_nan = k.may_be_nan && other.may_be_nan;
 }
 
+/// Narrows the bounds of an integer to whole numbers of `known`, as far as doubles hold them exactly.
+void meet(Fact& f, const Known& known) {
+  constexpr double kExact = 0x1p53;
+  const auto exact = [](double end) { return std::fabs(end) <= kExact; };
+  const std::int64_t least = exact(known.lo) ? static_cast<std::int64_t>(std::ceil(known.lo)) : INT64_MIN;
+  const std::int64_t greatest = exact(known.hi) ? static_cast<std::int64_t>(std::floor(known.hi)) : INT64_MAX;
+  if (std::max(f.least, least) > std::min(f.greatest, greatest)) return;  // never computed
+  f.least = std::max(f.least, least);
+  f.greatest = std::min(f.greatest, greatest);
+}
+
 // Rebuilds a kernel, each instruction in the simplest form that the facts of its operands allow.
 class Narrowing : private ValueFacts {
  public:
@@ -35,6 +46,7 @@ class Narrowing : private ValueFacts {
       Value made = make(inst);
       analyse();
       if (i < known_.size() && ir::is_float(inst.type)) meet(facts_[made.index].known, known_[i]);
+      if (i < known_.size() && ir::is_int(inst.type)) meet(facts_[made.index], known_[i]);
       made = as_constant(made);
       analyse();
       value_.push_back(made);
@@ -67,6 +79,7 @@ class Narrowing : private ValueFacts {
     if (inst.op == Op::Scalef) return scale(a, b, inst.flags);
     if (inst.op == Op::Add) return sum(a, b);
     if (inst.op == Op::Sub) return subtract(a, b);
+    if (inst.op == Op::Sar) return shift(a, b);
     if (inst.op == Op::And || inst.op == Op::Or || inst.op == Op::Xor || inst.op == Op::AndNot)
       return bitwise(inst.op, inst.type, a, b);
     return b_.op(inst.op, a, b, c, inst.flags);
@@ -90,6 +103,7 @@ class Narrowing : private ValueFacts {
 
   Value compare(Op op, Value a, Value b) {
     const Type type = b_.type_of(a);
+    if (ir::is_int(type)) return compare_integers(op, a, b);
     if (!ir::is_float(type)) return b_.op(op, a, b);
     const Known &x = fact(a).known, &y = fact(b).known;
     const bool numbers = !x.may_be_nan && !y.may_be_nan;
@@ -107,6 +121,11 @@ class Narrowing : private ValueFacts {
 
   // a < b ? a : b, resp. a > b ? a : b: b where either is NaN.
   Value extremum(Op op, Value a, Value b) {
+    if (ir::is_int(b_.type_of(a))) {
+      const Fact &x = fact(a), &y = fact(b);
+      if (x.greatest <= y.least) return op == Op::Min ? a : b;
+      if (y.greatest <= x.least) return op == Op::Min ? b : a;
+    }
     if (!ir::is_float(b_.type_of(a))) return b_.op(op, a, b);
     const Known &x = fact(a).known, &y = fact(b).known;
     const bool never_a = op == Op::Min ? x.lo >= y.hi : x.hi <= y.lo;
@@ -119,6 +138,7 @@ class Narrowing : private ValueFacts {
   Value magnitude(Value a) {
     const Known& x = fact(a).known;
     if (ir::is_float(b_.type_of(a)) && !x.may_be_nan && x.lo > 0) return a;
+    if (ir::is_int(b_.type_of(a)) && fact(a).least >= 0) return a;
     return b_.op(Op::Abs, a);
   }
 
@@ -179,27 +199,10 @@ class Narrowing : private ValueFacts {
     return b_.as_float(b_.op(Op::Add, b_.as_int(a), b_.op(Op::Shl, b_.as_int(magic_sum), count)));
   }
 
-  Value bitwise(Op op, Type type, Value a, Value b) {
-    const std::uint64_t ones = ir::bytes_of(type) == 4 ? kAllOnes >> 32 : kAllOnes;
-    if (op == Op::And && ir::is_int(type)) {
-      if (b_.is_constant(a)) std::swap(a, b);
-      if (b_.is_constant(b)) {
-        const std::uint64_t sign = ones ^ ones >> 1;
-        if (b_.bits_of(b) == sign && fact(a).least >= 0) return b_.constant_bits(type, 0);
-        if (b_.bits_of(b) == sign && fact(a).greatest < 0) return b;
-      }
-    }
-    if (op == Op::AndNot) {
-      if (is(a, 0)) return b;
-      if (is(a, ones) || is(b, 0)) return b_.constant_bits(type, 0);
-      return b_.op(op, a, b);
-    }
-    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
-      if (is(x, 0)) return op == Op::And ? x : y;
-      if (is(x, ones) && op != Op::Xor) return op == Op::And ? y : x;
-    }
-    return b_.op(op, a, b);
-  }
+  Value compare_integers(Op op, Value a, Value b);
+  Value bitwise(Op op, Type type, Value a, Value b);
+  // Simplifies (x << k) >> k to x, where x fits into the bits that stay.
+  Value shift(Value a, Value by);
 
   // Returns the only possible value as a constant. Not for a zero, which may have either sign.
   Value as_constant(Value v) {
@@ -215,6 +218,53 @@ class Narrowing : private ValueFacts {
   const std::vector<Known>& known_;
   std::vector<Value> value_;  ///< of each instruction of from_
 };
+
+Value Narrowing::compare_integers(Op op, Value a, Value b) {
+  const Fact &x = fact(a), &y = fact(b);
+  const Type result = ir::mask_of(b_.type_of(a));
+  const bool below = x.greatest<y.least, above = x.least> y.greatest;
+  if (op == Op::Lt && (below || x.least >= y.greatest)) return mask(result, below);
+  if (op == Op::Le && (above || x.greatest <= y.least)) return mask(result, !above);
+  if ((op == Op::Eq || op == Op::Ne) && (below || above)) return mask(result, op == Op::Ne);
+  return b_.op(op, a, b);
+}
+
+Value Narrowing::bitwise(Op op, Type type, Value a, Value b) {
+  const std::uint64_t ones = ir::bytes_of(type) == 4 ? kAllOnes >> 32 : kAllOnes;
+  if (op == Op::And && ir::is_int(type)) {
+    if (b_.is_constant(a)) std::swap(a, b);
+    if (b_.is_constant(b)) {
+      const std::uint64_t sign = ones ^ ones >> 1;
+      if (b_.bits_of(b) == sign && fact(a).least >= 0) return b_.constant_bits(type, 0);
+      if (b_.bits_of(b) == sign && fact(a).greatest < 0) return b;
+      const std::int64_t kept = load_int(type, b_.bits_of(b));
+      const std::uint64_t above = static_cast<std::uint64_t>(kept) + 1;
+      const bool is_low_bits = kept >= 0 && (static_cast<std::uint64_t>(kept) & above) == 0;
+      const bool keeps_all = is_low_bits && fact(a).least >= 0 && fact(a).greatest <= kept;
+      if (keeps_all) return a;
+    }
+  }
+  if (op == Op::AndNot) {
+    if (is(a, 0)) return b;
+    if (is(a, ones) || is(b, 0)) return b_.constant_bits(type, 0);
+    return b_.op(op, a, b);
+  }
+  for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+    if (is(x, 0)) return op == Op::And ? x : y;
+    if (is(x, ones) && op != Op::Xor) return op == Op::And ? y : x;
+  }
+  return b_.op(op, a, b);
+}
+
+Value Narrowing::shift(Value a, Value by) {
+  const Inst& up = to_.at(a);
+  if (up.op != Op::Shl || up.b != by || !b_.is_constant(by)) return b_.op(Op::Sar, a, by);
+  const std::int64_t width = 8 * static_cast<std::int64_t>(ir::bytes_of(b_.type_of(a)));
+  const std::int64_t count = load_int(b_.type_of(by), b_.bits_of(by));
+  if (count < 0 || count >= width) return b_.op(Op::Sar, a, by);
+  const std::int64_t most = INT64_MAX >> (64 - width + count);
+  return fact(up.a).least >= -most - 1 && fact(up.a).greatest <= most ? up.a : b_.op(Op::Sar, a, by);
+}
 
 /// Drops instructions and tables that no output needs. Inputs and parameters stay: they are the signature.
 Kernel without_idle(const Kernel& kernel) {

@@ -13,7 +13,7 @@
 
 namespace trident::kir {
 
-/// An interval that holds a float value, whether it may be NaN. Zero stands for both zeros.
+/// An interval that holds a value, and whether that may be NaN. Zero stands for both zeros.
 struct Known {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
@@ -21,7 +21,7 @@ struct Known {
 };
 
 /// Narrows `kernel`, which passes check(). `known`: facts of its instructions' values, by number, for inputs that the
-/// caller promises; missing ones and those of non-floats are ignored. Drops instructions that no output needs.
+/// caller promises; missing ones and those of masks are ignored. Drops instructions that no output needs.
 Kernel narrow(const Kernel& kernel, const std::vector<Known>& known);
 
 }  // namespace trident::kir

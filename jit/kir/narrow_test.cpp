@@ -29,6 +29,11 @@ double random_end(Random& random) {
 
 Known random_known(Random& random, Type type) {
   if (random.one_in(6)) return {};
+  if (ir::is_int(type)) {
+    constexpr double kEnds[] = {0, 1, -1, 2, 15, 16, 31, 127, -128, 255, 256, -32768, 65535, 2147483647, -2147483648.0};
+    const double one = kEnds[random.below(std::size(kEnds))], other = kEnds[random.below(std::size(kEnds))];
+    return {std::min(one, other), std::max(one, other), false};
+  }
   const auto rounded = [&](double x) { return type == Type::f32 ? static_cast<double>(static_cast<float>(x)) : x; };
   const double a = rounded(random_end(random)), b = rounded(random_end(random));
   if (!std::isfinite(a) || !std::isfinite(b)) return {};
@@ -36,6 +41,7 @@ Known random_known(Random& random, Type type) {
 }
 
 std::uint64_t bits_of(Type type, double value) {
+  if (ir::is_int(type)) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
   return type == Type::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
                            : std::bit_cast<std::uint64_t>(value);
 }
@@ -68,13 +74,12 @@ std::vector<std::vector<std::uint64_t>> run(const Kernel& kernel, const std::vec
   return lanes;
 }
 
-// Draws facts of float inputs and parameters; by instruction.
+// Draws facts of inputs and parameters; by instruction.
 std::vector<Known> random_facts(Random& random, const Kernel& kernel) {
   std::vector<Known> known(kernel.insts.size());
   for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
     const Inst& inst = kernel.insts[i];
-    if ((inst.op == Op::Input || inst.op == Op::Param) && ir::is_float(inst.type))
-      known[i] = random_known(random, inst.type);
+    if (inst.op == Op::Input || inst.op == Op::Param) known[i] = random_known(random, inst.type);
   }
   return known;
 }
@@ -83,8 +88,7 @@ std::uint64_t lane_for(Random& random, const Kernel& kernel, Op op, std::size_t 
                        const std::vector<Known>& known) {
   for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
     const Inst& inst = kernel.insts[i];
-    if (inst.op == op && inst.imm == number && ir::is_float(type) && !known[i].may_be_nan)
-      return bits_of(type, draw(random, known[i]));
+    if (inst.op == op && inst.imm == number && !known[i].may_be_nan) return bits_of(type, draw(random, known[i]));
   }
   return testing::random_lane(random, type);
 }
