@@ -51,6 +51,20 @@ std::vector<Call> tail_calls(const Call& block, bool flush_start) {
   return calls;
 }
 
+/// The first task with an answer that ends all. Tasks behind it need not begin.
+class EndOfTasks {
+ public:
+  explicit EndOfTasks(std::size_t count) : end_(count) {}
+  [[nodiscard]] bool is_before(std::size_t task) const { return task > end_.load(); }
+  void set(std::size_t task) {
+    for (std::size_t now = end_.load(); task < now && !end_.compare_exchange_weak(now, task);) {
+    }
+  }
+
+ private:
+  std::atomic<std::size_t> end_;
+};
+
 // Returns the longest stretch with constant parameters that touches the set's end (or start).
 Call edge_block(const expr::Expr& source, const Samples& samples, bool at_start) {
   for (const auto& variable : source.variables)
@@ -356,15 +370,13 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                                            Verdict& verdict) {
   const std::vector<TailPlace> places = tail_places();
   std::vector<std::optional<Result<Tail>>> tails(places.size());
-  std::atomic<std::size_t> end = places.size();
+  EndOfTasks end(places.size());
   std::vector<std::function<void()>> tasks;
   for (std::size_t i = 0; i < places.size(); ++i)
     tasks.push_back([&, i] {
-      if (i > end.load()) return;
+      if (end.is_before(i)) return;
       const auto& tail = tails[i].emplace(tail_at(places[i], kernel, errors));
-      if (tail.ok() && !fault_of(places[i], *tail)) return;
-      for (std::size_t now = end.load(); i < now && !end.compare_exchange_weak(now, i);) {
-      }
+      if (!tail.ok() || fault_of(places[i], *tail)) end.set(i);
     });
   do_all(tasks);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -376,41 +388,86 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
   return std::optional<Counterexample>();
 }
 
-Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Demand demand,
-                                                 const Prepared* unrewritten) {
-  bool any_set = demand == Demand::any_set && policy_.kind != expr::PolicyKind::exact;
+namespace {
+
+/// Adds what was found at the points of one more set.
+void take(Verdict& all, const Verdict& of_set) {
+  all.points += of_set.points;
+  all.undecided += of_set.undecided;
+  all.bound_share = std::max(all.bound_share, of_set.bound_share);
+  all.risk = std::max(all.risk, of_set.risk);
+  all.max_error_ulp = std::max(all.max_error_ulp, of_set.max_error_ulp);
+  all.either_side = std::max(all.either_side, of_set.either_side);
+  if (of_set.kind != Verdict::Kind::exhaustive) all.kind = of_set.kind;
+}
+
+}  // namespace
+
+Checker::OfSet Checker::judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten,
+                                     Prepared& prepared) {
+  const Outputs& ours = prepared.full[set] = interpret_calls(source_, kernel, sets_[set], sets_[set].calls);
+  const Outputs* const fallback = unrewritten != nullptr ? &unrewritten->full[set] : nullptr;
+  OfSet judged;
+  judged.verdict.kind = prepared.meaning.kind;
+  judged.as_unrewritten = fallback != nullptr && same_values(source_, *fallback, ours);
+  judged.difference = judge_set(set, ours, fallback, judged.verdict, prepared.errors[set]);
+  free_thread_constants();
+  return judged;
+}
+
+// Each set has a reference of its own, so sets are judged at once. The first set with a difference answers.
+Result<Checker::Prepared> Checker::judge_drawn(const kir::Kernel& kernel, const Prepared* unrewritten) {
   Prepared prepared;
   Verdict& verdict = prepared.meaning;
   verdict.seed = options_.samples.seed;
   verdict.kind = sets_.size() == 1 && sets_[0].exhaustive ? Verdict::Kind::exhaustive : Verdict::Kind::sampled;
-  bool same_as_unrewritten = unrewritten != nullptr;
-  std::vector<std::vector<Errors>> errors(sets_.size());
-  std::optional<Counterexample> difference;
-  for (std::size_t s = 0; s < sets_.size() && !difference; ++s) {
-    TRY_VOID(go_on());
-    prepared.full.push_back(interpret_calls(source_, kernel, sets_[s], sets_[s].calls));
-    same_as_unrewritten = same_as_unrewritten && s < unrewritten->full.size() &&
-                          same_values(source_, unrewritten->full[s], prepared.full[s]);
-    TRY_VOID(go_on());
-    const Outputs* const fallback = unrewritten != nullptr ? &unrewritten->full[s] : nullptr;
-    difference = judge_set(s, prepared.full[s], fallback, verdict, errors[s]);
-    TRY_VOID(go_on());
-  }
-  any_set = any_set && !same_as_unrewritten;
-  if (!difference && demand != Demand::drawn) {
-    TRY(difference, judge_edges(kernel, verdict));
-  }
-  if (!difference && any_set) {
-    TRY(difference, judge_tails(kernel, errors, verdict));
-  }
-  if (difference) {
-    verdict = differing(verdict, std::move(*difference));
+  prepared.full.resize(sets_.size()), prepared.errors.resize(sets_.size());
+  std::vector<OfSet> judged(sets_.size());
+  EndOfTasks end(sets_.size());
+  std::vector<std::function<void()>> tasks;
+  for (std::size_t s = 0; s < sets_.size(); ++s)
+    tasks.push_back([&, s] {
+      if (end.is_before(s) || (options_.cancelled && options_.cancelled())) return;
+      judged[s] = judge_kernel(s, kernel, unrewritten, prepared);
+      if (judged[s].difference) end.set(s);
+    });
+  do_all(tasks);
+  TRY_VOID(go_on());
+  prepared.as_unrewritten = unrewritten != nullptr;
+  for (OfSet& of_set : judged) {
+    take(verdict, of_set.verdict);
+    prepared.as_unrewritten = prepared.as_unrewritten && of_set.as_unrewritten;
+    if (!of_set.difference) continue;
+    verdict = differing(verdict, std::move(*of_set.difference));
     return prepared;
   }
   for (const bool flush_start : {false, true}) {
     prepared.tail_calls.push_back(tail_calls(edge_block(source_, sets_[0], flush_start), flush_start));
     prepared.tails.push_back(interpret_calls(source_, kernel, sets_[0], prepared.tail_calls.back()));
   }
+  return prepared;
+}
+
+Result<void> Checker::ask_more(const kir::Kernel& kernel, Demand demand, Prepared& prepared) {
+  if (!prepared.meaning.same() || demand == Demand::drawn) return {};
+  Verdict& verdict = prepared.meaning;
+  std::optional<Counterexample> difference;
+  if (!prepared.edges_judged) {
+    TRY(difference, judge_edges(kernel, verdict));
+  }
+  prepared.edges_judged = true;
+  const bool any_set = demand == Demand::any_set && policy_.kind != expr::PolicyKind::exact;
+  if (!difference && any_set && !prepared.as_unrewritten) {
+    TRY(difference, judge_tails(kernel, prepared.errors, verdict));
+  }
+  if (difference) verdict = differing(verdict, std::move(*difference));
+  return {};
+}
+
+Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Demand demand,
+                                                 const Prepared* unrewritten) {
+  TRY(Prepared prepared, judge_drawn(kernel, unrewritten));
+  TRY_VOID(ask_more(kernel, demand, prepared));
   return prepared;
 }
 

@@ -69,6 +69,9 @@ class Checker {
   struct Prepared {
     Verdict meaning;
     std::vector<Outputs> full;                  ///< per set
+    std::vector<std::vector<Errors>> errors;    ///< per set and output
+    bool as_unrewritten = false;                ///< its values are those of the unrewritten kernel at all drawn points
+    bool edges_judged = false;                  ///< by Demand::policy
     std::vector<std::vector<Call>> tail_calls;  ///< per placement (flush end, flush start)
     std::vector<Outputs> tails;                 ///< per placement
   };
@@ -78,6 +81,8 @@ class Checker {
   /// cannot decide is refused when there are too many such points (kOpenShareMax).
   Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand = Demand::policy,
                                  const Prepared* unrewritten = nullptr);
+  /// Asks more of `kernel`, of which `prepared` tells that less was found to hold: what was asked is not asked again.
+  Result<void> ask_more(const kir::Kernel& kernel, Demand demand, Prepared& prepared);
   /// Asks whether a candidate computes the results in `prepared`, whose meaning is right. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
   /// Code whose form has the meaning `prepared`.
@@ -103,6 +108,15 @@ class Checker {
   void do_all(std::span<const std::function<void()>> tasks) const;
   Result<void> compute_references();
   [[nodiscard]] Result<void> go_on() const;
+  /// Asks for Demand::drawn.
+  Result<Prepared> judge_drawn(const kir::Kernel& kernel, const Prepared* unrewritten);
+  /// How a kernel stands at the points of one set.
+  struct OfSet {
+    Verdict verdict;
+    bool as_unrewritten = false;
+    std::optional<Counterexample> difference;
+  };
+  OfSet judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten, Prepared& prepared);
   std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
                                           Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,

@@ -124,14 +124,18 @@ struct Reference::Slow {
   }
 };
 
+// Constants and spare integers.
+void free_thread_constants() {
+  mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+}
+
 Reference::Reference(std::function<bool()> cancelled) : stop_(std::make_unique<Stop>(std::move(cancelled))) {}
 Reference::Reference(Reference&&) noexcept = default;
 Reference& Reference::operator=(Reference&&) noexcept = default;
-// MPFR keeps constants and spare integers for every thread. They leak when a thread ends without this call, as a
-// client's engine thread does.
+// A client's engine thread ends with its last reference.
 Reference::~Reference() {
   slow_.reset();
-  mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+  free_thread_constants();
 }
 
 bool Reference::stopped() const {

@@ -48,6 +48,10 @@ struct OutputValues {
 
 class Stop;
 
+/// Frees what MPFR keeps for this thread. It leaks when a thread that has refined ends without this call, or without
+/// that of a reference's destructor.
+void free_thread_constants();
+
 class Reference {
  public:
   /// Makes the reference. Unsupported for an expression with Diff nodes. `expr` has passed expr::check(); it and

@@ -46,14 +46,27 @@ void Optimisation::begin_checks() {
                              static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare));
 }
 
-Result<bool> Optimisation::check_forms() {
-  begin_checks();
+void Optimisation::make_checker() {
   const std::uint64_t points = equiv::suggested_points(source_);
   check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
                     .seed = options_.search.seed};
   check_.cancelled = [this] { return threads_.cancelled(); };
   if (options_.budget.two_threads) check_.together = [this](auto tasks) { threads_.run(tasks); };
-  TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
+  made_ = equiv::Checker::make(source_, options_.target.policy, check_);
+}
+
+Result<std::vector<Form>> Optimisation::make_forms() {
+  if (!options_.budget.two_threads || options_.rival != nullptr) return forms(submitted_, source_, options_, passes_);
+  begin_checks();
+  std::optional<Result<std::vector<Form>>> made;
+  threads_.run_beside([&] { made = forms(submitted_, source_, options_, passes_); }, [&] { make_checker(); });
+  return std::move(*made);
+}
+
+Result<bool> Optimisation::check_forms() {
+  begin_checks();
+  if (!made_) make_checker();
+  TRY(checker_, std::move(*made_));
   checks_.emplace(source_, options_.target.policy, check_, *checker_);
   TRY(result.baseline_checked, check_unrewritten());
   passes_.set_baseline_checked(result.baseline_checked);

@@ -4,12 +4,11 @@
 
 namespace trident::pipeline {
 
-Result<bool> FormChecks::at_rare_points(Tried& tried, const Tried& unrewritten) {
+Result<bool> FormChecks::at_rare_points(Tried& tried) {
   if (!tried.holds()) return false;
   if (tried.rare_checked || exact_) return tried.rare_checked = true;
-  TRY(auto again, checker_.check_meaning(tried.form.kernel, equiv::Demand::any_set, &*unrewritten.prepared));
+  TRY_VOID(checker_.ask_more(tried.form.kernel, equiv::Demand::any_set, *tried.prepared));
   tried.rare_checked = true;
-  tried.prepared->meaning = std::move(again.meaning);
   return tried.holds();
 }
 

@@ -27,7 +27,7 @@ class FormChecks {
     return checker_.check_meaning(form.kernel, demand, &*unrewritten.prepared);
   }
   /// Asks about rarer points, once; the answer becomes the form's meaning.
-  Result<bool> at_rare_points(Tried& tried, const Tried& unrewritten);
+  Result<bool> at_rare_points(Tried& tried);
   /// Asks about all other points, once, if results that are not the source's own came near to the bound, or if the form
   /// was chosen by the answers about them: one of many answers near the limit may be luck. The answer becomes the
   /// form's meaning if it is a refusal.

@@ -39,7 +39,8 @@ class Optimisation {
     for (Form& form : list) tried_.push_back({.form = std::move(form)});
   }
 
-  [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(submitted_, source_, options_, passes_); }
+  // With two threads it makes the checker meanwhile, unless the search may end before that is needed.
+  [[nodiscard]] Result<std::vector<Form>> make_forms();
 
   // Returns whether a form may be of use; if not, says so.
   Result<bool> may_pay();
@@ -112,6 +113,9 @@ class Optimisation {
     return (v.vectors == 1 || passes_.enabled("interleave")) && (!v.schedule || passes_.enabled("schedule")) &&
            (!v.non_temporal || passes_.enabled("non_temporal"));
   }
+
+  // Computes the correct values that all checks of forms need.
+  void make_checker();
 
   // Gives the following checks their part of the time that is left.
   void begin_checks();
@@ -198,6 +202,7 @@ class Optimisation {
   image::Key key_{};
   std::vector<Candidate> candidates_;
   equiv::CheckOptions check_;
+  std::optional<Result<std::unique_ptr<equiv::Checker>>> made_;  ///< make_checker()'s answer
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<FormChecks> checks_;
   os::WorkLimit check_end_{0};  ///< end of the current checks

@@ -22,7 +22,7 @@ constexpr std::size_t kStandInsMax = 2;
 /// each time one does not.
 Result<std::optional<Tried>> last_that_holds(const RefineQuestion& q, std::vector<Tried> chain) {
   while (!chain.empty()) {
-    TRY(const bool holds, q.checks.at_rare_points(chain.back(), q.tried[0]));
+    TRY(const bool holds, q.checks.at_rare_points(chain.back()));
     if (holds) break;
     chain.resize(chain.size() / 2);
   }

@@ -20,7 +20,7 @@ class Second {
     try {
       thread_ = std::thread([this, &work] { run(work); });
     } catch (const std::system_error&) {
-      done_ = true;  // there are too many threads: the first does everything
+      done_ = true;
     }
   }
   ~Second() {
@@ -29,6 +29,9 @@ class Second {
   }
   Second(const Second&) = delete;
   Second& operator=(const Second&) = delete;
+
+  /// False: there are too many threads, and the first does everything.
+  [[nodiscard]] bool began() const { return thread_.joinable(); }
 
   [[nodiscard]] bool done_soon() {
     std::unique_lock lock(mutex_);
@@ -62,6 +65,14 @@ void TwoThreads::run(std::span<const std::function<void()>> tasks) {
   if (tasks.size() < 2) return work();
   Second second(work);
   work();
+  while (!second.done_soon()) (void)cancelled();
+}
+
+void TwoThreads::run_beside(const std::function<void()>& own, const std::function<void()>& other) {
+  (void)cancelled();
+  Second second(other);
+  if (!second.began()) other();
+  own();
   while (!second.done_soon()) (void)cancelled();
 }
 

@@ -17,6 +17,9 @@ class TwoThreads {
   /// Does all tasks and returns when they have ended: equiv::CheckOptions::together.
   void run(std::span<const std::function<void()>> tasks);
 
+  /// Does `own` on this thread, and `other` meanwhile on another one.
+  void run_beside(const std::function<void()>& own, const std::function<void()>& other);
+
   /// Returns what this thread was told last: for tasks, on whatever thread they are done.
   [[nodiscard]] bool cancelled();
 

@@ -32,6 +32,22 @@ TEST(TwoThreads, DoEachTaskOnce) {
   }
 }
 
+TEST(TwoThreads, DoOneTaskBesideTheirOwn) {
+  const std::thread::id own = std::this_thread::get_id();
+  std::thread::id of_first, of_second;
+  std::atomic<bool> met = false;
+  // The first ends only when the second has begun.
+  TwoThreads(nullptr).run_beside(
+      [&] {
+        of_first = std::this_thread::get_id();
+        while (!met) std::this_thread::yield();
+      },
+      [&] { of_second = std::this_thread::get_id(), met = true; });
+  EXPECT_EQ(of_first, own);
+  EXPECT_NE(of_second, std::thread::id());
+  EXPECT_NE(of_second, own);
+}
+
 TEST(TwoThreads, CountTheWorkOfBoth) {
   TwoThreads threads(nullptr);
   const std::vector<std::function<void()>> tasks(8, [] { burn(10 * kMs); });

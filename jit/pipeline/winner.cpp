@@ -104,7 +104,7 @@ bool Optimisation::is_checked_whole(const Candidate& c) const {
 }
 
 Result<bool> Optimisation::holds_at_rare_points(std::size_t f) {
-  TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
+  TRY(const bool holds, checks_->at_rare_points(tried_[f]));
   if (holds) return true;
   refuse(f, tried_[f].prepared->meaning);
   TRY_VOID(replacement_of(f));
@@ -113,7 +113,7 @@ Result<bool> Optimisation::holds_at_rare_points(std::size_t f) {
 
 Result<void> Optimisation::check_rare(std::size_t f) {
   if (tried_[f].rare_checked) return {};
-  TRY(const bool holds, checks_->at_rare_points(tried_[f], tried_[0]));
+  TRY(const bool holds, checks_->at_rare_points(tried_[f]));
   const equiv::Verdict meaning = tried_[f].prepared->meaning;
   for (Candidate& c : candidates_)
     if (c.form == f && c.holds()) c.verdict = meaning;
