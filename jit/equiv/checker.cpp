@@ -153,7 +153,11 @@ std::vector<std::uint64_t> params_of(const expr::Expr& source, const Samples& sa
 
 Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
                         const std::vector<Call>& calls) {
-  const kir::Plan plan = kir::Plan::prepare(kir::without_storage(kernel));
+  return run_calls(kir::Plan::prepare(kir::without_storage(kernel)), source, kernel, samples, calls);
+}
+
+Outputs run_calls(const kir::Plan& plan, const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
+                  const std::vector<Call>& calls) {
   Outputs results;
   for (const Call& call : calls) {
     std::vector<const void*> in;

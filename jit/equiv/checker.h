@@ -14,6 +14,7 @@
 
 #include "jit/equiv/compare.h"
 #include "jit/equiv/tail.h"
+#include "jit/kir/interpreter.h"
 #include "jit/kir/kir.h"
 
 namespace trident::equiv {
@@ -158,6 +159,9 @@ class Checker {
 /// Runs the interpreter on `calls`.
 Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
                         const std::vector<Call>& calls);
+/// Runs `plan`, which was made of `kernel` without storage.
+Outputs run_calls(const kir::Plan& plan, const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
+                  const std::vector<Call>& calls);
 /// Returns the bits of the scalar variables of a call, in the order of the kernel's params.
 std::vector<std::uint64_t> params_of(const expr::Expr& source, const Samples& samples, const Call& call);
 

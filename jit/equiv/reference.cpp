@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "jit/equiv/evaluator.h"
 
@@ -49,15 +50,21 @@ class Collector {
 };
 
 template <class N>
-void evaluate_all(const expr::Expr& expr, const Samples& samples, std::vector<OutputValues>& outputs, Stop& stop,
-                  double k) {
-  Evaluator<N> evaluator(expr, samples, kBlock, &stop, k);
+void evaluate_all(Evaluator<N>& evaluator, const expr::Expr& expr, const Samples& samples,
+                  std::vector<OutputValues>& outputs, const Stop& stop) {
   Collector<N> collector(expr, outputs);
   for (const Call& call : samples.calls) {
     evaluator.run_call(call, [&](std::uint64_t, std::size_t count) { collector.take(evaluator, false, count); });
     if (stop.stopped()) return;
     collector.take(evaluator, true, 1);
   }
+}
+
+/// Returns how many elements are evaluated at once: no more than the longest call has.
+std::size_t block_for(const Samples& samples) {
+  std::uint64_t longest = 1;
+  for (const Call& call : samples.calls) longest = std::max(longest, call.n);
+  return static_cast<std::size_t>(std::min<std::uint64_t>(longest, kBlock));
 }
 
 }  // namespace
@@ -107,11 +114,18 @@ class Precision {
 
 }  // namespace levels
 
+// The quick evaluator, of the carrier that the expression needs.
+struct Reference::Quick {
+  std::optional<Evaluator<Tracked<double>>> narrow;
+  std::optional<Evaluator<Tracked<long double>>> wide;
+};
+
 // The slow evaluators, made when first needed.
 struct Reference::Slow {
   static constexpr std::size_t kLevels = 3;
   static constexpr std::size_t kCost[kLevels] = {1, 4, 32};
-  double k = 1;
+  explicit Slow(double units) : k(units) {}
+  double k;
   levels::Precision<kBigBits> first;
   levels::Precision<800> second;
   levels::Precision<3200> third;  // holds every sum and difference of two doubles
@@ -151,24 +165,50 @@ Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples
   Reference reference(std::move(cancelled));
   reference.expr_ = &expr;
   reference.samples_ = &samples;
-  bool wide = false;
-  for (const auto& node : expr.nodes) wide = wide || ir::bytes_of(node.type) == 8;
+  reference.k_ = k;
   for (const auto& output : expr.outputs) {
     OutputValues values;
     values.type = expr.at(output.node).type;
     values.per_call = shapes[output.node.index] == expr::Shape::total;
     reference.outputs_.push_back(std::move(values));
   }
-  Stop& stop = *reference.stop_;
-  if (wide) {
-    evaluate_all<Tracked<long double>>(expr, samples, reference.outputs_, stop, k);
-  } else {
-    evaluate_all<Tracked<double>>(expr, samples, reference.outputs_, stop, k);
-  }
-  if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
-  reference.slow_ = std::make_unique<Slow>();
-  reference.slow_->k = k;
+  TRY_VOID(reference.evaluate(*reference.make_quick()));
+  reference.slow_ = std::make_unique<Slow>(k);
   return reference;
+}
+
+std::unique_ptr<Reference::Quick> Reference::make_quick() const {
+  auto quick = std::make_unique<Quick>();
+  const bool wide = std::any_of(expr_->nodes.begin(), expr_->nodes.end(),
+                                [](const expr::Node& node) { return ir::bytes_of(node.type) == 8; });
+  const std::size_t block = block_for(*samples_);
+  if (wide) {
+    quick->wide.emplace(*expr_, *samples_, block, stop_.get(), k_);
+  } else {
+    quick->narrow.emplace(*expr_, *samples_, block, stop_.get(), k_);
+  }
+  return quick;
+}
+
+Result<void> Reference::evaluate(Quick& quick) {
+  if (quick.wide) {
+    evaluate_all(*quick.wide, *expr_, *samples_, outputs_, *stop_);
+  } else {
+    evaluate_all(*quick.narrow, *expr_, *samples_, outputs_, *stop_);
+  }
+  if (stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+  return {};
+}
+
+Result<void> Reference::renew() {
+  CHECK(expr::passes_of(*expr_) == 1);  // the slow evaluators keep no totals then
+  for (OutputValues& values : outputs_) {
+    OutputValues none;
+    none.type = values.type, none.per_call = values.per_call;
+    values = std::move(none);
+  }
+  if (!quick_) quick_ = make_quick();
+  return evaluate(*quick_);
 }
 
 void Reference::refine(std::size_t output, std::size_t index, long double tolerance) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "jit/equiv/checker.h"
@@ -36,7 +37,8 @@ struct Climber {
 // Climbs from level to level: from the points of a set beyond a threshold to others nearby that are beyond it too.
 class Climb {
  public:
-  explicit Climb(const TailQuestion& q) : q_(q), random_(q.seed ^ 0x7A11u) {
+  explicit Climb(const TailQuestion& q)
+      : q_(q), random_(q.seed ^ 0x7A11u), plan_(kir::Plan::prepare(kir::without_storage(q.kernel))) {
     for (const auto& variable : q.source.variables) has_scalars_ = has_scalars_ || variable.is_scalar();
   }
 
@@ -146,21 +148,36 @@ class Climb {
     return {};
   }
 
-  Result<void> measure(std::vector<Climber>& places) {
-    Samples samples;
-    samples.n = places.size();
+  /// Makes room for so many points.
+  void resize(std::size_t n) {
+    reference_.reset();
+    samples_ = {};
+    samples_.n = n;
+    for (const expr::Variable& variable : q_.source.variables)
+      samples_.columns.emplace_back(n * ir::bytes_of(variable.type));
+    for (std::uint64_t i = 0; i < (has_scalars_ ? n : 1); ++i)
+      samples_.calls.push_back({i, has_scalars_ ? 1 : samples_.n, false});
+  }
+
+  /// Computes the correct values at these places.
+  Result<void> refer_to(const std::vector<Climber>& places) {
+    if (samples_.n != places.size()) resize(places.size());
     for (std::size_t v = 0; v < q_.source.variables.size(); ++v) {
       const std::size_t bytes = ir::bytes_of(q_.source.variables[v].type);
-      auto& column = samples.columns.emplace_back(places.size() * bytes);
-      for (std::size_t i = 0; i < places.size(); ++i) std::memcpy(column.data() + i * bytes, &places[i].bits[v], bytes);
+      for (std::size_t i = 0; i < places.size(); ++i)
+        std::memcpy(samples_.columns[v].data() + i * bytes, &places[i].bits[v], bytes);
     }
-    for (std::uint64_t i = 0; i < (has_scalars_ ? samples.n : 1); ++i)
-      samples.calls.push_back({i, has_scalars_ ? 1 : samples.n, false});
-    const Allowance allowance = allowance_of(q_.policy);
-    TRY(Reference reference, Reference::make(q_.source, samples, q_.cancelled, allowance.units));
-    const Outputs ours = interpret_calls(q_.source, q_.kernel, samples, samples.calls);
-    Judge judge(reference, q_.output, allowance, kMoveRefinedMax);
-    const OutputValues& values = reference.outputs()[q_.output];
+    if (reference_) return reference_->renew();
+    TRY(Reference made, Reference::make(q_.source, samples_, q_.cancelled, allowance_of(q_.policy).units));
+    reference_.emplace(std::move(made));
+    return {};
+  }
+
+  Result<void> measure(std::vector<Climber>& places) {
+    TRY_VOID(refer_to(places));
+    const Outputs ours = run_calls(plan_, q_.source, q_.kernel, samples_, samples_.calls);
+    Judge judge(*reference_, q_.output, allowance_of(q_.policy), kMoveRefinedMax);
+    const OutputValues& values = reference_->outputs()[q_.output];
     const std::size_t bytes = ir::bytes_of(values.type);
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto& lanes = ours[has_scalars_ ? i : 0][q_.output];
@@ -170,13 +187,16 @@ class Climb {
       if (share > tail_.risk && !judge.is_own(i, got)) tail_.risk = share;
       if (share > tail_.share) tail_.share = share, tail_.point = places[i].bits;
     }
-    if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+    if (reference_->stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
     return {};
   }
 
   const TailQuestion& q_;
   Random random_;
+  kir::Plan plan_;
   bool has_scalars_ = false;
+  Samples samples_;                     ///< of the last move
+  std::optional<Reference> reference_;  ///< of `samples_`
   Tail tail_;
   double threshold_ = 0;  ///< of the current level
   double share_ = 0;      ///< the share of the level before that lies beyond it
