@@ -84,14 +84,17 @@ struct Answer {
 template <mpfr_prec_t kBits>
 class Precision {
  public:
-  Answer answer(const expr::Expr& expr, const Samples& samples, const OutputValues& out, std::size_t output,
-                std::size_t index, Stop& stop, double k) {
+  void run(const expr::Expr& expr, const Samples& samples, bool per_call, std::size_t index, Stop& stop, double k) {
     if (!evaluator_) evaluator_ = std::make_unique<Evaluator<WideBig<kBits>>>(expr, samples, std::size_t{1}, &stop, k);
-    if (out.per_call) {
+    if (per_call) {
       evaluator_->run_call(samples.calls[index], [](std::uint64_t, std::size_t) {});
     } else {
       evaluator_->run_point(index);
     }
+  }
+
+  /// The answer of an output where it was run.
+  Answer answer(const expr::Expr& expr, const OutputValues& out, std::size_t output) const {
     const auto& lanes = evaluator_->lanes(expr.outputs[output].node);
     Answer a;
     a.unsure = lanes.unsure[0] & kOpen;
@@ -130,11 +133,17 @@ struct Reference::Slow {
   levels::Precision<800> second;
   levels::Precision<3200> third;  // holds every sum and difference of two doubles
 
-  levels::Answer answer(std::size_t level, const expr::Expr& expr, const Samples& samples, const OutputValues& out,
-                        std::size_t output, std::size_t index, Stop& stop) {
-    if (level == 0) return first.answer(expr, samples, out, output, index, stop, k);
-    if (level == 1) return second.answer(expr, samples, out, output, index, stop, k);
-    return third.answer(expr, samples, out, output, index, stop, k);
+  void run(std::size_t level, const expr::Expr& expr, const Samples& samples, bool per_call, std::size_t index,
+           Stop& stop) {
+    if (level == 0) return first.run(expr, samples, per_call, index, stop, k);
+    if (level == 1) return second.run(expr, samples, per_call, index, stop, k);
+    return third.run(expr, samples, per_call, index, stop, k);
+  }
+  [[nodiscard]] levels::Answer answer(std::size_t level, const expr::Expr& expr, const OutputValues& out,
+                                      std::size_t output) const {
+    if (level == 0) return first.answer(expr, out, output);
+    if (level == 1) return second.answer(expr, out, output);
+    return third.answer(expr, out, output);
   }
 };
 
@@ -211,29 +220,55 @@ Result<void> Reference::renew() {
   return evaluate(*quick_);
 }
 
+namespace {
+
+constexpr long double kKnownUlp = 0.01L;
+
+bool is_known(const levels::Answer& a, Type type, long double tolerance) {
+  return a.error <= kKnownUlp * std::max(ulp_at(type, std::isfinite(a.value) ? a.value : 0), tolerance);
+}
+
+void put(const levels::Answer& a, OutputValues& out, std::size_t index) {
+  out.on_the_way[index] = a.on_the_way;
+  out.correct[index] = a.value;
+  out.bound[index] = a.bound;
+  out.error[index] = 0;
+}
+
+}  // namespace
+
+// All nodes were evaluated, so what other outputs ask at this point is often answered too.
+void Reference::settle_others(std::size_t level, std::size_t output, std::size_t index) {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    OutputValues& out = outputs_[k];
+    const bool asks = k != output && out.per_call == outputs_[output].per_call && ir::is_float(out.type);
+    if (!asks || out.error[index] == 0 || out.unsure[index] == kLeftOut) continue;
+    const levels::Answer a = slow_->answer(level, *expr_, out, k);
+    if (a.unsure != 0 || !is_known(a, out.type, 0)) continue;
+    out.unsure[index] = kDecided;
+    put(a, out, index);
+  }
+}
+
 void Reference::refine(std::size_t output, std::size_t index, long double tolerance) {
-  constexpr long double kKnownUlp = 0.01L;
   OutputValues& out = outputs_[output];
   for (std::size_t level = 0; level < Slow::kLevels; ++level) {
     if (stop_->ask()) return;
     refined_ += Slow::kCost[level];
-    const levels::Answer a = slow_->answer(level, *expr_, *samples_, out, output, index, *stop_);
+    slow_->run(level, *expr_, *samples_, out.per_call, index, *stop_);
     if (stopped()) return;
+    const levels::Answer a = slow_->answer(level, *expr_, out, output);
+    settle_others(level, output, index);
     out.unsure[index] = a.unsure != 0 ? kRoundingDecides : kDecided;
-    out.on_the_way[index] = a.on_the_way;
     if (!ir::is_float(out.type)) {
+      out.on_the_way[index] = a.on_the_way;
       out.integer[index] = a.integer;
       out.whole[index] = a.whole;
       if (a.unsure == 0) return;
     } else {
-      out.correct[index] = a.value;
-      out.bound[index] = a.bound;
-      out.error[index] = 0;
-      if (a.error <= kKnownUlp * std::max(ulp_at(out.type, std::isfinite(a.value) ? a.value : 0), tolerance)) {
-        if (a.unsure == 0) return;
-      } else if (a.unsure == 0) {
-        out.unsure[index] = kBeyondPrecision;
-      }
+      put(a, out, index);
+      if (a.unsure == 0 && is_known(a, out.type, tolerance)) return;
+      if (a.unsure == 0) out.unsure[index] = kBeyondPrecision;
     }
     if (a.unsure != 0 && a.precise) return;  // more bits would give the same answer
   }

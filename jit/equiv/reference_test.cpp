@@ -389,6 +389,46 @@ TEST(Reference, CancellationIsRefinedExactly) {
   EXPECT_EQ(reference->outputs()[0].correct[2], 0.25L);
 }
 
+// Oracle: x is the exact value of (1 + x) - 1 and twice it that of the other; the third needs more bits than are asked.
+TEST(Reference, APointThatIsRefinedForOneOutputIsKnownForOthers) {
+  const auto e = parsed("(1 + x) - 1, (2 + 2*x) - 2, ((1e300 + x) - 1e300)*1e30", Type::f64);
+  const auto s = samples_of<double>({{1e-30, 3e-30}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok());
+  const auto& outputs = reference->outputs();
+  const long double before = outputs[2].error[0];
+  reference->refine(0, 0);
+  EXPECT_EQ(reference->refined(), 1u);
+  for (const std::size_t k : {0, 1}) {
+    EXPECT_EQ(outputs[k].correct[0], static_cast<long double>(k + 1) * 1e-30) << k;
+    EXPECT_EQ(outputs[k].error[0], 0) << k;
+    EXPECT_GT(outputs[k].error[1], 0) << k << ": nobody asked about that point";
+  }
+  EXPECT_EQ(outputs[2].error[0], before);
+}
+
+// Oracle: a reference that is made of the new values.
+TEST(Reference, RenewedIsAsMadeAnew) {
+  const auto e = parsed("exp(x)*y, x < y ? x - y : floor(y)", Type::f64);
+  auto s = samples_of<double>({{1, 2, 3}, {4, 0.5, 6}});
+  auto renewed = Reference::make(e, s);
+  ASSERT_TRUE(renewed.ok());
+  for (const auto& columns :
+       {std::vector<std::vector<double>>{{0.25, 700, -3}, {9, 1e300, -2.5}}, {{5, 6, 7}, {8, 9, 10}}}) {
+    s.columns = samples_of<double>(columns).columns;
+    ASSERT_TRUE(renewed->renew().ok());
+    auto made = Reference::make(e, s);
+    ASSERT_TRUE(made.ok());
+    for (std::size_t k = 0; k < 2; ++k) {
+      for (std::size_t i = 0; i < 3; ++i) renewed->refine(k, i), made->refine(k, i);
+      EXPECT_EQ(renewed->outputs()[k].strict, made->outputs()[k].strict);
+      EXPECT_EQ(renewed->outputs()[k].correct, made->outputs()[k].correct);
+      EXPECT_EQ(renewed->outputs()[k].bound, made->outputs()[k].bound);
+      EXPECT_EQ(renewed->outputs()[k].unsure, made->outputs()[k].unsure);
+    }
+  }
+}
+
 TEST(Reference, MoreBitsAreTakenUntilAValueIsKnown) {
   // 1e300 + 1 takes a thousand bits: with 200 the difference is 0.
   const auto e = parsed("(x + y) - x, floor((x + y) - x), (x + y) - x > 0.5 ? 3 : 4", Type::f64);
