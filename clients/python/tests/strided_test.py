@@ -52,6 +52,12 @@ def operand(rng, shape):
     return made
 
 
+def layout_of(dtype, *operands):
+    """The strides of a result in the order of the operands' elements, as NumPy makes it."""
+    flags = [["writeonly", "allocate"]] + [["readonly"]] * len(operands)
+    return np.nditer([None, *operands], [], flags, [dtype, *[a.dtype for a in operands]]).operands[0].strides
+
+
 def wide(a):
     """As numexpr and Trident's kernels take it."""
     return a if a.dtype.kind == "f" or a.dtype.itemsize == 8 else a.astype(np.int64 if a.dtype == np.uint32 else np.int32)
@@ -68,6 +74,8 @@ class Strided(unittest.TestCase):
                 for evaluate in (_evaluate.python_evaluate, trident.evaluate, trident.evaluate):
                     got = evaluate(text, {"x": x, "y": y})
                     np.testing.assert_array_equal(result.astype(got.dtype), got, f"{text} {x.strides} {y.strides}")
+                    self.assertEqual(*([s for s, n in zip(strides, got.shape) if n > 1] for strides in (
+                        layout_of(got.dtype, x, y), got.strides)), f"{text} {x.strides} {y.strides}")
 
     def test_texts_of_several_expressions(self):
         rng = random.Random(7)

@@ -4,7 +4,7 @@ code is swapped in, and from run to run.
 
 A text is parsed once, compiled once per combination of operand kinds, and then costs two dictionary look-ups. Operands
 of the kernel's types are passed as they lie, with strides and broadcast, too; everything else (other dtypes, byte order,
-overlap with `out`, a result that would not lie in C order) goes through numpy.nditer. Both copy in blocks that stay in the
+overlap with `out`, a result in neither C's order nor Fortran's) goes through numpy.nditer. Both copy in blocks that stay in the
 cache, so no operand is ever copied as a whole for an element-wise result. Reductions run over one sweep in C order, because
 their order of summation is part of their meaning.
 
@@ -34,7 +34,7 @@ from ._out import Borrowed, One, check_out, store
 from ._promise import EXACT, Promise
 from ._several import Several
 from ._stages import Stages
-from ._strided import in_c_order, lies_apart, meet, same_elements
+from ._strided import in_c_order, in_fortran_order, lies_apart, meet, same_elements
 
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
@@ -341,12 +341,18 @@ class _Program(One):
         return out
 
     def _run_strided(self, arrays, dtypes, params, out, order):
-        """One call on operands of the kernel's types with any strides; None where the result would not lie in C order."""
-        if order not in "KC" or not arrays or not isinstance(self.kernel, Kernel) or any(a.dtype != d for a, d in zip(arrays, dtypes)):
+        """One call on operands of the kernel's types with any strides; None where the result would lie in neither C's order nor
+        Fortran's."""
+        if order == "A" or not arrays or not isinstance(self.kernel, Kernel) or any(a.dtype != d for a, d in zip(arrays, dtypes)):
             return None
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
         arrays = [np.broadcast_to(a, shape) for a in arrays]
-        if 0 in shape or not shape or order == "K" and not in_c_order(arrays):
+        if 0 in shape or not shape:
+            return None
+        if order == "F" or order == "K" and not in_c_order(arrays) and in_fortran_order(arrays):
+            result = self._run_strided([a.T for a in arrays], dtypes, params, out if out is None else out.T, "C")
+            return result if result is None else result.T if out is None else out
+        if order == "K" and not in_c_order(arrays):
             return None
         if out is None:
             out = np.empty(shape, self.result_dtype)

@@ -41,11 +41,22 @@ def meet(a, b):
 
 def in_c_order(arrays):
     """Returns whether the last index is the fastest in all of these arrays, which have one shape."""
+    return not any(outer < inner for steps in map(_steps, arrays) for outer, inner in zip(steps, steps[1:]))
+
+
+def in_fortran_order(arrays):
+    """Returns whether the first index is the fastest in all of them, and one of them says so of every two indices."""
+    said = False
     for a in arrays:
-        steps = [abs(step) for extent, step in zip(a.shape, a.strides) if extent > 1 and step]
-        if any(outer < inner for outer, inner in zip(steps, steps[1:])):
+        steps = _steps(a)
+        if any(outer >= inner for outer, inner in zip(steps, steps[1:])):
             return False
-    return True
+        said = said or len(steps) == sum(extent > 1 for extent in a.shape)
+    return said
+
+
+def _steps(a):
+    return [abs(step) for extent, step in zip(a.shape, a.strides) if extent > 1 and step]
 
 
 def strides_of(arrays, dimensions):
