@@ -61,7 +61,8 @@ typedef enum trident_type {
   /* Elements of arrays, narrower than the values of an expression. Loads widen them: u8, i8, u16, i16 and bool to i32,
    * u32 and u64 to i64 (a u64 from 2^63 on is negative), f16 to f32. In a text an output gets such elements by its last
    * operation: u8(x) drops the fraction and keeps the low bits, as NumPy's astype; u8_sat(x) rounds to nearest, ties to
-   * even, and clamps; bool8(x) is x != 0; f16(x) rounds. Scalars, tables and results of reductions have none. */
+   * even, and clamps; bool8(x) is x != 0; f16(x) rounds. A scalar of these integers is an i32 or i64 that must lie in
+   * their range; tables and results of reductions have none. */
   TRIDENT_U8 = 4,   /* of functions since 0.1.5, of expressions since 0.1.7 */
   TRIDENT_BOOL = 5, /* likewise; a byte that is 0 or 1, in texts bool8 */
   TRIDENT_I8 = 6,   /* this and all below since 0.1.7 */

@@ -135,6 +135,7 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
   if (text.empty() || text.size() > limits::kNameBytesMax) {
     return fail(offset, ErrorCode::kLimitExceeded, "a name has 1 to %zu bytes", limits::kNameBytesMax);
   }
+  if (variable.is_scalar() && ir::is_integer(variable.storage)) return declare_narrow_scalar(variable, text, offset);
   std::vector<Variable>& variables = expr().variables;
   Name& n = name(text, hash_name(text));
   if (failed_) return {};
@@ -179,6 +180,14 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
   const Value value = add(node, offset);
   n.value = value;
   return value;
+}
+
+// Scalars of narrow integers are values within the range of the type.
+Value Composer::declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset) {
+  variable.name.assign(text);
+  if (!meet_values(variable, offset)) return {};
+  variable.storage = Storage::own;
+  return declare(variable, text, offset);
 }
 
 Value Composer::annotate(Value value, Type type, std::size_t offset) {

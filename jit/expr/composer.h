@@ -145,6 +145,7 @@ class Composer {
   Value convert(Value a, Type type);
   NodeId retype(NodeId id, Type type);
   bool is_whole(const Value& a);
+  Value declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset);
   bool meet_values(Variable& variable, std::size_t offset);
   Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);

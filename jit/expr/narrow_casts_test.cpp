@@ -74,6 +74,28 @@ TEST(NarrowCasts, ElementsHaveTheRangeOfTheirType) {
   }
 }
 
+TEST(NarrowCasts, ScalarsAreValuesInTheRangeOfTheirType) {
+  for (const Storage storage : {Storage::u8, Storage::boolean, Storage::i8, Storage::u16, Storage::i16, Storage::u32}) {
+    const ir::StorageFacts& row = ir::facts_of(storage);
+    const std::string text = "x: u8, param s: " + std::string(row.name) + "; x + s";
+    const std::vector<Variable> declared = {
+        {.name = "s", .type = row.type, .kind = VariableKind::scalar, .storage = storage}};
+    for (const auto& parsed : {parse(text), parse(text, {.variables = declared})}) {
+      ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+      const Variable& s = parsed->variables[parsed->variables[0].name == "s" ? 0 : 1];
+      EXPECT_EQ(s.name, "s");
+      EXPECT_TRUE(s.is_scalar() && s.storage == Storage::own && s.type == row.type) << text;
+      EXPECT_TRUE(s.lo == row.lo && s.hi == row.hi) << text;
+    }
+  }
+  for (const char* text : {"param s: f16; s", "table t: u8; t[0]"}) {
+    const auto refused = parse(text);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.error().message.find("declare it as"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_FALSE(parse("x: u8, param s: u8 in [300, 400]; x + s").ok());
+}
+
 TEST(NarrowCasts, PrintedFormsReadBackAsTheSame) {
   for (const Row& row : kRows) {
     const auto parsed = parse(row.text);

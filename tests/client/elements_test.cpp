@@ -371,13 +371,37 @@ TEST_P(Elements, CallersDeclareThemToo) {
   trident_close_kernel(kernel);
 }
 
+TEST_P(Elements, ScalarsHaveTheirRange) {
+  const trident_variable variables[] = {{"p", TRIDENT_U8, TRIDENT_ARRAY, -HUGE_VAL, HUGE_VAL},
+                                        {"s", TRIDENT_I8, TRIDENT_SCALAR, -HUGE_VAL, HUGE_VAL}};
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.variables = variables;
+  options.variable_count = 2;
+  trident_kernel* kernel = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_submit(ctx_, "(u8(p + s), u8_sat(p - s))", &options, &kernel)) << trident_last_error();
+  trident_wait(kernel, GetParam() == TRIDENT_MODE_INTERP ? 0 : 2, kPatienceMs);
+  std::uint8_t p[2048], sum[2048], difference[2048];
+  for (int i = 0; i < 2048; ++i) p[i] = static_cast<std::uint8_t>(i);
+  const void* in[] = {p};
+  void* outs[] = {sum, difference};
+  for (const int s : {-128, -1, 0, 100, 127}) {
+    const std::uint64_t scalars[] = {static_cast<std::uint64_t>(s)};
+    trident_call(kernel, 2048, in, outs, scalars);
+    for (int i = 0; i < 2048; ++i) {
+      ASSERT_EQ(sum[i], static_cast<std::uint8_t>(i + s)) << i << " " << s;
+      ASSERT_EQ(difference[i], std::clamp(p[i] - s, 0, 255)) << i << " " << s;
+    }
+  }
+  trident_close_kernel(kernel);
+}
+
 TEST_P(Elements, MistakesAreRefusedWithTheCure) {
   const auto error_of = [&](const char* text) {
     trident_kernel* kernel = nullptr;
     EXPECT_NE(TRIDENT_OK, trident_submit(ctx_, text, nullptr, &kernel)) << text;
     return std::string(trident_last_error());
   };
-  EXPECT_NE(error_of("param s: u8; x * s").find("declare it as i32"), std::string::npos);
+  EXPECT_NE(error_of("param s: f16; x * s").find("declare it as f32"), std::string::npos);
   EXPECT_NE(error_of("table t: u16; t[index]").find("declare it as i32"), std::string::npos);
   EXPECT_NE(error_of("f16(x) * 2").find("leave it out here"), std::string::npos);
   EXPECT_NE(error_of("x: u8 in [300, 400]; x + 1").find("has no u8"), std::string::npos);
