@@ -36,6 +36,17 @@ std::optional<Limit> limit(const Expression& e) {
   return Limit{name.name, is_least, value};
 }
 
+bool calls_functions(const Expression& e) {
+  return (e.kind == EK::call && intrinsic_of(e) == nullptr) ||
+         std::any_of(e.operands.begin(), e.operands.end(), calls_functions);
+}
+
+std::size_t parts_of(const Expression& e) {
+  std::size_t parts = 1;
+  for (const Expression& o : e.operands) parts += parts_of(o);
+  return parts;
+}
+
 }  // namespace
 
 bool is_plain(const Expression& e, const Library& library) {
@@ -69,6 +80,24 @@ bool is_short(const Expression& e, const Library& library) {
   const Function* const callee = e.kind == EK::call ? library.find(e.name) : nullptr;
   if (callee != nullptr && (callee->body.size() > kStatementsMax || has_loop(callee->body))) return false;
   return std::all_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return is_short(o, library); });
+}
+
+bool has_few_rounds(const Statement& s) {
+  constexpr std::int64_t kRoundsMax = 8;
+  constexpr std::size_t kPartsMax = 128;
+  if (s.values[0].kind != EK::number || s.values[1].kind != EK::number) return false;
+  std::int64_t rounds = 0;
+  if (__builtin_sub_overflow(s.values[1].number, s.values[0].number, &rounds) || rounds < 1 || rounds > kRoundsMax)
+    return false;
+  std::size_t parts = 0;
+  for (const Statement& inner : s.body) {
+    if (inner.kind != SK::let && inner.kind != SK::assign && inner.kind != SK::store) return false;
+    for (const Expression& e : inner.values) {
+      if (calls_functions(e)) return false;
+      parts += parts_of(e);
+    }
+  }
+  return parts * static_cast<std::size_t>(rounds) <= kPartsMax;
 }
 
 std::optional<Between> between(const Expression& e) {

@@ -21,6 +21,10 @@ bool assigns(const std::vector<Statement>& list, std::string_view name);
 /// Returns whether a copy of `e` is small: calls in it are of short functions.
 bool is_short(const Expression& e, const Library& library);
 
+/// Returns whether the counted loop `s` does few rounds, as many as its text says, and each is so short that copies of
+/// it cost little: no branch, no loop, no call of a function.
+bool has_few_rounds(const Statement& s);
+
 /// Limits of one name from both sides, joined by &&.
 struct Between {
   const Expression* name;

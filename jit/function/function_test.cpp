@@ -239,6 +239,31 @@ TEST(Functions, BudgetsCountRoundsOfAllLoops) {
   EXPECT_NE(fault_of({text}, {number(5)}, 19), "none");
 }
 
+TEST(Functions, LoopsOfFewRoundsAreCopied) {
+  const std::string text =
+      "fn f(a: inout [i64]) -> i64 {\n  let n = 0;\n  for i in 0..7 {\n    let moved = a[6 - i];\n    a[7 - i] = "
+      "moved;\n"
+      "    n = n + i * a[i];\n  }\n  return n;\n}\n";
+  std::vector<std::int64_t> expected = {3, 1, 4, 1, 5, 9, 2, 6, 5};
+  const Returned returned = called({text}, {list(expected)});
+  std::int64_t n = 0;
+  for (std::size_t i = 0; i < 7; ++i) {
+    expected[7 - i] = expected[6 - i];
+    n += static_cast<std::int64_t>(i) * expected[i];
+  }
+  EXPECT_EQ(returned.result, n);
+  EXPECT_EQ(returned.arguments[0].elements, expected);
+  const auto library = library_of({text});
+  const auto lowered = lower(*library->find("f"), *library);
+  for (std::uint32_t b = 0; b < lowered->region.blocks.size(); ++b)
+    EXPECT_TRUE(lowered->region.blocks[b].end.flow == region::Flow::exit || lowered->region.blocks[b].end.then > b);
+  EXPECT_EQ(fault_of({text}, {list(expected)}, 7), "none");
+  EXPECT_EQ(fault_of({text}, {list(expected)}, 6), "f: line 3: more rounds of loops than the budget allows");
+  EXPECT_EQ(fault_of({text}, {list({1, 2, 3, 4, 5})}), "f: line 4: an index outside of its array");
+  EXPECT_EQ(fault_of({"fn f(a: i64) -> i64 {\n  for i in 0..3 {\n    a = a / i;\n  }\n  return a;\n}"}, {number(5)}),
+            "f: line 3: a division by zero");
+}
+
 TEST(Functions, LocalArraysAreClearedEachTime) {
   const std::string text = R"(fn f(n: i64) -> i64 {
     let total = 0;

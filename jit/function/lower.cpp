@@ -291,7 +291,24 @@ Result<void> Lowering::looping(const Statement& s) {
   return {};
 }
 
+/// Elements have numbers that are known then, and values that one round stores and the next one loads stay in
+/// registers.
+Result<void> Lowering::copies(const Statement& s) {
+  const std::uint32_t counter = variable(RegionType::i64);
+  for (std::int64_t i = s.values[0].number; i < s.values[1].number; ++i) {
+    set(counter, build_.constant(RegionType::i64, static_cast<std::uint64_t>(i)));
+    frame_->names[s.name] = {.variable = counter, .number = i};
+    spend_budget();
+    TRY_VOID(statements(s.body));
+    frame_->line = s.line;
+  }
+  frame_->names.erase(s.name);
+  release(counter);
+  return {};
+}
+
 Result<void> Lowering::counting(const Statement& s) {
+  if (has_few_rounds(s)) return copies(s);
   const std::uint32_t counter = variable(RegionType::i64), end = variable(RegionType::i64);
   TRY_VOID(into(counter, s.values[0]));
   TRY_VOID(into(end, s.values[1]));

@@ -90,7 +90,9 @@ Result<Value> Lowering::value(const Expression& e) {
     case EK::real: return build_.constant(RegionType::f64, static_cast<std::uint64_t>(e.number));
     case EK::truth: return build_.constant(RegionType::i32, static_cast<std::uint64_t>(e.number));
     case EK::name: {
-      const Value got = build_.get(frame_->names.find(e.name)->second.variable);
+      const Local& local = frame_->names.find(e.name)->second;
+      if (local.number) return build_.constant(RegionType::i64, static_cast<std::uint64_t>(*local.number));
+      const Value got = build_.get(local.variable);
       const bool is_truth = e.type == Type::boolean && build_.type_of(got) == RegionType::i64;  // a parameter
       return is_truth ? build_.op_with(Op::Ne, got, 0) : got;
     }
@@ -132,8 +134,16 @@ Result<Value> Lowering::binary(const Expression& e) {
   if (divides(e)) return divided(e, Op::SDiv, e.op == Operator::Remainder);
   TRY(const auto operands, both(e.operands[0], e.operands[1]));
   auto [a, b] = operands;
+  if (const auto sum = constant_sum(e, a, b)) return *sum;
   if (e.op == Operator::Greater || e.op == Operator::GreaterEqual) std::swap(a, b);
   return build_.op(e.operands[0].type == Type::f64 ? float_op_of(e.op) : op_of(e.op), a, b);
+}
+
+std::optional<Value> Lowering::constant_sum(const Expression& e, Value a, Value b) {
+  const region::Inst &x = out_.region.insts[a.index], &y = out_.region.insts[b.index];
+  const bool is_sum = e.type == Type::i64 && (e.op == Operator::Add || e.op == Operator::Subtract);
+  if (!is_sum || x.op != Op::Constant || y.op != Op::Constant) return {};
+  return build_.constant(RegionType::i64, e.op == Operator::Add ? x.imm + y.imm : x.imm - y.imm);
 }
 
 /// One comparison: numbers below `lo` wrap around to great ones.

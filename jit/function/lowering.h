@@ -27,7 +27,8 @@ class Lowering {
     std::uint32_t variable = 0;  ///< of an array: its length
     std::uint32_t window = 0;
     Type type = Type::i64;
-    bool is_byte = false;  ///< it holds a number from 0 to 255 as long as it is known
+    bool is_byte = false;                  ///< it holds a number from 0 to 255 as long as it is known
+    std::optional<std::int64_t> number{};  ///< what it holds, if that is known
   };
   using Names = std::map<std::string, Local, std::less<>>;
   using Op = region::Op;
@@ -79,6 +80,8 @@ class Lowering {
   Result<void> branching(const Statement& s);
   Result<void> looping(const Statement& s);
   Result<void> counting(const Statement& s);
+  /// Writes a copy of the body for each round.
+  Result<void> copies(const Statement& s);
   /// Copies the body of a loop in.
   Result<void> rounds(const Statement& s, Label next, Label leave);
   Result<void> storing(const Statement& s);
@@ -93,6 +96,8 @@ class Lowering {
   Value place_of(const Local& array, Value index);
   Result<Value> unary(const Expression& e);
   Result<Value> binary(const Expression& e);
+  /// Returns the sum or difference of two constants.
+  std::optional<Value> constant_sum(const Expression& e, Value a, Value b);
   Result<Value> logic(const Expression& e);
   Result<Value> choice(const Expression& e);
   /// Goes to `then` where `e` holds, else to `otherwise`.
