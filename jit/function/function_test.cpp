@@ -264,6 +264,14 @@ TEST(Functions, LoopsOfFewRoundsAreCopied) {
             "f: line 3: a division by zero");
 }
 
+TEST(Functions, ManyLoopsOfFewRoundsStayWithinTheLimits) {
+  std::string text = "fn f(a: i64) -> i64 {\n";
+  for (int loop = 0; loop < 400; ++loop) text += "  for i in 0..8 {\n    a = a * 3 + i - 1;\n  }\n";
+  std::uint64_t expected = 5;
+  for (std::uint64_t i = 0; i < 400 * 8; ++i) expected = expected * 3 + i % 8 - 1;
+  EXPECT_EQ(called({text + "  return a;\n}\n"}, {number(5)}, 10'000).result, static_cast<std::int64_t>(expected));
+}
+
 TEST(Functions, LocalArraysAreClearedEachTime) {
   const std::string text = R"(fn f(n: i64) -> i64 {
     let total = 0;

@@ -17,6 +17,8 @@ using region::Value;
 using RegionType = region::Type;
 
 constexpr std::size_t kInstsMax = 16384;
+/// Larger regions get no copies of loops, which would bring them to the limit.
+constexpr std::size_t kCopiedInstsMax = 4096;
 /// Every variable has a home of so many bytes.
 constexpr std::uint32_t kHomeBytes = 8;
 /// Larger local arrays are cleared by a loop.
@@ -308,7 +310,7 @@ Result<void> Lowering::copies(const Statement& s) {
 }
 
 Result<void> Lowering::counting(const Statement& s) {
-  if (has_few_rounds(s)) return copies(s);
+  if (has_few_rounds(s) && out_.region.insts.size() < kCopiedInstsMax) return copies(s);
   const std::uint32_t counter = variable(RegionType::i64), end = variable(RegionType::i64);
   TRY_VOID(into(counter, s.values[0]));
   TRY_VOID(into(end, s.values[1]));
