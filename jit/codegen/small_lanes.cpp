@@ -286,7 +286,8 @@ class LanePlanner : LaneContents {
     if (const LaneValue mean = averaging(inst, *count); mean.form != LaneForm::none) return mean;
     if (const LaneValue high = high_half(inst, *count); high.form != LaneForm::none) return high;
     const bool with_sign = !is_unsigned(inst.a);
-    if (*count >= bits_ || (with_sign && (inst.op == Op::Shr || bits_ == 8 || !is_signed(inst.a)))) return {};
+    if (*count >= bits_ || (with_sign && (inst.op == Op::Shr || bits_ == 8 || !is_signed(inst.a))))
+      return halving(inst, *count);
     return {.form = LaneForm::op, .is_signed = with_sign, .count = static_cast<std::uint8_t>(*count), .a = inst.a};
   }
 
@@ -298,6 +299,13 @@ class LanePlanner : LaneContents {
     if (kept >= bits_) return copy_of(up.a);
     if (bits_ == 8) return {};
     return {.form = LaneForm::sign_extended, .count = static_cast<std::uint8_t>(bits_ - kept), .a = up.a};
+  }
+
+  /// Plans (a + b) >> 1 where lanes do not hold the sum.
+  [[nodiscard]] LaneValue halving(const kir::Inst& inst, std::uint32_t count) const {
+    const kir::Inst& sum = kernel_.at(inst.a);
+    if (count != 1 || sum.op != Op::Add || !is_unsigned(sum.a) || !is_unsigned(sum.b)) return {};
+    return {.form = LaneForm::average_down, .a = sum.a, .b = sum.b};
   }
 
   [[nodiscard]] LaneValue averaging(const kir::Inst& inst, std::uint32_t count) const {

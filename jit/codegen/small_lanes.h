@@ -31,6 +31,7 @@ enum class LaneForm : std::uint8_t {
   sub_saturated,  ///< max(a - b, c); signed: a - b clamped to the lane, without c
   difference,     ///< |a - b|
   average,        ///< (a + b + 1) >> 1, unsigned
+  average_down,   ///< (a + b) >> 1, unsigned
   product_high,   ///< (a * b) >> the lane's bits
 };
 

@@ -148,6 +148,7 @@ VReg X86SmallLanes::computed(Op op, const LaneValue& value) {
       return s_.emit(by_width(Inst::kIdVpsubb, Inst::kIdVpsubw), {greater, less});
     }
     case LaneForm::average: return s_.emit(by_width(Inst::kIdVpavgb, Inst::kIdVpavgw), {reg(value.a), reg(value.b)});
+    case LaneForm::average_down: return average_down(reg(value.a), reg(value.b));
     case LaneForm::product_high:
       return s_.emit(value.is_signed ? Inst::kIdVpmulhw : Inst::kIdVpmulhuw, {reg(value.a), reg(value.b)}, 5);
     case LaneForm::op: return arithmetic(op, value);
@@ -181,6 +182,13 @@ VReg X86SmallLanes::saturated(const LaneValue& value) {
   const VReg made = s_.emit((adds ? kAddIds : kSubIds).of(bytes(), value.is_signed), {reg(value.a), reg(value.b)});
   if (!value.c.valid()) return made;
   return s_.emit((adds ? kMinIds : kMaxIds).of(bytes(), false), {made, reg(value.c)});
+}
+
+/// Takes back what the average of an odd sum is rounded up by.
+VReg X86SmallLanes::average_down(VReg a, VReg b) {
+  const VReg rounded_up = s_.emit(by_width(Inst::kIdVpavgb, Inst::kIdVpavgw), {a, b});
+  const VReg odd = s_.logic(Op::And, s_.logic(Op::Xor, a, b), constant(1));
+  return s_.emit(by_width(Inst::kIdVpsubb, Inst::kIdVpsubw), {rounded_up, odd});
 }
 
 /// Shifts words. Bytes lose the bits that come from their neighbours.

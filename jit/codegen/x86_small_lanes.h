@@ -43,6 +43,7 @@ class X86SmallLanes {
   VReg computed(kir::Op op, const LaneValue& value);
   VReg arithmetic(kir::Op op, const LaneValue& value);
   VReg saturated(const LaneValue& value);
+  VReg average_down(VReg a, VReg b);
   VReg shifted(kir::Op op, const LaneValue& value);
   VReg compared(kir::Op op, const LaneValue& value);
   VReg compared_vectors(kir::Op op, bool is_signed, VReg a, VReg b);
