@@ -237,14 +237,16 @@ void put(const levels::Answer& a, OutputValues& out, std::size_t index) {
 
 }  // namespace
 
-// All nodes were evaluated, so what other outputs ask at this point is often answered too.
-void Reference::settle_others(std::size_t level, std::size_t output, std::size_t index) {
+// All nodes were evaluated, so what other outputs ask at this point is often answered too. Who tolerates a share of the
+// bound in one output does so in the others.
+void Reference::settle_others(std::size_t level, std::size_t output, std::size_t index, bool tolerant) {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     OutputValues& out = outputs_[k];
     const bool asks = k != output && out.per_call == outputs_[output].per_call && ir::is_float(out.type);
     if (!asks || out.error[index] == 0 || out.unsure[index] == kLeftOut) continue;
     const levels::Answer a = slow_->answer(level, *expr_, out, k);
-    if (a.unsure != 0 || !is_known(a, out.type, 0)) continue;
+    const long double tolerance = tolerant ? std::min(out.bound[index], greatest_finite(out.type)) : 0;
+    if (a.unsure != 0 || !is_known(a, out.type, tolerance)) continue;
     out.unsure[index] = kDecided;
     put(a, out, index);
   }
@@ -258,7 +260,7 @@ void Reference::refine(std::size_t output, std::size_t index, long double tolera
     slow_->run(level, *expr_, *samples_, out.per_call, index, *stop_);
     if (stopped()) return;
     const levels::Answer a = slow_->answer(level, *expr_, out, output);
-    settle_others(level, output, index);
+    settle_others(level, output, index, tolerance > 0);
     out.unsure[index] = a.unsure != 0 ? kRoundingDecides : kDecided;
     if (!ir::is_float(out.type)) {
       out.on_the_way[index] = a.on_the_way;

@@ -66,7 +66,8 @@ class Reference {
 
   [[nodiscard]] const std::vector<OutputValues>& outputs() const { return outputs_; }
   /// Replaces the quick value of one output at one index by MPFR's, known to a hundredth of an ulp or of `tolerance`,
-  /// or else given up as kBeyondPrecision. Other outputs there that it shows to a hundredth of an ulp are replaced too.
+  /// or else given up as kBeyondPrecision. Other outputs there that it shows so well, with their bound for a tolerance,
+  /// are too.
   void refine(std::size_t output, std::size_t index, long double tolerance = 0);
   /// Marks one output at one index: its correct value is not looked for.
   void leave_out(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = kLeftOut; }
@@ -84,7 +85,7 @@ class Reference {
   explicit Reference(std::function<bool()> cancelled);
   [[nodiscard]] std::unique_ptr<Quick> make_quick() const;
   Result<void> evaluate(Quick& quick);
-  void settle_others(std::size_t level, std::size_t output, std::size_t index);
+  void settle_others(std::size_t level, std::size_t output, std::size_t index, bool tolerant);
   const expr::Expr* expr_ = nullptr;
   const Samples* samples_ = nullptr;
   std::vector<OutputValues> outputs_;

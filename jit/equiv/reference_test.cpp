@@ -391,7 +391,7 @@ TEST(Reference, CancellationIsRefinedExactly) {
 
 // Oracle: x is the exact value of (1 + x) - 1 and twice it that of the other; the third needs more bits than are asked.
 TEST(Reference, APointThatIsRefinedForOneOutputIsKnownForOthers) {
-  const auto e = parsed("(1 + x) - 1, (2 + 2*x) - 2, ((1e300 + x) - 1e300)*1e30", Type::f64);
+  const auto e = parsed("(1 + x) - 1, (2 + 2*x) - 2, ((1e200 + x) - 1e200)*1e3", Type::f64);
   const auto s = samples_of<double>({{1e-30, 3e-30}});
   auto reference = Reference::make(e, s);
   ASSERT_TRUE(reference.ok());
@@ -405,6 +405,9 @@ TEST(Reference, APointThatIsRefinedForOneOutputIsKnownForOthers) {
     EXPECT_GT(outputs[k].error[1], 0) << k << ": nobody asked about that point";
   }
   EXPECT_EQ(outputs[2].error[0], before);
+  // Its bound holds x many times over, so that a hundredth of it is enough where one asks for no more.
+  reference->refine(0, 0, outputs[0].bound[0]);
+  EXPECT_EQ(outputs[2].error[0], 0);
 }
 
 // Oracle: a reference that is made of the new values.
