@@ -19,7 +19,8 @@ using kir::Op;
 using testing::map_native;
 using testing::runnable_isas;
 
-constexpr Variant kLaneVariants[] = {{.vectors = 1}, {.vectors = 2}, {.vectors = 3, .vector_bits = 256}};
+constexpr Variant kLaneVariants[] = {
+    {.vectors = 1, .schedule = false}, {.vectors = 1}, {.vectors = 2}, {.vectors = 3, .vector_bits = 256}};
 
 struct Row {
   const char* text;

@@ -63,7 +63,7 @@ class KernelEmitter {
                    .share_divisors = variant.schedule && variant.newton != 0,
                    .newton = variant.newton},
                   function_, pool_),
-        small_(selector_, variant.schedule ? small_lanes(kernel) : std::nullopt, arena),
+        small_(selector_, small_lanes(kernel), arena),
         emitter_(kernel, target_, function_, selector_.strided_reads()),
         prologue_(arena),
         start_(arena),
@@ -81,7 +81,7 @@ class KernelEmitter {
     if (selector_.reducer().any()) vectors_ = std::bit_ceil(vectors_);  // a chunk is a number of steps
     streams_ = variant.non_temporal && !selector_.reducer().any() && !kir::converts_elements(kernel);
     // Code behind the loop could not return to the copy.
-    copies_tail_ = !variant.schedule && !streams_ && variant.newton == 0 && vectors_ == 1 &&
+    copies_tail_ = !variant.schedule && !streams_ && !small_.any() && variant.newton == 0 && vectors_ == 1 &&
                    !selector_.has_rare_cases() && !kernel.exit.valid() &&
                    (target_.avx512 || !kir::converts_elements(kernel));
     if (copies_tail_ && !target_.avx512) tail_lanes_ = lanes_of_tail(kernel, selector_.live_inputs());
