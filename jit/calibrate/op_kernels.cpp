@@ -151,7 +151,8 @@ kir::Kernel reductions(const Row& row, unsigned count) {
   Chain c(row);
   std::vector<Value> inputs;
   for (unsigned i = 0; i < count; ++i) inputs.push_back(c.input(i));
-  for (const Value v : inputs) c.output(c.append(row.op, row.type, v), kir::OutputKind::scalar);
+  const Value factor = kir::info(row.op).arity == 2 ? c.param(kNear) : Value();
+  for (const Value v : inputs) c.output(c.append(row.op, row.type, v, factor), kir::OutputKind::scalar);
   return c.take();
 }
 

@@ -44,14 +44,20 @@ VReg A64Selector::join(const kir::Inst& reduction, VReg earlier, VReg later) {
   return emit(floats ? Inst::kIdFadd_v : Inst::kIdAdd_v, {later, earlier}, floats ? 3 : 2);
 }
 
+/// Joins the element of this copy with its partial result.
+VReg A64Selector::join_element(const kir::Inst& reduction, VReg partial) {
+  const VReg a = reg(reduction.a);
+  if (reduction.op != Op::Dot) return join(reduction, partial, a);
+  return emit_tied(Inst::kIdFmla_v, {partial, a, reg(reduction.b)}, 4);
+}
+
 void A64Selector::accumulate(const Reduction& reduction) {
   const kir::Inst& inst = kernel_.at(reduction.value);
   set_type(inst.type);
-  const VReg element = reg(inst.a);
   if (context_ != Context::tail) {
     const VReg sum = partials_[reduction.first_partial + copy_ % vectors_of(reduction)];
-    const VReg next = join(inst, sum, element);
-    if (block_->insts.back().ties == 0)
+    const VReg next = join_element(inst, sum);
+    if (block_->insts.back().ties == 0 || inst.op == Op::Dot)
       block_->insts.back().def = sum;
     else
       push(Inst::kIdMov_v, {next}, a64_form::kBytes).def = sum;
@@ -61,7 +67,7 @@ void A64Selector::accumulate(const Reduction& reduction) {
   place.place = Place::partial;
   const VReg sum = load(place);
   block_->insts.back().form |= a64_form::kOneLane;
-  store(join(inst, sum, element), place, true);
+  store(join_element(inst, sum), place, true);
 }
 
 // --- blocks ----------------------------------------------------------------------------------------------------------

@@ -117,6 +117,7 @@ class A64Selector {
   void accumulate(const Reduction& reduction);
   VReg chunk_result(const Reduction& reduction);
   VReg join(const kir::Inst& reduction, VReg earlier, VReg later);
+  VReg join_element(const kir::Inst& reduction, VReg partial);
 
   // Building instructions. Width and lane bytes are those of the type set last.
   void set_type(ir::Type type);

@@ -44,7 +44,9 @@ void expect_same(const kir::Kernel& kernel, std::initializer_list<std::uint64_t>
 std::vector<kir::Op> reductions() {
   std::vector<kir::Op> all;
   for (std::uint32_t i = 0; i < kir::kOpCount; ++i)
-    if (const auto op = static_cast<kir::Op>(i); kir::info(op).signature == kir::Signature::Reduce) all.push_back(op);
+    if (const auto op = static_cast<kir::Op>(i);
+        kir::info(op).signature == kir::Signature::Reduce && kir::info(op).arity == 1)
+      all.push_back(op);
   return all;
 }
 
@@ -108,7 +110,8 @@ TEST(Reduce, SumsAndProductsOfPlainNumbers) {
     kir::Builder b(kernel);
     kernel.inputs = {{"x", type}};
     kernel.outputs = {{"sum", b.reduce(kir::Op::Sum, b.input(0)), kir::OutputKind::scalar},
-                      {"product", b.reduce(kir::Op::Prod, b.input(0)), kir::OutputKind::scalar}};
+                      {"product", b.reduce(kir::Op::Prod, b.input(0)), kir::OutputKind::scalar},
+                      {"squares", b.reduce(kir::Op::Dot, b.input(0), b.input(0)), kir::OutputKind::scalar}};
     for (const Isa isa : runnable_isas())
       for (const Variant& variant : kVariants) {
         auto native = testing::map_native(kernel, isa, variant);
@@ -117,6 +120,24 @@ TEST(Reduce, SumsAndProductsOfPlainNumbers) {
           ASSERT_EQ(testing::compare_on(kernel, *native, {plain_lanes(type, n, random)}, {}, {.n = n}), "")
               << name_of(isa) << " vectors " << int{variant.vectors} << " n " << n;
       }
+  }
+}
+
+// The product that a sum takes is not rounded: its factors are elements, values, one value twice, or invariants.
+TEST(Reduce, DotsOfAllKindsOfFactors) {
+  for (const Type type : {Type::f32, Type::f64}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", type}, {"y", type}};
+    kernel.params = {{"p", type}};
+    const kir::Value x = b.input(0), y = b.input(1), p = b.param(0), sum = b.add(x, y);
+    const std::pair<kir::Value, kir::Value> factors[] = {{x, y}, {x, x}, {sum, sum}, {x, sum}, {p, x}, {p, p}};
+    for (const auto& [left, right] : factors)
+      kernel.outputs.push_back(
+          {"d" + std::to_string(kernel.outputs.size()), b.reduce(kir::Op::Dot, left, right), kir::OutputKind::scalar});
+    ASSERT_NO_FATAL_FAILURE(expect_same(kernel));
+    kernel.outputs.resize(1);
+    ASSERT_NO_FATAL_FAILURE(expect_same(kernel, {70'001}));
   }
 }
 

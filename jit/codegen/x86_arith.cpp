@@ -177,7 +177,8 @@ VReg X86Selector::select_arith(kir::Value v, const kir::Inst& inst) {
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:
-    case Op::Prod: break;
+    case Op::Prod:
+    case Op::Dot: break;
   }
   static_cast<void>(v);
   CHECK(false);

@@ -224,6 +224,7 @@ VReg X86Selector::select_int(const kir::Inst& inst) {
     case Op::MinOf:
     case Op::MaxOf:
     case Op::Prod:
+    case Op::Dot:
     case Op::Index:
     case Op::Gather:
     case Op::Strided: break;

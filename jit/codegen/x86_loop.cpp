@@ -98,6 +98,7 @@ class KernelEmitter {
 
  private:
   void select() {
+    if (variant_.schedule && vectors_ > 1) selector_.reducer().take_columns(vectors_);
     if (selector_.has_loop()) {
       main_.block = body(vectors_, false);
       if (vectors_ > 1) rest_.block = body(1, false);
@@ -121,12 +122,13 @@ class KernelEmitter {
     X86Reducer& reducer = selector_.reducer();
     start_.block = reducer.select_start();
     parking_.block = reducer.select_parking();
-    if (reducer.held_partials() != 0) whole_end_.block = reducer.select_chunk_end(false);
+    if (reducer.held_partials() != 0 && !reducer.by_columns()) whole_end_.block = reducer.select_chunk_end(false);
     chunk_end_.block = reducer.select_chunk_end(true);
     join_.block = reducer.select_join();
     keep_.block = reducer.select_keep();
     count_slot_ = function_.add_slot(8, 8);
     chunk_slot_ = function_.add_slot(8, 8);
+    column_slot_ = function_.add_slot(8, 8);
   }
 
   void schedule_loops() {
@@ -249,6 +251,8 @@ class KernelEmitter {
   /// Emits the main loop; where a call reads more than caches near the core hold, one that fetches ahead. Processors do
   /// so themselves, but only as far as the end of a page.
   void main_loop_of_chunk();
+  /// Emits the main loop of a chunk, up to rsi, by groups of columns (x86_reduce.h).
+  void columns();
   /// Emits the end of a chunk that another follows: the trees join of which the chunk is the right end, and the
   /// greatest is kept. r11 is the number of the chunk.
   void keep_tree();
@@ -284,7 +288,7 @@ class KernelEmitter {
   X86Environment environment_{emitter_, unwind_};
   X86Frame frame_{emitter_, unwind_};
   Stage prologue_, start_, main_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
-  MemRef count_slot_{}, chunk_slot_{};  ///< of kernels with reductions
+  MemRef count_slot_{}, chunk_slot_{}, column_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool streams_ = false;
   bool fetches_ = false;          ///< loops fetch ahead
@@ -335,6 +339,7 @@ void KernelEmitter::chunks() {
   x86::Assembler& a = emitter_.assembler();
   const asmjit::Label chunk = a.newLabel(), rest = a.newLabel(), end = a.newLabel();
   const asmjit::Label last = a.newLabel(), done = a.newLabel();
+  const bool by_columns = selector_.reducer().by_columns();
   a.mov(word(count_slot_), x86::rsi);
   a.xor_(x86::eax, x86::eax);
   a.bind(chunk);
@@ -342,17 +347,21 @@ void KernelEmitter::chunks() {
   a.lea(x86::rdi, x86::ptr(x86::rax, kChunkElements));
   a.cmp(x86::rdi, x86::rsi);
   a.cmovb(x86::rsi, x86::rdi);
-  block(start_);
-  main_loop_of_chunk();
+  if (by_columns) {
+    columns();
+  } else {
+    block(start_);
+    main_loop_of_chunk();
+  }
   count_main_loop();
-  if (selector_.reducer().held_partials() != 0) {
+  if (selector_.reducer().held_partials() != 0 && !by_columns) {
     a.cmp(x86::rax, x86::rsi);
     a.jne(rest);
     block(whole_end_);
     a.jmp(end);
   }
   a.bind(rest);
-  block(parking_);
+  if (!by_columns) block(parking_);
   if (vectors_ > 1) loop(rest_, target_.lanes, false);
   last_elements();
   block(chunk_end_);
@@ -386,6 +395,50 @@ void KernelEmitter::main_loop_of_chunk() {
   a.bind(near);
   loop(main_, step, false);
   a.bind(end);
+}
+
+void KernelEmitter::columns() {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label column = a.newLabel(), near = a.newLabel(), out = a.newLabel();
+  const std::uint32_t step = vectors_ * target_.lanes, row = selector_.reducer().row_elements();
+  const auto lane_bytes = static_cast<std::uint32_t>(kir::kPartialBytes / row);
+  a.xor_(x86::edi, x86::edi);
+  a.bind(column);
+  a.mov(word(column_slot_), x86::rdi);
+  block(start_);
+  a.mov(x86::rax, word(chunk_slot_));
+  a.add(x86::rax, x86::rdi);
+  a.lea(x86::rdi, x86::ptr(x86::rsi, x86::rdi, 0, -static_cast<std::int32_t>(row)));
+  a.cmp(x86::rax, x86::rdi);
+  a.jg(out);
+  const auto rows = [&](bool fetches) {
+    const asmjit::Label top = a.newLabel();
+    a.align(asmjit::AlignMode::kCode, kLoopAlign);
+    a.bind(top);
+    if (fetches) emitter_.fetch_ahead(step);
+    block(main_);
+    a.add(x86::rax, row);
+    a.cmp(x86::rax, x86::rdi);
+    a.jle(top);
+  };
+  if (const std::uint32_t bytes = emitter_.fetched_bytes(); bytes != 0 && main_.placed.size() <= kInstsThatWait) {
+    a.cmp(word(count_slot_), kFetchBytes / bytes);
+    a.jb(near);
+    rows(true);
+    a.jmp(out);
+  }
+  a.bind(near);
+  rows(false);
+  a.bind(out);
+  a.mov(x86::rdi, word(column_slot_));
+  a.shl(x86::edi, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
+  block(parking_);
+  a.mov(x86::rdi, word(column_slot_));
+  a.add(x86::edi, step);
+  a.cmp(x86::edi, row);
+  a.jb(column);
+  a.mov(x86::rax, x86::rsi);  // behind the last whole row; a chunk begins with a row
+  a.and_(x86::rax, -static_cast<std::int32_t>(row));
 }
 
 void KernelEmitter::keep_tree() {

@@ -2,6 +2,8 @@
 
 #include <asmjit/x86.h>
 
+#include <algorithm>
+
 #include "jit/codegen/x86_select.h"
 #include "jit/kir/reduction.h"
 
@@ -30,6 +32,23 @@ std::uint32_t X86Reducer::vectors_of(const Reduction& reduction) const {
   return static_cast<std::uint32_t>(kir::partials_of(inst(reduction).type)) / s_.target_.lanes;
 }
 
+std::uint32_t X86Reducer::held_of(const Reduction& reduction) const {
+  return columns_ != 0 ? columns_ : vectors_of(reduction);
+}
+
+std::uint32_t X86Reducer::row_elements() const {
+  return static_cast<std::uint32_t>(kir::partials_of(inst(reductions_.front()).type));
+}
+
+void X86Reducer::take_columns(std::uint32_t copies) {
+  const auto is_scalar = [](const kir::Output& output) { return output.kind == kir::OutputKind::scalar; };
+  if (!any() || !std::all_of(s_.kernel_.outputs.begin(), s_.kernel_.outputs.end(), is_scalar)) return;
+  const bool fits = std::all_of(reductions_.begin(), reductions_.end(), [&](const Reduction& reduction) {
+    return kir::partials_of(inst(reduction).type) == row_elements() && copies < vectors_of(reduction);
+  });
+  if (fits) columns_ = copies;
+}
+
 void X86Reducer::add(kir::Value v) {
   const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(s_.kernel_.type_of(v)));
   Reduction& reduction = reductions_.emplace_back();
@@ -44,10 +63,10 @@ void X86Reducer::add(kir::Value v) {
 void X86Reducer::begin_body(std::uint32_t copies) {
   copies_ = copies;
   for (Reduction& reduction : reductions_) {
-    if (reduction.first_partial != kInFrame || copies % vectors_of(reduction) != 0) continue;
+    if (reduction.first_partial != kInFrame || copies % held_of(reduction) != 0) continue;
     reduction.first_partial = held_partials();
     const std::uint8_t lane_bytes = reduction.partials.lane_bytes;
-    for (std::uint32_t p = 0; p < vectors_of(reduction); ++p)
+    for (std::uint32_t p = 0; p < held_of(reduction); ++p)
       partials_.push_back(
           s_.f_.add({.global = true, .width = s_.target_.width_of(lane_bytes), .lane_bytes = lane_bytes}));
   }
@@ -71,22 +90,31 @@ VReg X86Reducer::join(const kir::Inst& reduction, VReg earlier, VReg later) {
   return commutes ? s_.emit(id, {earlier, later}, latency, 2) : s_.emit(id, {later, earlier}, latency, 2);
 }
 
+VReg X86Reducer::join_element(const kir::Inst& reduction, VReg partial) {
+  if (reduction.op == Op::Dot) {
+    const bool swap = s_.kernel_.at(reduction.a).op == Op::Input && s_.kernel_.at(reduction.b).op != Op::Input;
+    const VReg factor = s_.reg(swap ? reduction.b : reduction.a);
+    const VReg other = s_.foldable(swap ? reduction.a : reduction.b);
+    return s_.fused(s_.pick(Inst::kIdVfmadd132ps, Inst::kIdVfmadd132pd), factor, other, partial);
+  }
+  const bool folds = reduction.op == Op::Sum || (reduction.op == Op::Prod && reduction.type != ir::Type::i64);
+  return join(reduction, partial, folds ? s_.foldable(reduction.a) : s_.reg(reduction.a));
+}
+
 void X86Reducer::accumulate(std::size_t index) {
   const Reduction& reduction = reductions_[index];
   const kir::Inst& reducing = inst(reduction);
   s_.set_type(reducing.type);
-  const bool folds = reducing.op == Op::Sum || (reducing.op == Op::Prod && reducing.type != ir::Type::i64);
-  const VReg element = folds ? s_.foldable(reducing.a) : s_.reg(reducing.a);
-  if (copies_ % vectors_of(reduction) == 0) {
-    const VReg partial = partials_[reduction.first_partial + s_.copy_ % vectors_of(reduction)];
-    join(reducing, partial, element);
+  if (copies_ % held_of(reduction) == 0) {
+    const VReg partial = partials_[reduction.first_partial + s_.copy_ % held_of(reduction)];
+    join_element(reducing, partial);
     s_.block_->insts.back().def = partial;
     return;
   }
   MemRef place = reduction.partials;
   place.disp += static_cast<std::int32_t>(s_.copy_ * s_.target_.lanes * s_.lane_);
   const VReg partial = load(place);
-  store(join(reducing, partial, element), place);
+  store(join_element(reducing, partial), place);
 }
 
 VReg X86Reducer::load(const MemRef& from) {
@@ -139,7 +167,7 @@ Block X86Reducer::select_start() {
     set_body_type(reduction);
     const VReg start = s_.constant(kir::start_bits(inst(reduction).op, inst(reduction).type));
     MemRef place = slot_of(reduction.partials);
-    for (std::uint32_t p = 0; p < vectors_of(reduction); ++p, place.disp += s_.width_) {
+    for (std::uint32_t p = 0; p < held_of(reduction); ++p, place.disp += s_.width_) {
       if (reduction.first_partial == kInFrame) {
         store(start, place);
         continue;
@@ -159,7 +187,8 @@ Block X86Reducer::select_parking() {
     if (reduction.first_partial == kInFrame) continue;
     set_body_type(reduction);
     MemRef place = slot_of(reduction.partials);
-    for (std::uint32_t p = 0; p < vectors_of(reduction); ++p, place.disp += s_.width_)
+    if (columns_ != 0) place.place = Place::level;  // the bytes before the group stand where a level's would
+    for (std::uint32_t p = 0; p < held_of(reduction); ++p, place.disp += s_.width_)
       store(partials_[reduction.first_partial + p], place);
   }
   return block;

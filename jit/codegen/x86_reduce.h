@@ -3,6 +3,12 @@
 // in registers instead, as far as there are any, and parks them in the frame when it ends: what is left of a chunk goes
 // on from there.
 //
+// All partial results of several reductions are more than AVX2 has registers. Then the main loop takes a group of
+// columns at a time, from row to row of a chunk: each element joins the same partial result in the same order.
+//
+//   elements  0 .. 31   | 0 .. 15  16 .. 31 |     a step of 16 elements: first the left half of all rows, then the
+//            32 .. 63   | 0 .. 15  16 .. 31 |     right half, each with half of the partial results
+//
 // At the end of a chunk its partial results become a tree of one chunk, "the tree at hand": in the register of the
 // first partial result if there is one, else in the frame. A loop joins it with the trees of earlier chunks, which
 // stand in the frame by level (x86_loop.cpp). Where the main loop has taken all of a chunk, partial results in
@@ -29,6 +35,12 @@ class X86Reducer {
 
   // For the selector, while it selects bodies and the epilogue.
   void add(kir::Value v);
+  /// Makes a step of `copies` vectors, fewer than a row, one of columns, if the kernel only reduces and all reductions
+  /// have rows of one length.
+  void take_columns(std::uint32_t copies);
+  [[nodiscard]] bool by_columns() const { return columns_ != 0; }
+  /// Returns the elements of a row; for columns.
+  [[nodiscard]] std::uint32_t row_elements() const;
   /// Says that the next body has `copies` vectors: partial results that a step of so many takes all of become globals.
   void begin_body(std::uint32_t copies);
   /// Selects the update of reduction `index` by its operand in this copy.
@@ -60,7 +72,11 @@ class X86Reducer {
   };
   [[nodiscard]] const kir::Inst& inst(const Reduction& reduction) const;
   [[nodiscard]] std::uint32_t vectors_of(const Reduction& reduction) const;
+  /// Returns how many vectors of partial results the main loop holds at a time.
+  [[nodiscard]] std::uint32_t held_of(const Reduction& reduction) const;
   VReg join(const kir::Inst& reduction, VReg earlier, VReg later);
+  /// Joins the element of this copy with its partial result.
+  VReg join_element(const kir::Inst& reduction, VReg partial);
   VReg result_of_chunk(const Reduction& reduction, bool parked);
   /// Returns the tree at hand.
   VReg tree(const Reduction& reduction);
@@ -76,6 +92,7 @@ class X86Reducer {
   std::pmr::vector<Reduction> reductions_;
   std::pmr::vector<VReg> partials_;
   std::uint32_t copies_ = 1;
+  std::uint32_t columns_ = 0;  ///< vectors of a group of columns; 0: whole rows
 };
 
 }  // namespace trident::codegen

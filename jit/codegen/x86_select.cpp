@@ -135,7 +135,8 @@ void X86Selector::analyse() {
     if ((live_[i] & kNeeded) == 0 || !is_reduction(kernel_.insts[i])) continue;
     reducer_.add(kir::Value(i));
     next_settler_.push_back(0);
-    add_settler(kernel_.insts[i].a, next_settler_.size() - 1);
+    const kir::Value a = kernel_.insts[i].a, b = kernel_.insts[i].b;
+    add_settler(b.valid() && b.index > a.index ? b : a, next_settler_.size() - 1);
   }
 }
 

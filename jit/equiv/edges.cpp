@@ -63,8 +63,8 @@ class Lane {
  private:
   static bool may_overflow(kir::Op op) {
     using kir::Op;
-    constexpr Op kOps[] = {Op::Add, Op::Sub,  Op::Mul,  Op::Div,    Op::Sqrt,   Op::Fma,
-                           Op::Fms, Op::Fnma, Op::Fnms, Op::Scalef, Op::Convert};
+    constexpr Op kOps[] = {Op::Add, Op::Sub,  Op::Mul,  Op::Div,    Op::Sqrt,    Op::Fma,
+                           Op::Fms, Op::Fnma, Op::Fnms, Op::Scalef, Op::Convert, Op::Dot};
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
   }
 
@@ -78,6 +78,7 @@ class Lane {
     if (inst.op == Op::Param) return point[params_[inst.imm]];
     if (inst.op == Op::Count) return kir::eval_lane(Op::Convert, inst.type, Type::i64, 1, 0, 0);
     if (inst.op == Op::Index) return 0;
+    if (inst.op == Op::Dot) return kir::eval_lane(Op::Mul, inst.type, inst.type, at(inst.a), at(inst.b), 0);
     if (signature == kir::Signature::Reduce) return at(inst.a);
     if (inst.op == Op::Lookup) {
       const auto& entries = kernel_.tables[inst.imm].entries;

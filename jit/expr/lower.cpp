@@ -57,6 +57,22 @@ class NodeValues {
   std::vector<Value> values_;
 };
 
+// Returns the products of which every use is a sum over all elements. Unless the policy fixes the bits, such a sum
+// takes the factors: one operation an element instead of two, and one rounding.
+std::vector<bool> summed_products(const Expr& expr, const LowerOptions& options) {
+  std::vector<bool> summed(expr.nodes.size(), false);
+  if (options.policy.kind == PolicyKind::exact || !has_reductions(expr)) return summed;
+  for (std::size_t i = 0; i < summed.size(); ++i) {
+    const Node& n = expr.nodes[i];
+    summed[i] = ir::is_float(n.type) && (n.op == Op::Mul || (n.op == Op::Powi && n.imm == 2));
+  }
+  for (const Node& n : expr.nodes)
+    for (const NodeId operand : {n.a, n.b, n.c})
+      if (operand.valid() && n.op != Op::Sum && n.op != Op::Mean) summed[operand.index] = false;
+  for (const Output& output : expr.outputs) summed[output.node.index] = false;
+  return summed;
+}
+
 // Lowers powers with whole exponents.
 class Powers : protected NodeValues {
  protected:
@@ -181,7 +197,7 @@ Value Powers::paired_power(Value a, std::uint64_t n) {
 class Lowering : private Powers {
  public:
   Lowering(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
-      : Powers(expr, options, std::move(plain_powers)) {}
+      : Powers(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options)) {}
 
   /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since. The last
   /// variables are the outputs of the pass `before`, if there is one.
@@ -190,6 +206,10 @@ class Lowering : private Powers {
     declare();
     values_.reserve(expr_.nodes.size());
     for (const Node& node : expr_.nodes) {
+      if (summed_products_[values_.size()]) {
+        values_.push_back({});  // its sums take the factors
+        continue;
+      }
       if (kernel_.insts.size() + kNodeInstsMax > limits::kKirInstsMax) {
         return make_error(ErrorCode::kLimitExceeded, "the kernel would have more than %u instructions",
                           limits::kKirInstsMax);
@@ -328,7 +348,19 @@ class Lowering : private Powers {
   Value sum(const Node& n) {
     const Node& a = expr_.at(n.a);
     const bool counts = ir::is_int(n.type) && a.op == Op::Constant && a.imm == 1;
-    return counts ? b_.count(n.type) : b_.reduce(KOp::Sum, at(n.a));
+    return counts ? b_.count(n.type) : total(n.a);
+  }
+
+  // Returns the sum of a value over all elements.
+  Value total(NodeId id) {
+    if (!summed_products_[id.index]) return b_.reduce(KOp::Sum, at(id));
+    const Node& product = expr_.at(id);
+    return b_.reduce(KOp::Dot, at(product.a), at(product.op == Op::Mul ? product.b : product.a));
+  }
+
+  Value dot(const Node& n) {
+    const bool rounds = options_.policy.kind == PolicyKind::exact || !ir::is_float(n.type);
+    return rounds ? b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b))) : b_.reduce(KOp::Dot, at(n.a), at(n.b));
   }
 
   Value shift(KOp op, const Node& n) {
@@ -346,6 +378,7 @@ class Lowering : private Powers {
     return b_.convert(KOp::Convert, n.type, a);
   }
 
+  std::vector<bool> summed_products_;
   std::vector<std::uint32_t> place_;  // of a variable among the inputs or the parameters
 };
 
@@ -395,8 +428,8 @@ Value Lowering::lower(const Node& n) {
     case Op::Prod: return b_.reduce(KOp::Prod, at(n.a));
     case Op::MinOf: return b_.reduce(KOp::MinOf, at(n.a));
     case Op::MaxOf: return b_.reduce(KOp::MaxOf, at(n.a));
-    case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
-    case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
+    case Op::Mean: return b_.div(total(n.a), b_.count(n.type));
+    case Op::Dot: return dot(n);
     case Op::Index: return b_.index(n.type);
     case Op::Gather: return b_.gather(table(n), at(unwidened(n.b)));
     case Op::Strided: return b_.strided(table(n), int_of_bits(Type::i64, expr_.at(n.b).imm), at(n.c));

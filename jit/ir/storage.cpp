@@ -13,11 +13,13 @@ struct Half {
   std::uint16_t bits;
 };
 
+/// Makes a signalling NaN quiet, as processors do: instructions that see bits would tell it from theirs.
 float value_of(Half half) {
   const std::uint32_t size = half.bits & 0x7FFFu, sign = static_cast<std::uint32_t>(half.bits & 0x8000u) << 16;
   const float subnormal = static_cast<float>(size) * 0x1p-24F;
   const std::uint32_t bias = size >= 0x7C00u ? 0x7000'0000u : 0x3800'0000u;
-  const std::uint32_t normal = (size << 13) + bias;
+  const std::uint32_t quiet = size > 0x7C00u ? 0x40'0000u : 0;
+  const std::uint32_t normal = ((size << 13) + bias) | quiet;
   return std::bit_cast<float>(sign | (size < 0x400u ? std::bit_cast<std::uint32_t>(subnormal) : normal));
 }
 

@@ -106,27 +106,35 @@ void convert_each(BlockArgs x, F f) {
   for (std::size_t i = 0; i < x.n; ++i) d[i] = f(a[i]);
 }
 
+/// Joins elements with their partial results: f(partial, a), or f(partial, a, b) for an op of two operands.
 template <class T, class F>
 void reduce(BlockArgs x, F f) {
+  const auto join = [&](const V<T>& partial, std::size_t at, auto operand) {
+    if constexpr (std::is_invocable_v<F, const V<T>&, const V<T>&, const V<T>&>)
+      return f(partial, operand(x.a, at & x.a_mask), operand(x.b, at & x.b_mask));
+    else
+      return f(partial, operand(x.a, at & x.a_mask));
+  };
+  const auto vector = [](const void* from, std::size_t at) { return load<T>(from, at); };
+  const auto element = [](const void* from, std::size_t at) { return V<T>(static_cast<const T*>(from)[at]); };
   auto* partials = static_cast<T*>(x.d);
   constexpr std::size_t kRow = kPartialBytes / sizeof(T), kSize = V<T>::size;
   const std::size_t whole = x.n / kSize * kSize;
   std::size_t i = 0, at = x.first % kRow;
   const auto vectors_to = [&](std::size_t end) {
     for (; i < end; i += kSize, at = (at + kSize) % kRow)
-      store<T>(f(load<T>(partials, at), load<T>(x.a, i & x.a_mask)), partials, at);
+      store<T>(join(load<T>(partials, at), i, vector), partials, at);
   };
   vectors_to(std::min(whole, (kRow - at) % kRow));
   if (i + kRow <= whole) {
     V<T> sums[kRow / kSize];
     for (std::size_t j = 0; j < kRow / kSize; ++j) sums[j] = load<T>(partials, j * kSize);
     for (; i + kRow <= whole; i += kRow)
-      for (std::size_t j = 0; j < kRow / kSize; ++j) sums[j] = f(sums[j], load<T>(x.a, (i + j * kSize) & x.a_mask));
+      for (std::size_t j = 0; j < kRow / kSize; ++j) sums[j] = join(sums[j], i + j * kSize, vector);
     for (std::size_t j = 0; j < kRow / kSize; ++j) store<T>(sums[j], partials, j * kSize);
   }
   vectors_to(whole);
-  const auto* a = static_cast<const T*>(x.a);
-  for (; i < x.n; ++i, ++at) partials[at] = LaneArray<T>(f(V<T>(partials[at]), V<T>(a[i & x.a_mask]))).lane[0];
+  for (; i < x.n; ++i, ++at) partials[at] = LaneArray<T>(join(V<T>(partials[at]), i, element)).lane[0];
 }
 
 // --- ops on vectors ---
@@ -439,6 +447,11 @@ void round_to_int_block(const BlockArgs& args) {
 
 template <class T>
 BlockFn reduce_fn(Op op) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (op == Op::Dot)
+      return [](const BlockArgs& x) {
+        reduce<T>(x, [](const V<T>& sum, const V<T>& a, const V<T>& b) { return fused<T>(a, b, sum); });
+      };
   if (op == Op::Sum)
     return [](const BlockArgs& x) { reduce<T>(x, [](const V<T>& a, const V<T>& b) { return a + b; }); };
   if (op == Op::Prod)

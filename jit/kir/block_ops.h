@@ -31,7 +31,7 @@ using BlockFn = void (*)(const BlockArgs&);
 
 /// Returns the function for an op of signature Same, Compare, Select, Convert or Read, for Index, for Lookup (b is the
 /// table, b_mask its size less one) and for reductions (d holds the partial results of reduction.h, read and written; a
-/// the elements: exactly n of them are used, from a multiple of kBlockGranule on).
+/// the elements, b the other factors of Dot: exactly n of them are used, from a multiple of kBlockGranule on).
 using FindBlockFn = BlockFn(Op op, Type result, Type operand);
 
 /// Variants of block_ops.cpp, one per level.

@@ -148,9 +148,10 @@ std::uint32_t Builder::add_table(Table table) {
   return static_cast<std::uint32_t>(kernel_.tables.size() - 1);
 }
 
-Value Builder::reduce(Op op, Value a) {
-  CHECK(info(op).signature == Signature::Reduce);
-  return append(op, type_of(a), a, {}, {}, 0);
+Value Builder::reduce(Op op, Value a, Value b) {
+  CHECK(info(op).signature == Signature::Reduce && b.valid() == (info(op).arity == 2));
+  if (b.valid() && b.index < a.index) std::swap(a, b);
+  return append(op, type_of(a), a, b, {}, 0);
 }
 
 }  // namespace trident::kir

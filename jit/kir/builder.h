@@ -35,7 +35,7 @@ class Builder {
   Value convert(Op op, Type type, Value a);
   Value lookup(std::uint32_t table, Value index);
   std::uint32_t add_table(Table table);  ///< shares equal tables
-  Value reduce(Op op, Value a);
+  Value reduce(Op op, Value a, Value b = {});
 
   // Short names for the ops that math functions use.
   Value add(Value a, Value b) { return op(Op::Add, a, b); }

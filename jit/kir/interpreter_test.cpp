@@ -37,7 +37,7 @@ std::uint64_t table_element(const Lanes& table, std::int64_t length, std::uint64
 /// Outputs of `kernel`, as bits.
 std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<Lanes>& in, const Lanes& params) {
   Lanes values(kernel.insts.size());
-  std::vector<Lanes> outputs(kernel.outputs.size()), reduced(kernel.insts.size());
+  std::vector<Lanes> outputs(kernel.outputs.size()), reduced(kernel.insts.size()), factors(kernel.insts.size());
   const auto evaluate = [&](Section section, std::size_t element) {
     for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
       const Inst& x = kernel.insts[i];
@@ -70,8 +70,10 @@ std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<
   for (std::size_t element = 0; element < n; ++element) {
     evaluate(Section::body, element);
     for (std::size_t i = 0; i < kernel.insts.size(); ++i)
-      if (info(kernel.insts[i].op).signature == Signature::Reduce)
-        reduced[i].push_back(values[kernel.insts[i].a.index]);
+      if (const Inst& x = kernel.insts[i]; info(x.op).signature == Signature::Reduce) {
+        reduced[i].push_back(values[x.a.index]);
+        if (x.op == Op::Dot) factors[i].push_back(values[x.b.index]);
+      }
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (kernel.outputs[o].kind == OutputKind::array) outputs[o].push_back(values[kernel.outputs[o].value.index]);
   }
@@ -79,18 +81,24 @@ std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<
     const Inst& x = kernel.insts[i];
     if (info(x.op).signature != Signature::Reduce) continue;
     const bool product = x.op == Op::Prod;
-    const Op step = x.op == Op::Sum ? Op::Add : product ? Op::Mul : x.op == Op::MinOf ? Op::Min : Op::Max;
+    const bool sums = x.op == Op::Sum || x.op == Op::Dot;
+    const Op step = sums ? Op::Add : product ? Op::Mul : x.op == Op::MinOf ? Op::Min : Op::Max;
     const double inf = std::numeric_limits<double>::infinity(), start = product ? 1 : x.op == Op::MaxOf ? -inf : inf;
     const std::uint64_t greatest = x.type == Type::i32 ? 0x7FFF'FFFFu : 0x7FFF'FFFF'FFFF'FFFFu;
     const std::uint64_t first =
-        x.op == Op::Sum     ? 0
+        sums                ? 0
         : is_float(x.type)  ? eval_lane(Op::Convert, x.type, Type::f64, std::bit_cast<std::uint64_t>(start), 0, 0)
         : product           ? 1
         : x.op == Op::MinOf ? greatest
                             : greatest + 1;
-    values[i] = testing::reduced_in_order(
-        [&](std::size_t e) { return reduced[i][e]; }, n, bytes_of(x.type), first,
-        [&](std::uint64_t earlier, std::uint64_t later) { return eval_lane(step, x.type, x.type, later, earlier, 0); });
+    const auto join = [&](std::uint64_t earlier, std::uint64_t later) {
+      return eval_lane(step, x.type, x.type, later, earlier, 0);
+    };
+    const auto take = [&](std::uint64_t partial, std::size_t e) {
+      if (x.op != Op::Dot) return join(partial, reduced[i][e]);
+      return eval_lane(Op::Fma, x.type, x.type, reduced[i][e], factors[i][e], partial);
+    };
+    values[i] = testing::reduced_by(take, n, bytes_of(x.type), first, join);
   }
   evaluate(Section::epilogue, 0);
   for (std::size_t o = 0; o < outputs.size(); ++o)

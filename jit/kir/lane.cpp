@@ -110,6 +110,7 @@ F float_op(Op op, F a, F b, F c) {
     case Op::MinOf:
     case Op::MaxOf:
     case Op::Prod:
+    case Op::Dot:
     case Op::Index:
     case Op::Gather:
     case Op::Strided: break;
@@ -166,6 +167,7 @@ U int_op(Op op, U a, U b) {
     case Op::MinOf:
     case Op::MaxOf:
     case Op::Prod:
+    case Op::Dot:
     case Op::Index:
     case Op::Gather:
     case Op::Strided: break;

@@ -71,7 +71,7 @@ class Narrowing : private ValueFacts {
     if (inst.op == Op::Strided) return b_.strided(number, load_int(Type::i64, b_.bits_of(a)), b);
     if (signature == Signature::Leaf) return leaf(inst, number);
     if (signature == Signature::Convert) return b_.convert(inst.op, inst.type, a);
-    if (signature == Signature::Reduce) return b_.reduce(inst.op, a);
+    if (signature == Signature::Reduce) return b_.reduce(inst.op, a, b);
     if (signature == Signature::Compare) return compare(inst.op, a, b);
     if (inst.op == Op::Min || inst.op == Op::Max) return extremum(inst.op, a, b);
     if (inst.op == Op::Abs) return magnitude(a);

@@ -39,10 +39,11 @@ inline bool is_reduction(const Inst& inst) {
   return info(inst.op).signature == Signature::Reduce;
 }
 
-/// Returns the op that joins an earlier value with a later one: joined = op(later, earlier). Min and max are ops that
+/// Returns the op that joins an earlier value with a later one: joined = op(later, earlier). An element of Dot joins
+/// its partial result otherwise: joined = fma(a, b, earlier). Min and max are ops that
 /// yield their second operand where either is NaN and of two zeros: so NaN is left out, and the earlier zero stays.
 constexpr Op joining_op(Op reduction) {
-  if (reduction == Op::Sum) return Op::Add;
+  if (reduction == Op::Sum || reduction == Op::Dot) return Op::Add;
   if (reduction == Op::Prod) return Op::Mul;
   return reduction == Op::MinOf ? Op::Min : Op::Max;
 }
@@ -53,7 +54,7 @@ constexpr std::uint64_t one_bits(Type type) {
 
 /// Returns the bits of the value that a partial result starts from: 0, 1, or a value that every number replaces.
 inline std::uint64_t start_bits(Op reduction, Type type) {
-  if (reduction == Op::Sum) return 0;
+  if (reduction == Op::Sum || reduction == Op::Dot) return 0;
   if (reduction == Op::Prod) return one_bits(type);
   const bool least = reduction == Op::MaxOf;
   switch (type) {

@@ -44,7 +44,7 @@ TEST(Storage, EveryHalfHasItsValue) {
     ir::widen(Storage::f16, &half, &value, 1);
     const double wanted = value_of_half(half);
     if (std::isnan(wanted))
-      ASSERT_TRUE(std::isnan(value)) << bits;
+      ASSERT_GE(std::bit_cast<std::uint32_t>(value) & 0x7FFF'FFFFu, 0x7FC0'0000u) << bits;  // quiet
     else
       ASSERT_EQ(std::bit_cast<std::uint64_t>(wanted), std::bit_cast<std::uint64_t>(static_cast<double>(value))) << bits;
   }

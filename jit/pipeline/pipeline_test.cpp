@@ -554,7 +554,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
     std::ptrdiff_t less;  ///< least number of instructions saved
   };
   for (const Case& c : {Case{"sum(2 * x * y)", expr::PolicyKind::bounded, 1},
-                        {"sum(3 * x) + sum(3 * y)", expr::PolicyKind::bounded, 2},
+                        {"sum(x / 3) + sum(y / 3)", expr::PolicyKind::bounded, 2},
                         {"mean(x * 2 - y / 4)", expr::PolicyKind::bounded, 1},
                         {"maxof(exp(x + y))", expr::PolicyKind::fast, 10}}) {
     const expr::Expr source = parsed(c.text, Type::f32, variables);

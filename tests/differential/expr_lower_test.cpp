@@ -6,12 +6,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
 #include "tests/support/draws.h"
 #include "tests/support/random_expr.h"
+#include "tests/support/reduction_order.h"
 #include "tests/support/strict_evaluator.h"
 
 namespace trident {
@@ -66,6 +68,7 @@ class Comparison {
     for (const std::uint32_t i : nodes) all.outputs.push_back({"n" + std::to_string(i), NodeId(i)});
     const Result<kir::Kernel> kernel = expr::lower(all, options);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    rounds_products_ = options.policy.kind == expr::PolicyKind::exact;
     const Result<void> sound = kir::check(*kernel);
     ASSERT_TRUE(sound.ok()) << sound.error().message;
     std::vector<std::vector<std::byte>> arrays;
@@ -153,6 +156,15 @@ class Comparison {
     if (ir::is_float(n.type)) return ulps_between(n.type, got, want);
     return got == want ? 0 : INFINITY;
   }
+  // A dot product whose products are not rounded.
+  template <class T>
+  static std::uint64_t fused_dot(const std::vector<std::vector<std::uint64_t>>& columns) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    const auto at = [&](std::size_t c, std::size_t i) { return std::bit_cast<T>(static_cast<Bits>(columns[c][i])); };
+    const auto take = [&](T partial, std::size_t i) { return std::fma(at(0, i), at(1, i), partial); };
+    return std::bit_cast<Bits>(
+        testing::reduced_by(take, kElements, sizeof(T), T{0}, [](T a, T b) { return static_cast<T>(a + b); }));
+  }
   [[nodiscard]] std::uint64_t reduction(const expr::Node& n) const {
     expr::Expr one;
     expr::Builder b(one);
@@ -165,6 +177,8 @@ class Comparison {
       for (std::size_t k = 0; k < kElements; ++k) column.push_back(get(id, k));
       columns.push_back(column);
     }
+    if (n.op == Op::Dot && ir::is_float(n.type) && !rounds_products_)
+      return n.type == Type::f32 ? fused_dot<float>(columns) : fused_dot<double>(columns);
     b.op(n.op, NodeId(0), n.b.valid() ? NodeId(1) : NodeId());
     return testing::evaluate_strict(one, columns, kElements).back()[0];
   }
@@ -173,6 +187,7 @@ class Comparison {
   std::vector<Shape> shapes_;
   std::vector<std::vector<std::uint64_t>> inputs_;
   std::vector<std::vector<std::uint64_t>> values_;
+  bool rounds_products_ = true;
 };
 
 // Every value is given out, in as many kernels as that takes.

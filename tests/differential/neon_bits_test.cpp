@@ -2,6 +2,8 @@
 // the kernel as written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "jit/codegen/speculative.h"
 #include "jit/kir/guard.h"
 #include "tests/differential/corpus_sources.h"
@@ -84,6 +86,23 @@ TEST(NeonBits, SpeculativeCallsAsAWholeAreTheFastKernelsWhereAllElementsFit) {
       const double right = 0.5 * static_cast<double>(n) + (bad < n ? 1 : 0);
       EXPECT_EQ(sum, right + (bad < n || n < 5 ? 2 : 1)) << n << " " << bad;
     }
+}
+
+TEST(NeonBits, SumsTakeUnroundedProducts) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    const auto source = expr::parse_infix("(d = dot(x, y), s = sum(x*(x + y)) - mean(3*x))", {.type = type});
+    ASSERT_TRUE(source.ok());
+    const auto kernel = expr::lower(*source, {.policy = {}, .simplify = false});
+    ASSERT_TRUE(kernel.ok());
+    const auto dots = std::count_if(kernel->insts.begin(), kernel->insts.end(),
+                                    [](const kir::Inst& inst) { return inst.op == kir::Op::Dot; });
+    EXPECT_EQ(dots, 3);
+    for (const codegen::Variant& variant : some_variants(*kernel, codegen::Isa::neon)) {
+      const auto code = codegen::emit(*kernel, codegen::Isa::neon, variant);
+      ASSERT_TRUE(code.ok());
+      EXPECT_EQ(compare_on_neon(*kernel, *kernel, *code, drawn_calls(*source)), "");
+    }
+  }
 }
 
 TEST(NeonBits, AnotherRoundingIsSeen) {

@@ -75,7 +75,7 @@ std::uint64_t param_of(const kir::Kernel& kernel, std::uint64_t i) {
 class Model {
  public:
   explicit Model(const kir::Kernel& kernel)
-      : kernel_(kernel), values_(kernel.insts.size()), reduced_(kernel.insts.size()) {
+      : kernel_(kernel), values_(kernel.insts.size()), reduced_(kernel.insts.size()), factors_(kernel.insts.size()) {
     for (const kir::Kernel& before : kernel.before) run_before(before);
   }
 
@@ -88,7 +88,9 @@ class Model {
       if (!section(Section::body, e)) return std::nullopt;
       if (kernel_.exit.valid() && values_[kernel_.exit.index] != 0) done_ = std::min(done_, e / 16 * 16);
       for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
-        if (kir::is_reduction(kernel_.insts[i])) reduced_[i].push_back(values_[kernel_.insts[i].a.index]);
+        const Inst& x = kernel_.insts[i];
+        if (kir::is_reduction(x)) reduced_[i].push_back(values_[x.a.index]);
+        if (x.op == Op::Dot) factors_[i].push_back(values_[x.b.index]);
       }
       for (std::size_t o = 0; o < out.size(); ++o) {
         if (kernel_.outputs[o].kind == kir::OutputKind::array)
@@ -120,7 +122,7 @@ class Model {
   }
 
   static std::uint64_t start_of(const Inst& x) {
-    if (x.op == Op::Sum) return 0;
+    if (x.op == Op::Sum || x.op == Op::Dot) return 0;
     if (x.op == Op::Prod) return x.type == Type::f32 ? 0x3F80'0000u : x.type == Type::f64 ? 0x3FF0'0000'0000'0000u : 1u;
     const bool least = x.op == Op::MinOf;
     if (x.type == Type::f32) return least ? 0x7F80'0000u : 0xFF80'0000u;
@@ -131,12 +133,16 @@ class Model {
 
   [[nodiscard]] std::uint64_t reduced(std::size_t i) const {
     const Inst& x = kernel_.insts[i];
-    const Op op = x.op == Op::Sum ? Op::Add : x.op == Op::Prod ? Op::Mul : x.op == Op::MinOf ? Op::Min : Op::Max;
-    return testing::reduced_in_order([&](std::size_t e) { return reduced_[i][e]; }, kElements, ir::bytes_of(x.type),
-                                     start_of(x),
-                                     [&](std::uint64_t earlier, std::uint64_t later) {
-                                       return kir::eval_lane(op, x.type, x.type, later, earlier, 0);
-                                     });
+    const bool sums = x.op == Op::Sum || x.op == Op::Dot;
+    const Op op = sums ? Op::Add : x.op == Op::Prod ? Op::Mul : x.op == Op::MinOf ? Op::Min : Op::Max;
+    const auto join = [&](std::uint64_t earlier, std::uint64_t later) {
+      return kir::eval_lane(op, x.type, x.type, later, earlier, 0);
+    };
+    const auto take = [&](std::uint64_t partial, std::size_t e) {
+      if (x.op != Op::Dot) return join(partial, reduced_[i][e]);
+      return kir::eval_lane(Op::Fma, x.type, x.type, reduced_[i][e], factors_[i][e], partial);
+    };
+    return testing::reduced_by(take, kElements, ir::bytes_of(x.type), start_of(x), join);
   }
 
   // Returns true when the result of `x` on these operands is specified.
@@ -188,6 +194,7 @@ class Model {
   const kir::Kernel& kernel_;
   std::vector<std::uint64_t> values_;
   std::vector<std::vector<std::uint64_t>> reduced_;  ///< elements of reductions
+  std::vector<std::vector<std::uint64_t>> factors_;  ///< the other factors of dot
   std::vector<std::uint64_t> results_;               ///< of the pass before
   std::size_t done_ = kElements;
 };

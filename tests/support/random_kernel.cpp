@@ -310,7 +310,11 @@ class Maker {
     for (std::uint32_t i = 0; i < 1 + random_.below(3); ++i) {
       const Known a = pick(random_type());
       constexpr Op kOps[] = {Op::Sum, Op::MinOf, Op::MaxOf, Op::Prod};
-      reduced.push_back({builder_.reduce(kOps[random_.below(4)], a.value), true});
+      const Type type = kernel_.type_of(a.value);
+      const bool products = is_float(type) && random_.one_in(4);
+      reduced.push_back({products ? builder_.reduce(Op::Dot, a.value, pick(type).value)
+                                  : builder_.reduce(kOps[random_.below(4)], a.value),
+                         true});
     }
     // A little epilogue arithmetic with an invariant.
     for (const Known& r : reduced) {
