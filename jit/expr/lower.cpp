@@ -57,11 +57,12 @@ class NodeValues {
   std::vector<Value> values_;
 };
 
-// Returns the products of which every use is a sum over all elements. Unless the policy fixes the bits, such a sum
-// takes the factors: one operation an element instead of two, and one rounding.
+// Returns the products of which every use is a sum over all elements. Under `fast` such a sum takes the factors: one
+// operation an element instead of two, and one rounding. Other policies tell a product that overflows from one that
+// does not: with an infinite sum of the other sign it is NaN.
 std::vector<bool> summed_products(const Expr& expr, const LowerOptions& options) {
   std::vector<bool> summed(expr.nodes.size(), false);
-  if (options.policy.kind == PolicyKind::exact || !has_reductions(expr)) return summed;
+  if (options.policy.kind != PolicyKind::fast || !has_reductions(expr)) return summed;
   for (std::size_t i = 0; i < summed.size(); ++i) {
     const Node& n = expr.nodes[i];
     summed[i] = ir::is_float(n.type) && (n.op == Op::Mul || (n.op == Op::Powi && n.imm == 2));
@@ -359,7 +360,7 @@ class Lowering : private Powers {
   }
 
   Value dot(const Node& n) {
-    const bool rounds = options_.policy.kind == PolicyKind::exact || !ir::is_float(n.type);
+    const bool rounds = options_.policy.kind != PolicyKind::fast || !ir::is_float(n.type);
     return rounds ? b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b))) : b_.reduce(KOp::Dot, at(n.a), at(n.b));
   }
 
