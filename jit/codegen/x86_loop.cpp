@@ -27,14 +27,9 @@
 #include <bit>
 #include <cstring>
 
-#include "jit/codegen/allocator.h"
 #include "jit/codegen/float_use.h"
 #include "jit/codegen/scheduler.h"
-#include "jit/codegen/unwind.h"
-#include "jit/codegen/x86_emit.h"
-#include "jit/codegen/x86_frame.h"
-#include "jit/codegen/x86_select.h"
-#include "jit/codegen/x86_small_lanes.h"
+#include "jit/codegen/x86_kernel.h"
 #include "jit/kir/reduction.h"
 #include "runtime/base/check.h"
 #include "runtime/base/limits.h"
@@ -45,259 +40,187 @@ namespace {
 
 namespace x86 = asmjit::x86;
 
-constexpr std::uint32_t kLoopAlign = 64;
-constexpr auto kChunkElements = static_cast<std::int32_t>(kir::kChunk);
-constexpr std::size_t kInstsThatWait = 128;     // in a step; a longer one waits for arithmetic, not for memory
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
-class KernelEmitter {
- public:
-  KernelEmitter(const kir::Kernel& kernel, Isa isa, const Variant& variant, std::pmr::memory_resource* arena)
-      : kernel_(kernel),
-        variant_(variant),
-        target_(make_target(kernel, isa, variant)),
-        function_(arena),
-        pool_(arena),
-        selector_(kernel, target_,
-                  {.fold_loads = variant.schedule,
-                   .share_divisors = variant.schedule && variant.newton != 0,
-                   .newton = variant.newton},
-                  function_, pool_),
-        small_(selector_, small_lanes(kernel), arena),
-        emitter_(kernel, target_, function_, selector_.strided_reads()),
-        prologue_(arena),
-        start_(arena),
-        main_(arena),
-        parking_(arena),
-        rest_(arena),
-        wide_(arena),
-        tail_(arena),
-        whole_end_(arena),
-        chunk_end_(arena),
-        join_(arena),
-        keep_(arena),
-        epilogue_(arena) {
-    vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
-    if (selector_.reducer().any()) vectors_ = std::bit_ceil(vectors_);  // a chunk is a number of steps
-    streams_ = variant.non_temporal && !selector_.reducer().any() && !kir::converts_elements(kernel);
-    // Code behind the loop could not return to the copy.
-    copies_tail_ = !variant.schedule && !streams_ && !small_.any() && variant.newton == 0 && vectors_ == 1 &&
-                   !selector_.has_rare_cases() && !kernel.exit.valid() &&
-                   (target_.avx512 || !kir::converts_elements(kernel));
-    if (copies_tail_ && !target_.avx512) tail_lanes_ = lanes_of_tail(kernel, selector_.live_inputs());
+}  // namespace
+
+X86KernelEmitter::X86KernelEmitter(const kir::Kernel& kernel, Isa isa, const Variant& variant,
+                                   std::pmr::memory_resource* arena)
+    : kernel_(kernel),
+      variant_(variant),
+      target_(make_target(kernel, isa, variant)),
+      function_(arena),
+      pool_(arena),
+      selector_(kernel, target_,
+                {.fold_loads = variant.schedule,
+                 .share_divisors = variant.schedule && variant.newton != 0,
+                 .newton = variant.newton},
+                function_, pool_),
+      small_(selector_, small_lanes(kernel), arena),
+      emitter_(kernel, target_, function_, selector_.strided_reads()),
+      prologue_(arena),
+      start_(arena),
+      main_(arena),
+      parking_(arena),
+      rest_(arena),
+      wide_(arena),
+      tail_(arena),
+      whole_end_(arena),
+      chunk_end_(arena),
+      join_(arena),
+      keep_(arena),
+      epilogue_(arena) {
+  vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
+  if (selector_.reducer().any()) vectors_ = std::bit_ceil(vectors_);  // a chunk is a number of steps
+  streams_ = variant.non_temporal && !selector_.reducer().any() && !kir::converts_elements(kernel);
+  // Code behind the loop could not return to the copy.
+  copies_tail_ = !variant.schedule && !streams_ && !small_.any() && variant.newton == 0 && vectors_ == 1 &&
+                 !selector_.has_rare_cases() && !kernel.exit.valid() &&
+                 (target_.avx512 || !kir::converts_elements(kernel));
+  if (copies_tail_ && !target_.avx512) tail_lanes_ = lanes_of_tail(kernel, selector_.live_inputs());
+}
+
+Result<MachineCode> X86KernelEmitter::run() {
+  select();
+  if (variant_.schedule) schedule_loops();
+  allocate();
+  TRY_VOID(check_frame(code_.frame_bytes));
+  emit();
+  return finish();
+}
+
+void X86KernelEmitter::select() {
+  if (variant_.schedule && vectors_ > 1) selector_.reducer().take_columns(vectors_);
+  if (selector_.has_loop()) {
+    main_.block = body(vectors_, false);
+    if (vectors_ > 1) rest_.block = body(1, false);
+    if (widens()) wide_.block = selector_.select_body(1, false);
+    if (!copies_tail_) tail_.block = widens() ? selector_.select_body(1, true) : body(1, true);
   }
+  if (selector_.reducer().any()) select_reductions();
+  epilogue_.block = selector_.select_epilogue();
+  prologue_.block = selector_.select_invariants();
+}
 
-  Result<MachineCode> run() {
-    select();
-    if (variant_.schedule) schedule_loops();
-    allocate();
-    TRY_VOID(check_frame(code_.frame_bytes));
-    emit();
-    return finish();
+void X86KernelEmitter::select_reductions() {
+  X86Reducer& reducer = selector_.reducer();
+  start_.block = reducer.select_start();
+  parking_.block = reducer.select_parking();
+  if (reducer.held_partials() != 0 && !reducer.by_columns()) whole_end_.block = reducer.select_chunk_end(false);
+  chunk_end_.block = reducer.select_chunk_end(true);
+  join_.block = reducer.select_join();
+  keep_.block = reducer.select_keep();
+  count_slot_ = function_.add_slot(8, 8);
+  chunk_slot_ = function_.add_slot(8, 8);
+  column_slot_ = function_.add_slot(8, 8);
+}
+
+void X86KernelEmitter::schedule_loops() {
+  constexpr std::uint32_t kLeastLocals = 4;
+  const std::uint32_t all = target_.avx512 ? 28 : 14;
+  const std::uint32_t held = std::min(selector_.reducer().held_partials(), all - kLeastLocals);
+  schedule(function_, main_.block, {.registers = {all - held, 6}});
+  schedule(function_, rest_.block, {.registers = {all - held, 6}});
+  schedule(function_, wide_.block, {.registers = {all - held, 6}});
+}
+
+void X86KernelEmitter::allocate() {
+  RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
+  if (copies_tail_ && target_.avx512) all[1] &= ~(1u << X86Emitter::kTailMask);
+  for (const std::uint32_t lane_bytes : {4u, 8u})
+    if ((tail_lanes_ & lane_bytes) != 0) all[0] &= ~(1u << X86Emitter::tail_mask_register(lane_bytes));
+  const WeightedBlock main{&main_.block};
+  const RegSet locals =
+      variant_.schedule ? assign_globals(function_, {&main, 1}, all) : assign_homeless_globals(function_, all);
+  const auto place = [&](Stage& stage) {
+    stage.placed.reserve(stage.block.insts.size() + stage.block.insts.size() / 4);
+    return codegen::allocate(function_, stage.block, locals, stage.placed);
+  };
+  code_.spills = place(main_).spills;
+  for (Stage* stage :
+       {&prologue_, &start_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_, &keep_, &epilogue_})
+    place(*stage);
+  code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
+}
+
+void X86KernelEmitter::emit() {
+  emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
+  enter();
+  if (uses_floats(kernel_)) environment_.look();
+  frame_.make(code_.frame_bytes);
+  emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
+  emitter_.load_pointers();
+  emitter_.block(prologue_.block, prologue_.placed);
+  if (selector_.has_loop()) selector_.reducer().any() ? chunks() : loops();
+  emitter_.rare_cases();
+  emitter_.block(epilogue_.block, epilogue_.placed);
+  if (kernel_.exit.valid()) exit();
+  frame_.leave();
+  if (uses_floats(kernel_)) environment_.change();
+}
+
+void X86KernelEmitter::enter() {
+  x86::Assembler& a = emitter_.assembler();
+  a.emit(x86::Inst::kIdEndbr64);
+  if (!kernel_.has_scalar_output()) {  // no elements, no work: the tables may be null
+    const asmjit::Label some = a.newLabel();
+    a.test(x86::rsi, x86::rsi);
+    a.jnz(some);
+    if (kernel_.exit.valid()) a.xor_(x86::eax, x86::eax);
+    a.ret();
+    a.bind(some);
   }
+}
 
- private:
-  void select() {
-    if (variant_.schedule && vectors_ > 1) selector_.reducer().take_columns(vectors_);
-    if (selector_.has_loop()) {
-      main_.block = body(vectors_, false);
-      if (vectors_ > 1) rest_.block = body(1, false);
-      if (widens()) wide_.block = selector_.select_body(1, false);
-      if (!copies_tail_) tail_.block = widens() ? selector_.select_body(1, true) : body(1, true);
-    }
-    if (selector_.reducer().any()) select_reductions();
-    epilogue_.block = selector_.select_epilogue();
-    prologue_.block = selector_.select_invariants();
-  }
-
-  Block body(std::uint32_t copies, bool masked) {
-    return small_.any() ? small_.select_body(copies, masked) : selector_.select_body(copies, masked);
-  }
-  /// Returns whether the last elements are done in wider lanes than the others.
-  [[nodiscard]] bool widens() const { return small_.any() && !target_.avx512; }
-  /// Returns the elements of a vector of the main loop.
-  [[nodiscard]] std::uint32_t lanes() const { return small_.any() ? small_.lanes() : target_.lanes; }
-
-  void select_reductions() {
-    X86Reducer& reducer = selector_.reducer();
-    start_.block = reducer.select_start();
-    parking_.block = reducer.select_parking();
-    if (reducer.held_partials() != 0 && !reducer.by_columns()) whole_end_.block = reducer.select_chunk_end(false);
-    chunk_end_.block = reducer.select_chunk_end(true);
-    join_.block = reducer.select_join();
-    keep_.block = reducer.select_keep();
-    count_slot_ = function_.add_slot(8, 8);
-    chunk_slot_ = function_.add_slot(8, 8);
-    column_slot_ = function_.add_slot(8, 8);
-  }
-
-  void schedule_loops() {
-    constexpr std::uint32_t kLeastLocals = 4;
-    const std::uint32_t all = target_.avx512 ? 28 : 14;
-    const std::uint32_t held = std::min(selector_.reducer().held_partials(), all - kLeastLocals);
-    schedule(function_, main_.block, {.registers = {all - held, 6}});
-    schedule(function_, rest_.block, {.registers = {all - held, 6}});
-    schedule(function_, wide_.block, {.registers = {all - held, 6}});
-  }
-
-  void allocate() {
-    RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
-    if (copies_tail_ && target_.avx512) all[1] &= ~(1u << X86Emitter::kTailMask);
-    for (const std::uint32_t lane_bytes : {4u, 8u})
-      if ((tail_lanes_ & lane_bytes) != 0) all[0] &= ~(1u << X86Emitter::tail_mask_register(lane_bytes));
-    const WeightedBlock main{&main_.block};
-    const RegSet locals =
-        variant_.schedule ? assign_globals(function_, {&main, 1}, all) : assign_homeless_globals(function_, all);
-    const auto place = [&](Stage& stage) {
-      stage.placed.reserve(stage.block.insts.size() + stage.block.insts.size() / 4);
-      return codegen::allocate(function_, stage.block, locals, stage.placed);
-    };
-    code_.spills = place(main_).spills;
-    for (Stage* stage :
-         {&prologue_, &start_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_, &keep_, &epilogue_})
-      place(*stage);
-    code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
-  }
-
-  [[nodiscard]] bool uses_param_memory() const;
-
-  void emit() {
-    emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
-    enter();
-    if (uses_floats(kernel_)) environment_.look();
-    frame_.make(code_.frame_bytes);
-    emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
-    emitter_.load_pointers();
-    emitter_.block(prologue_.block, prologue_.placed);
-    if (selector_.has_loop()) selector_.reducer().any() ? chunks() : loops();
-    emitter_.rare_cases();
-    emitter_.block(epilogue_.block, epilogue_.placed);
-    if (kernel_.exit.valid()) exit();
-    frame_.leave();
-    if (uses_floats(kernel_)) environment_.change();
-  }
-
-  void enter() {
-    x86::Assembler& a = emitter_.assembler();
-    a.emit(x86::Inst::kIdEndbr64);
-    if (!kernel_.has_scalar_output()) {  // no elements, no work: the tables may be null
-      const asmjit::Label some = a.newLabel();
-      a.test(x86::rsi, x86::rsi);
-      a.jnz(some);
-      if (kernel_.exit.valid()) a.xor_(x86::eax, x86::eax);
-      a.ret();
-      a.bind(some);
-    }
-  }
-
-  void exit();
-
-  /// Emits `stage` while `step` elements are left, from the index on.
-  void loop(const Stage& stage, std::uint32_t step, bool first) {
-    x86::Assembler& a = emitter_.assembler();
-    const asmjit::Label top = a.newLabel(), out = a.newLabel();
-    a.mov(x86::rdi, x86::rsi);
-    a.sub(x86::rdi, step);
-    if (first)
-      a.jb(out);
-    else {
-      a.cmp(x86::rax, x86::rdi);
-      a.jg(out);
-    }
-    if (variant_.schedule) a.align(asmjit::AlignMode::kCode, kLoopAlign);
-    a.bind(top);
-    if (fetches_) emitter_.fetch_ahead(step);
-    if (copies_tail_)
-      emitter_.recorded_block(stage.block, stage.placed);
-    else
-      emitter_.block(stage.block, stage.placed);
-    a.add(x86::rax, step);
+void X86KernelEmitter::loop(const Stage& stage, std::uint32_t step, bool first) {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label top = a.newLabel(), out = a.newLabel();
+  a.mov(x86::rdi, x86::rsi);
+  a.sub(x86::rdi, step);
+  if (first)
+    a.jb(out);
+  else {
     a.cmp(x86::rax, x86::rdi);
-    a.jle(top);
-    a.bind(out);
+    a.jg(out);
   }
+  if (variant_.schedule) a.align(asmjit::AlignMode::kCode, kLoopAlign);
+  a.bind(top);
+  if (fetches_) emitter_.fetch_ahead(step);
+  if (copies_tail_)
+    emitter_.recorded_block(stage.block, stage.placed);
+  else
+    emitter_.block(stage.block, stage.placed);
+  a.add(x86::rax, step);
+  a.cmp(x86::rax, x86::rdi);
+  a.jle(top);
+  a.bind(out);
+}
 
-  void loops() {
-    x86::Assembler& a = emitter_.assembler();
-    a.xor_(x86::eax, x86::eax);
-    const asmjit::Label streamed = a.newLabel();
-    if (streams_) streaming_loop(streamed);
-    if (small_.any()) align_stores();
-    loop(main_, vectors_ * lanes(), !small_.any());
-    count_main_loop();
-    a.bind(streamed);
-    if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, lanes(), false);
-    if (widens()) loop(wide_, target_.lanes, false);
-    last_elements();
-  }
+void X86KernelEmitter::loops() {
+  x86::Assembler& a = emitter_.assembler();
+  a.xor_(x86::eax, x86::eax);
+  const asmjit::Label streamed = a.newLabel();
+  if (streams_) streaming_loop(streamed);
+  if (small_.any()) align_stores();
+  loop(main_, vectors_ * lanes(), !small_.any());
+  count_main_loop();
+  a.bind(streamed);
+  if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, lanes(), false);
+  if (widens()) loop(wide_, target_.lanes, false);
+  last_elements();
+}
 
-  /// Emits the elements from the index up to `rsi`, fewer than a vector.
-  void last_elements() {
-    x86::Assembler& a = emitter_.assembler();
-    const asmjit::Label done = a.newLabel();
-    a.sub(x86::rsi, x86::rax);
-    a.jz(done);
-    tail();
-    if (kernel_.exit.valid()) count_tail();
-    a.bind(done);
-  }
+void X86KernelEmitter::last_elements() {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label done = a.newLabel();
+  a.sub(x86::rsi, x86::rax);
+  a.jz(done);
+  tail();
+  if (kernel_.exit.valid()) count_tail();
+  a.bind(done);
+}
 
-  void count_tail();
-  x86::Mem word(const MemRef& slot) { return x86::qword_ptr(x86::rsp, slot.disp); }
-  void block(const Stage& stage) { emitter_.block(stage.block, stage.placed); }
-
-  /// Emits the loop over chunks. The frame keeps n and the number of the chunk's first element.
-  void chunks();
-  /// Emits the main loop; where a call reads more than caches near the core hold, one that fetches ahead. Processors do
-  /// so themselves, but only as far as the end of a page.
-  void main_loop_of_chunk();
-  /// Emits the main loop of a chunk, up to rsi, by groups of columns (x86_reduce.h).
-  void columns();
-  /// Emits the end of a chunk that another follows: the trees join of which the chunk is the right end, and the
-  /// greatest is kept. r11 is the number of the chunk.
-  void keep_tree();
-  /// Emits the end of the last chunk: all trees join, the smaller ones first.
-  void join_all(const asmjit::Label& done);
-  /// Emits the `rsi` elements from the index on, fewer than a vector, under masks.
-  void tail();
-
-  /// Emits the main loop with non-temporal stores, for calls that are long enough. Such stores must be aligned. So all
-  /// outputs must be the same number of elements before a boundary, and those elements go first, under masks; otherwise
-  /// the plain loop takes over. Ends at `done` with fewer than a step left. Not for kernels with reductions.
-  void streaming_loop(const asmjit::Label& done);
-  /// Emits the elements before a boundary of the first output, under masks, for calls that are long enough. Stores of
-  /// 64 bytes that cross lines take twice as long, and small lanes compute so little that it shows.
-  void align_stores();
-  void count_main_loop();
-  void first_elements();
-
-  Result<MachineCode> finish() {
-    TRY_VOID(lay_out(emitter_, pool_, unwind_, "kernel", code_));
-    return std::move(code_);
-  }
-
-  const kir::Kernel& kernel_;
-  const Variant& variant_;
-  X86Target target_;
-  Function function_;
-  ConstantPool pool_;
-  X86Selector selector_;
-  X86SmallLanes small_;
-  X86Emitter emitter_;
-  UnwindWriter unwind_{UnwindHost{}};
-  X86Environment environment_{emitter_, unwind_};
-  X86Frame frame_{emitter_, unwind_};
-  Stage prologue_, start_, main_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
-  MemRef count_slot_{}, chunk_slot_{}, column_slot_{};  ///< of kernels with reductions
-  std::uint32_t vectors_ = 1;
-  bool streams_ = false;
-  bool fetches_ = false;          ///< loops fetch ahead
-  bool copies_tail_ = false;      ///< the tail is the main loop's bytes with masks set, which saves making it
-  std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up
-  MachineCode code_;
-};
-
-bool KernelEmitter::uses_param_memory() const {
+bool X86KernelEmitter::uses_param_memory() const {
   if (selector_.reads_tables()) return true;
   if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
   for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &epilogue_, &prologue_})
@@ -306,7 +229,7 @@ bool KernelEmitter::uses_param_memory() const {
   return false;
 }
 
-void KernelEmitter::count_main_loop() {
+void X86KernelEmitter::count_main_loop() {
   code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
   code_.loop_elements = vectors_ * lanes();
   for (const Placed& placed : main_.placed) {
@@ -321,154 +244,20 @@ void KernelEmitter::count_main_loop() {
   }
 }
 
-void KernelEmitter::exit() {
+void X86KernelEmitter::exit() {
   emitter_.bind_exit();
   if (streams_) emitter_.assembler().sfence();
 }
 
 /// Adds the tail's elements to the index, which is what a kernel with an exit returns.
-void KernelEmitter::count_tail() {
+void X86KernelEmitter::count_tail() {
   x86::Assembler& a = emitter_.assembler();
   if (target_.avx512)
     a.add(x86::rax, x86::rsi);
   else
     a.sub(x86::rax, x86::rsi);
 }
-
-void KernelEmitter::chunks() {
-  x86::Assembler& a = emitter_.assembler();
-  const asmjit::Label chunk = a.newLabel(), rest = a.newLabel(), end = a.newLabel();
-  const asmjit::Label last = a.newLabel(), done = a.newLabel();
-  const bool by_columns = selector_.reducer().by_columns();
-  a.mov(word(count_slot_), x86::rsi);
-  a.xor_(x86::eax, x86::eax);
-  a.bind(chunk);
-  a.mov(word(chunk_slot_), x86::rax);
-  a.lea(x86::rdi, x86::ptr(x86::rax, kChunkElements));
-  a.cmp(x86::rdi, x86::rsi);
-  a.cmovb(x86::rsi, x86::rdi);
-  if (by_columns) {
-    columns();
-  } else {
-    block(start_);
-    main_loop_of_chunk();
-  }
-  count_main_loop();
-  if (selector_.reducer().held_partials() != 0 && !by_columns) {
-    a.cmp(x86::rax, x86::rsi);
-    a.jne(rest);
-    block(whole_end_);
-    a.jmp(end);
-  }
-  a.bind(rest);
-  if (!by_columns) block(parking_);
-  if (vectors_ > 1) loop(rest_, target_.lanes, false);
-  last_elements();
-  block(chunk_end_);
-  a.bind(end);
-  a.mov(x86::r11, word(chunk_slot_));
-  a.mov(x86::rsi, word(count_slot_));
-  a.lea(x86::rax, x86::ptr(x86::r11, kChunkElements));
-  a.shr(x86::r11, std::countr_zero(kir::kChunk));
-  a.xor_(x86::edi, x86::edi);
-  a.cmp(x86::rax, x86::rsi);
-  a.jae(last);
-  keep_tree();
-  a.jmp(chunk);
-  a.bind(last);
-  join_all(done);
-  a.bind(done);
-}
-
-void KernelEmitter::main_loop_of_chunk() {
-  x86::Assembler& a = emitter_.assembler();
-  const std::uint32_t step = vectors_ * target_.lanes, bytes = emitter_.fetched_bytes();
-  const asmjit::Label near = a.newLabel(), end = a.newLabel();
-  if (variant_.schedule && bytes != 0 && main_.placed.size() <= kInstsThatWait) {
-    a.cmp(word(count_slot_), kFetchBytes / bytes);
-    a.jb(near);
-    fetches_ = true;
-    loop(main_, step, false);
-    fetches_ = false;
-    a.jmp(end);
-  }
-  a.bind(near);
-  loop(main_, step, false);
-  a.bind(end);
-}
-
-void KernelEmitter::columns() {
-  x86::Assembler& a = emitter_.assembler();
-  const asmjit::Label column = a.newLabel(), near = a.newLabel(), out = a.newLabel();
-  const std::uint32_t step = vectors_ * target_.lanes, row = selector_.reducer().row_elements();
-  const auto lane_bytes = static_cast<std::uint32_t>(kir::kPartialBytes / row);
-  a.xor_(x86::edi, x86::edi);
-  a.bind(column);
-  a.mov(word(column_slot_), x86::rdi);
-  block(start_);
-  a.mov(x86::rax, word(chunk_slot_));
-  a.add(x86::rax, x86::rdi);
-  a.lea(x86::rdi, x86::ptr(x86::rsi, x86::rdi, 0, -static_cast<std::int32_t>(row)));
-  a.cmp(x86::rax, x86::rdi);
-  a.jg(out);
-  const auto rows = [&](bool fetches) {
-    const asmjit::Label top = a.newLabel();
-    a.align(asmjit::AlignMode::kCode, kLoopAlign);
-    a.bind(top);
-    if (fetches) emitter_.fetch_ahead(step);
-    block(main_);
-    a.add(x86::rax, row);
-    a.cmp(x86::rax, x86::rdi);
-    a.jle(top);
-  };
-  if (const std::uint32_t bytes = emitter_.fetched_bytes(); bytes != 0 && main_.placed.size() <= kInstsThatWait) {
-    a.cmp(word(count_slot_), kFetchBytes / bytes);
-    a.jb(near);
-    rows(true);
-    a.jmp(out);
-  }
-  a.bind(near);
-  rows(false);
-  a.bind(out);
-  a.mov(x86::rdi, word(column_slot_));
-  a.shl(x86::edi, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
-  block(parking_);
-  a.mov(x86::rdi, word(column_slot_));
-  a.add(x86::edi, step);
-  a.cmp(x86::edi, row);
-  a.jb(column);
-  a.mov(x86::rax, x86::rsi);  // behind the last whole row; a chunk begins with a row
-  a.and_(x86::rax, -static_cast<std::int32_t>(row));
-}
-
-void KernelEmitter::keep_tree() {
-  x86::Assembler& a = emitter_.assembler();
-  const asmjit::Label next = a.newLabel(), keep = a.newLabel();
-  a.bind(next);
-  a.shr(x86::r11, 1);
-  a.jnc(keep);
-  block(join_);
-  a.add(x86::edi, X86Reducer::kTreeBytes);
-  a.jmp(next);
-  a.bind(keep);
-  block(keep_);
-}
-
-void KernelEmitter::join_all(const asmjit::Label& done) {
-  x86::Assembler& a = emitter_.assembler();
-  const asmjit::Label next = a.newLabel(), none = a.newLabel();
-  a.bind(next);
-  a.test(x86::r11, x86::r11);
-  a.jz(done);
-  a.shr(x86::r11, 1);
-  a.jnc(none);
-  block(join_);
-  a.bind(none);
-  a.add(x86::edi, X86Reducer::kTreeBytes);
-  a.jmp(next);
-}
-
-void KernelEmitter::tail() {
+void X86KernelEmitter::tail() {
   x86::Assembler& a = emitter_.assembler();
   if (target_.avx512 && small_.any()) {
     a.mov(x86::rdi, -1);
@@ -489,7 +278,7 @@ void KernelEmitter::tail() {
 }
 
 /// Emits the `edi` elements from 0 on, fewer than a vector, and sets the index.
-void KernelEmitter::first_elements() {
+void X86KernelEmitter::first_elements() {
   x86::Assembler& a = emitter_.assembler();
   const asmjit::Label aligned = a.newLabel();
   a.test(x86::edi, x86::edi);
@@ -503,7 +292,7 @@ void KernelEmitter::first_elements() {
   a.bind(aligned);
 }
 
-void KernelEmitter::align_stores() {
+void X86KernelEmitter::align_stores() {
   constexpr std::uint32_t kVectorsMin = 16;
   if (!target_.avx512) return;
   x86::Assembler& a = emitter_.assembler();
@@ -515,7 +304,7 @@ void KernelEmitter::align_stores() {
   a.bind(plain);
 }
 
-void KernelEmitter::streaming_loop(const asmjit::Label& done) {
+void X86KernelEmitter::streaming_loop(const asmjit::Label& done) {
   x86::Assembler& a = emitter_.assembler();
   const asmjit::Label plain = a.newLabel();
   std::uint32_t bytes = 0;
@@ -544,13 +333,15 @@ void KernelEmitter::streaming_loop(const asmjit::Label& done) {
   a.bind(plain);
   a.xor_(x86::eax, x86::eax);
 }
-
-}  // namespace
+Result<MachineCode> X86KernelEmitter::finish() {
+  TRY_VOID(lay_out(emitter_, pool_, unwind_, "kernel", code_));
+  return std::move(code_);
+}
 
 Result<MachineCode> emit_x86(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
   std::array<std::byte, kArenaBytes> buffer;
   std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
-  return KernelEmitter(kernel, isa, variant, &arena).run();
+  return X86KernelEmitter(kernel, isa, variant, &arena).run();
 }
 
 }  // namespace trident::codegen

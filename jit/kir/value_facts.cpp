@@ -28,7 +28,8 @@ double magic(Type type) {
 }
 
 bool is_low_bits(std::int64_t k) {
-  return k >= 0 && (k & (k + 1)) == 0;
+  const auto bits = static_cast<std::uint64_t>(k);
+  return k >= 0 && (bits & (bits + 1)) == 0;
 }
 
 }  // namespace
