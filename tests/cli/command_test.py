@@ -308,7 +308,7 @@ class Command(CommandCase):
         self.assertEqual(text | code | search, self.options_of("disasm"))
         self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--assume", "--svg"},
                          self.options_of("explain"))
-        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"} |
+        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head", "--budget"} |
                          {"--secret", "--digests", "--ram", "--vm", "--cycles", "--json"}, self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--no-speculation", "--missing-max",

@@ -148,7 +148,7 @@ class SearchCommand(CommandCase):
 
     # From jit/kir/ops.def: types of every op but the leaves, conversions from every type that there is.
     OP_TYPES = {"f32 f64 i32 i64": "add sub mul neg abs min max lt le eq ne select lookup sum minof maxof prod",
-                "f32 f64": "div div.newton sqrt sqrt.newton fma fms fnma fnms rint floor ceil trunc scalef",
+                "f32 f64": "dot div div.newton sqrt sqrt.newton fma fms fnma fnms rint floor ceil trunc scalef",
                 "i32 i64 b32 b64": "and or xor not andnot", "i32 i64": "shl shr sar",
                 "f32->i32 i32->f32 f64->i64 i64->f64": "bitcast", "f32->i32 f64->i64": "to_int_rint",
                 "f32->f64 f32->i32 f32->i64 f64->f32 f64->i32 f64->i64 i32->f32 i32->f64 i32->i64 i64->f32 i64->f64 "
@@ -370,10 +370,14 @@ class SearchCommand(CommandCase):
         self.assertEqual(0, plain.returncode)
         ends = set()
         for mib in range(40, 401, 48):
-            done = subprocess.run(["sh", "-c", f"ulimit -v {mib << 10}; exec \"$@\"", "sh", TRIDENT, "rewrite", cases,
-                                   "--points", "10", "--ms", "0", "--nodes", "2000000", "--strategy", "saturate",
-                                   "--applications", "300000", "--bytes", "16G", "--json"], capture_output=True, text=True)
-            self.assertIn(done.returncode, (0, 2, 127), done.stderr)  # 127: the program itself has no room
+            bounded = ["sh", "-c", f"ulimit -v {mib << 10}; exec \"$@\"", "sh", TRIDENT]
+            if subprocess.run([*bounded, "--version"], capture_output=True, check=False).returncode != 0:
+                self.assertLess(mib, 80)  # the program itself has no room
+                continue
+            done = subprocess.run([*bounded, "rewrite", cases, "--points", "10", "--ms", "0", "--nodes", "2000000",
+                                   "--strategy", "saturate", "--applications", "300000", "--bytes", "16G", "--json"],
+                                  capture_output=True, text=True)
+            self.assertIn(done.returncode, (0, 2), done.stderr)
             if done.returncode == 2:
                 self.assertIn("out of memory", done.stderr)
             elif done.returncode == 0:
