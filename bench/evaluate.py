@@ -72,7 +72,7 @@ class Contest:
         """Waits for the last kernels and compares the answers; returns a complaint or None."""
         from trident import _evaluate
         for policy in ("exact", "bounded"):
-            program = _evaluate.prepared(self.text, self.operands, {}, None, "K", "safe", policy, None, None, None, {}, None)[0]
+            program = _evaluate.prepared(self.text, self.operands, {}, None, "K", "same_kind", policy, None, None, None, {}, None)[0]
             for _ in range(40):  # the watch sees data of these calls
                 self.trident.evaluate(self.text, self.operands, policy=policy)
             wait_for_the_last(program.kernel)

@@ -19,7 +19,7 @@
 
 enum { kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 8 };
 enum { kLongCall = 1 << 15 }; /* elements from which trident_call_parallel() may divide a call */
-enum { kVersion = 5 };        /* of this module's functions, trident/_short_call.py */
+enum { kVersion = 6 };        /* of this module's functions, trident/_short_call.py */
 
 typedef void (*parallel_fn)(const void* kernel, uint64_t n, const void* const* in, void* const* out,
                             const uint64_t* params, uint32_t threads);
@@ -458,7 +458,7 @@ static int make_names(void) {
          (s_flags = PyUnicode_InternFromString("co_flags")) != NULL &&
          (s_bound = PyUnicode_InternFromString("_bound")) != NULL &&
          (s_order = PyUnicode_InternFromString("K")) != NULL &&
-         (s_casting = PyUnicode_InternFromString("safe")) != NULL && (no_shape = PyTuple_New(0)) != NULL &&
+         (s_casting = PyUnicode_InternFromString("same_kind")) != NULL && (no_shape = PyTuple_New(0)) != NULL &&
          (texts = PyDict_New()) != NULL;
 }
 

@@ -21,6 +21,23 @@ import trident  # noqa: E402
 
 N = 1000
 RANDOM = np.random.default_rng(7)
+CASTINGS = (
+    ("x+1", "?", "i4", "no equiv safe same_kind unsafe"), ("x+1", "f4", "f2", "same_kind unsafe"),
+    ("x+1", ">i4", "i8", "safe same_kind unsafe"), ("x+1", "u4", "u8", "unsafe"),
+    ("x+1", ">i4", "i4", "equiv safe same_kind unsafe"), ("x*2.0", "?", None, "no equiv safe same_kind unsafe"),
+    ("x*2.0", "g", "u8", "unsafe"), ("x*2.0", "f8", "f2", "same_kind unsafe"), ("x*2.0", "u4", "f8", "safe same_kind unsafe"),
+    ("x*2.0", ">i4", "f8", "equiv safe same_kind unsafe"), ("x>0", "?", None, "no equiv safe same_kind unsafe"),
+    ("x>0", "?", "f8", "safe same_kind unsafe"), ("x>0", "g", "f8", "same_kind unsafe"),
+    ("x>0", ">i4", None, "equiv safe same_kind unsafe"), ("x+y", "f4", "f4", "no equiv safe same_kind unsafe"),
+    ("x+y", "f8", "u8", "unsafe"), ("x+y", "?", "f2", "same_kind unsafe"), ("x+y", ">i4", "f8", "safe same_kind unsafe"),
+    ("x+y", ">i4", "f4", "equiv safe same_kind unsafe"), ("sum(x)", "u4", "i8", "safe same_kind unsafe"),
+    ("sum(x)", "f2", "f2", "same_kind unsafe"), ("sum(x)", "u4", "f4", "unsafe"),
+    ("sum(x)", "f8", None, "no equiv safe same_kind unsafe"), ("sum(x)", ">i4", None, "equiv safe same_kind unsafe"),
+    ("sum(x*1.5)", "?", None, "no equiv safe same_kind unsafe"), ("sum(x*1.5)", "?", "i4", "unsafe"),
+    ("sum(x*1.5)", ">i4", "f2", "same_kind unsafe"), ("sum(x*1.5)", "f2", None, "safe same_kind unsafe"),
+    ("sum(x*1.5)", ">i4", None, "equiv safe same_kind unsafe"), ("max(x)", "f2", "f4", "safe same_kind unsafe"),
+    ("max(x)", "u8", "i8", "same_kind unsafe"), ("max(x)", "g", "u8", "unsafe"),
+    ("max(x)", "f4", None, "no equiv safe same_kind unsafe"), ("max(x)", ">i4", None, "equiv safe same_kind unsafe"))
 OPERANDS = {
     "f4": (RANDOM.random(N) * 4 - 2).astype("f4"), "g4": (RANDOM.random(N) + 0.5).astype("f4"),
     "f8": RANDOM.random(N) * 4 - 2, "g8": RANDOM.random(N) + 0.5,
@@ -209,8 +226,8 @@ class AgainstNumexpr(unittest.TestCase):
         np.testing.assert_array_equal(a + b, out)
         out4 = np.empty((50, 40), "f4")
         with self.assertRaises(TypeError):
-            trident.evaluate("a + b", out=out4)
-        trident.evaluate("a + b", out=out4, casting="same_kind")
+            trident.evaluate("a + b", out=out4, casting="safe")
+        trident.evaluate("a + b", out=out4)
         np.testing.assert_array_equal((a + b).astype("f4"), out4)
         wide = np.zeros((2, 50, 80))
         view = wide[:, :, ::2]
@@ -245,8 +262,30 @@ class AgainstNumexpr(unittest.TestCase):
             with self.assertRaises(TypeError):
                 trident.evaluate("i2 + i4", **kwargs)
         with self.assertRaises(TypeError):
-            trident.evaluate("u8 + 1")
+            trident.evaluate("u8 + 1", casting="safe")
         np.testing.assert_array_equal(trident.evaluate("u8 + 1", casting="unsafe"), np.arange(5) + 1)
+        wrapped = trident.evaluate("u8 - 1", {"u8": np.array([0, 1, 2**63, 2**64 - 1], "u8")})
+        np.testing.assert_array_equal(np.array([-1, 0, 2**63 - 1, -2]), wrapped)
+        self.assertEqual(np.int64, wrapped.dtype)
+
+    def test_castings_of_numexpr_2_14(self):
+        """Rows of what numexpr 2.14 itself does: text, type of x, type of out, and the castings that it permits."""
+        for text, x, out, permitted in CASTINGS:
+            operands = {"x": np.array([1, 0, 1], x), "y": np.arange(3, dtype="f4")}
+            for casting in (None, "no", "equiv", "safe", "same_kind", "unsafe"):
+                kwargs = {} if casting is None else {"casting": casting}
+                given = out and np.zeros(() if "(" in text else 3, out)
+                with self.subTest(text, x=x, out=out, **kwargs):
+                    if (casting or "same_kind") not in permitted.split():
+                        self.assertRaisesRegex(TypeError, "forbids", trident.evaluate, text, operands, {}, out=given, **kwargs)
+                        continue
+                    got = trident.evaluate(text, operands, {}, out=given, **kwargs)
+                    wanted = numexpr.evaluate(text, {n: v.astype("f8") for n, v in operands.items()}, {})
+                    np.testing.assert_array_equal(wanted.astype(got.dtype), got)
+                    if out is not None:
+                        self.assertIs(given, got)
+                    trident.evaluate(text, operands, {}, **kwargs)  # its re_evaluate() casts as that call
+                    trident.re_evaluate(operands, {})
 
     def test_what_is_no_order_casting_or_out(self):
         wrong = [{"order": o} for o in ("Z", "", "KA", 3, b"Z")] + [{"casting": c} for c in ("bogus", "", "Safe", None, 1)] + \

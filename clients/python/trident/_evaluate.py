@@ -30,7 +30,7 @@ from ._chain import Chain, graphs
 from ._installed_numexpr import Numexpr, check_installed, check_known, import_numexpr
 from ._kernel import Kernel, address, check_context
 from ._native import TridentError
-from ._out import Borrowed, One, check_out, store
+from ._out import Borrowed, One, check_out, store, store_reduced
 from ._promise import EXACT, Promise
 from ._several import Several
 from ._stages import Stages
@@ -53,7 +53,7 @@ _programs = Cache(_CACHE_MAX)
 _last = threading.local()
 
 
-def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, policy="exact", k=None,
+def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", *, policy="exact", k=None,
              ranges=None, threads=None, context=None, **kwargs):
     """Evaluates an array expression such as "2*a + 3*b" element by element; a drop-in for numexpr.evaluate. The answer is
     the same at once and later, on every processor and in every run: operations as they are written, functions good to an
@@ -63,7 +63,8 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     that compiles. A text of several expressions, "(a + b, a*b)", gives a tuple of results; `out` is then a tuple, too.
 
     Variables are looked up in local_dict (default: the caller's locals), then global_dict (the caller's globals).
-    `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / // % ** & | ^ ~ << >> and
+    `out`, `order` and `casting` are numexpr's: by default a float64 result may go to a float32 `out`, and uint64 operands are
+    taken as int64, which wraps from 2**63 on. The text is numexpr's language: operators + - * / // % ** & | ^ ~ << >> and
     comparisons; where, sqrt, sin, cos, tan, arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, arcsinh, arccosh, arctanh,
     exp, expm1, log, log2, log10, log1p, abs, sign, floor, ceil, trunc, round, fmod, hypot, maximum, minimum, copysign,
     nextafter, isnan, isinf, isfinite, signbit, copy, ones_like, and at the root sum, prod, min, max, mean, var, std, any, all,
@@ -96,7 +97,7 @@ def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges
     order = _check_layout(program.outs(out), order, casting)
     usual = k is None and ranges is None and context is None and optimization == "aggressive" and sanitize and order == "K"
     bound = None
-    if usual and casting == "safe" and type(ex) is type(policy) is str:
+    if usual and casting == "same_kind" and type(ex) is type(policy) is str:
         bound = _bound(ex if policy == "exact" else (ex, policy), program, names, arguments)
     _last.call = (program, names, None if out is None else program.borrowed(out), order, casting, bound)
     return program, arguments, order
@@ -244,7 +245,8 @@ class _Program(One):
         self.dtypes = [g.DTYPE[g.I32 if n.kind == g.BOOL else n.kind] for n in inputs]  # as the kernel takes them
         all_scalars = all(a.ndim == 0 for a in arguments)  # then they are arrays of one element
         self.is_scalar = [a.ndim == 0 and not all_scalars for a in arguments]
-        self.casts = [(names[i], a.dtype, d) for i, a, d in zip(self.used, arguments, self.dtypes) if a.dtype != d]
+        kinds_taken = [g.DTYPE[n.kind] for n in inputs]  # booleans as int32 are the kernel's affair, and no cast
+        self.casts = [(names[i], a.dtype, d) for i, a, d in zip(self.used, arguments, kinds_taken) if a.dtype != d]
         self.kernel = None
         self.fused = self.reduction is not None and self.reduction.op in _REDUCE_OP and not stages and \
             self.reduction.axis is None and not self.reduction.keepdims
@@ -301,7 +303,8 @@ class _Program(One):
             return self._run_reduction(arrays, dtypes, params, out, casting)
         if self.reduction is not None:
             whole = self._run_elementwise(arrays, dtypes, params, None, order, casting)
-            return _reduce_with_numpy(self.reduction, whole, out)
+            result = _reduce_with_numpy(self.reduction, whole)
+            return result if out is None else store_reduced(out, result, casting)
         return self._run_elementwise(arrays, dtypes, params, out, order, casting)
 
     def _params(self, scalars):
@@ -389,7 +392,7 @@ class _Program(One):
         read = ["readonly", "aligned", "nbo", "contig", "overlap_assume_elementwise"]
         write = ["writeonly", "aligned", "nbo", "contig", "no_broadcast", "allocate", "overlap_assume_elementwise"]
         iterator = np.nditer([out, *arrays], flags, [write] + [read] * len(arrays), [self.result_dtype, *dtypes],
-                             order=order, casting=casting, buffersize=_BLOCK)
+                             order=order, casting="unsafe", buffersize=_BLOCK)  # what `casting` forbids was refused before
         wide = np.empty(_BLOCK, np.int32) if self.wide_bools else None
         with iterator:
             iterator.reset()
@@ -433,7 +436,7 @@ class _Program(One):
         result = np.empty((), np.int32 if self.is_bool else self.result_dtype)
         self.kernel._run_on(shape, [np.broadcast_to(a, shape) for a in operands], [result], params)
         result = np.asarray(result != 0) if self.is_bool else result
-        return result if out is None else store(out, result, casting)
+        return result if out is None else store_reduced(out, result, casting)
 
 
 def _fused(op, node):
@@ -447,20 +450,22 @@ def _check_operand(name, have, want, casting):
     if np.can_cast(have, want, casting):
         return
     if have.kind == "u" and have.itemsize == 8:
-        raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it: convert it "
-                        f"({name}.astype(np.int64) wraps from 2**63 on, np.float64 rounds), or give casting='same_kind'")
+        raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it, which casting="
+                        f"'{casting}' forbids: convert it ({name}.astype(np.int64) wraps from 2**63 on, np.float64 rounds), or "
+                        "give casting='same_kind', the default, which wraps")
     if have.kind == "f" and have.itemsize > 8:
-        raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it: convert it "
-                        f"({name}.astype(np.float64) rounds), or give casting='same_kind'")
+        raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it, which casting="
+                        f"'{casting}' forbids: convert it ({name}.astype(np.float64) rounds), or give casting='same_kind', the "
+                        "default, which rounds")
     raise TypeError(f"'{name}' is {have} and would be cast to {want}, which casting='{casting}' forbids: convert it, or give "
                     "another casting")
 
 
-def _reduce_with_numpy(reduction, whole, out):
+def _reduce_with_numpy(reduction, whole):
     """Reductions over one axis, those that kept dimensions, and those that kernels of texts do not have."""
     if reduction.axis is not None and not -whole.ndim <= reduction.axis < whole.ndim:
         raise ValueError("axis is out of bounds")
-    keywords = {"axis": reduction.axis, "keepdims": reduction.keepdims, "out": out}
+    keywords = {"axis": reduction.axis, "keepdims": reduction.keepdims}
     if reduction.op in ("sum", "prod"):
         keywords["dtype"] = whole.dtype
     return np.asarray(_NUMPY_REDUCE[reduction.op](whole, **keywords))
@@ -468,6 +473,6 @@ def _reduce_with_numpy(reduction, whole, out):
 
 _short_call.set_up(_last, Borrowed)
 python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
-evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, '
+evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", *, '
                              'policy="exact", k=None, ranges=None, threads=None, context=None, **kwargs)')
 re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None, global_dict=None, _frame_depth=2)")

@@ -57,6 +57,15 @@ def store(out, result, casting):
     return out
 
 
+def store_reduced(out, result, casting):
+    """Does as store(). numexpr reduces in `out` itself, so both casts must be permitted; the one back, of one value, within a
+    kind is "safe" to it."""
+    if not np.can_cast(out.dtype, result.dtype, "same_kind" if casting == "safe" else casting):
+        raise TypeError(f"the reduction is {result.dtype} and begins with what out has, whose {out.dtype} would be cast to that, "
+                        f"which casting='{casting}' forbids: give an out of {result.dtype}, or another casting")
+    return store(out, result, casting)
+
+
 class One:
     """The program of one expression, with one array to write to."""
 

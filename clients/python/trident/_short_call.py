@@ -12,7 +12,7 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 5
+_FILE, _VERSION = "_call.abi3.so", 6
 ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
 
 
