@@ -22,18 +22,20 @@ bool is_reserved(std::string_view word) {
 }
 
 void ExpressionParser::advance() {
-  const std::size_t end = token_.offset + token_.size;
+  passed_ = token_.offset + token_.size;
   token_ = tokens_.next();
-  for (bool same_line = end > 0; token_.kind == K::comment; token_ = tokens_.next()) {
-    const std::string_view between = tokens_.all().substr(end, token_.offset - end);
-    same_line = same_line && between.find('\n') == std::string_view::npos;
-    if (same_line && !remark_.empty()) comments_.push_back(std::move(remark_));
-    if (same_line)
-      remark_ = words();
-    else
-      comments_.emplace_back(words());
-    same_line = false;
+  for (; token_.kind == K::comment; token_ = tokens_.next()) {
+    const std::string_view between = tokens_.all().substr(passed_, token_.offset - passed_);
+    const bool is_on_line = passed_ > 0 && between.find('\n') == std::string_view::npos;
+    comments_.push_back({std::string(words()), passed_, is_on_line});
   }
+}
+
+Token ExpressionParser::following() const {
+  Tokens ahead = tokens_;
+  Token token = ahead.next();
+  while (token.kind == K::comment) token = ahead.next();
+  return token;
 }
 
 bool ExpressionParser::accept(std::string_view mark) {
@@ -88,9 +90,8 @@ std::int64_t ExpressionParser::real() {
 }
 
 Result<std::int64_t> ExpressionParser::number(bool& is_real_one) {
-  Tokens ahead = tokens_;
-  const Token after = ahead.next();
-  const std::string_view word = ahead.text(after);
+  const Token after = following();
+  const std::string_view word = tokens_.text(after);
   const bool is_word_after = after.kind == K::name && (word == "inf" || word == "nan");
   const bool minus = is("-") && (after.is_real || is_word_after);
   is_real_one = minus || is_real();
@@ -150,8 +151,7 @@ Result<Expression> ExpressionParser::unary() {
   const OperatorRow* row = token_.kind == K::mark ? operator_of(words(), false) : nullptr;
   if (row == nullptr) return primary();
   Expression result{.kind = Expression::Kind::unary, .op = row->op, .offset = token_.offset};
-  Tokens ahead = tokens_;
-  if (row->op == Operator::Negate && ahead.next().kind == K::number) {
+  if (row->op == Operator::Negate && following().kind == K::number) {
     bool is_real_one = false;
     TRY(result.number, number(is_real_one));
     result.kind = is_real_one ? Expression::Kind::real : Expression::Kind::number;

@@ -25,6 +25,8 @@ class ExpressionParser {
   void advance();
   [[nodiscard]] bool is(std::string_view mark) const { return token_.kind == K::mark && words() == mark; }
   [[nodiscard]] bool is_word(std::string_view word) const { return token_.kind == K::name && words() == word; }
+  /// Returns the token after this one.
+  [[nodiscard]] Token following() const;
   bool accept(std::string_view mark);
   bool accept_word(std::string_view word);
   Result<void> expect(std::string_view mark);
@@ -53,8 +55,13 @@ class ExpressionParser {
   const ir::SourceText& source_;
   Tokens tokens_;
   Token token_;
-  std::vector<std::string> comments_;  ///< met since they were last taken
-  std::string remark_;                 ///< one on the line of the last token but one
+  struct Comment {
+    std::string words;
+    std::uint32_t after = 0;  ///< where the token before it ends
+    bool is_on_line = false;  ///< on the line of that token
+  };
+  std::vector<Comment> comments_;  ///< met since they were last taken
+  std::uint32_t passed_ = 0;       ///< where the token before `token_` ends
   std::uint32_t depth_ = 0;
 
  private:

@@ -57,12 +57,21 @@ inline constexpr std::int64_t kLocalElementsMax = 65536;
 
 enum class Passing : std::uint8_t { value, in, out, inout };
 
+/// Comments of a line.
+struct Comments {
+  std::vector<std::string> above{};
+  std::string behind{};
+  [[nodiscard]] bool empty() const { return above.empty() && behind.empty(); }
+};
+
 struct Parameter {
   std::string name;
   Type type = Type::i64;  ///< of the value, or of an array's elements
   Passing passing = Passing::value;
   std::optional<std::int64_t> lo{}, hi{};  ///< @param's range: of the value, or of each element; of f64 bits
   std::string meaning{};                   ///< @param's text
+  Comments comments{};                     ///< of its place in the head
+  Comments line_comments{};                ///< of its @param line
   [[nodiscard]] bool is_array() const { return passing != Passing::value; }
 };
 
@@ -95,8 +104,10 @@ struct Statement {
   std::vector<Statement> body{};     ///< branch, loop, count
   std::vector<Statement> otherwise{};
   std::uint32_t offset = 0, line = 0;
-  std::vector<std::string> comments{};  ///< lines above it
-  std::string remark{};                 ///< behind it, on its line
+  Comments comments{};
+  std::vector<std::string> closing{};            ///< comments at the end of the body
+  std::vector<std::string> before_else{};        ///< comments between the body and what is done otherwise
+  std::vector<std::string> otherwise_closing{};  ///< comments at the end of that
 };
 
 /// A value of a test: a number or truth, or an array.
@@ -130,14 +141,17 @@ struct Case {
     Argument value;
   };
   std::vector<After> after{};  ///< arrays when the call has returned
+  Comments comments{};
   std::uint32_t offset = 0;
 };
 
 struct Function {
   std::string area{}, name{};
-  std::vector<std::string> comments{};  ///< above it
+  std::vector<std::string> comments{};  ///< at the beginning of the text
   std::vector<std::string> prompts{};
+  std::vector<std::string> above_head{};  ///< comments between the lines that begin with @ and the head
   std::vector<Parameter> parameters{};
+  std::vector<std::string> parameters_closing{};  ///< comments before the bracket that ends the parameters
   Type result = Type::none;
   std::vector<Statement> body{};
   std::vector<std::string> closing{};  ///< comments before its last brace

@@ -388,47 +388,24 @@ TEST(Functions, LimitsAreToldWithTheirFigure) {
     EXPECT_TRUE(lower(*library_of({text})->find("f"), Library::shipped()).ok()) << text;
 }
 
-/// A comment wherever a blank or a line ends a word.
-TEST(Functions, OneFormLosesNoComment) {
-  const std::string text =
-      "fn f(a: i64, b: inout [i64]) -> i64 {\n  let t = [u8; 11];\n  for i in 0..len(b) {\n    if a > 1 && a < 3 {\n"
-      "      b[i] = a + t[0] * 2;\n    } else if a < 0 {\n      continue;\n    } else if a == 7 {\n      break;\n    "
-      "}\n"
-      "  }\n  while a > 0 {\n    a = a - 1;\n    if a == 5 {\n      return 1;\n    } else {\n      a = 4;\n    }\n  }\n"
-      "  return a == 1 ? 2 : 3;\n}\n";
-  int places = 0;
-  for (std::size_t at = text.find(' '); at < text.size(); at = text.find_first_of(" \n", at + 1), ++places) {
-    const std::string with = text.substr(0, at) + " // one\n // two\n" + text.substr(at);
-    const auto parsed = parse(with, "f.fn");
-    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-    const std::string formed = print(*parsed);
-    for (const char* const comment : {"// one", "// two"}) {
-      const std::size_t found = formed.find(comment);
-      EXPECT_TRUE(found != std::string::npos && formed.find(comment, found + 1) == std::string::npos) << with << formed;
-    }
-    EXPECT_EQ(print(*parse(formed, "f.fn")), formed) << with;
-  }
-  EXPECT_GT(places, 100);
+TEST(Functions, RangesOfIntegersMayHaveExponents) {
+  const auto range = [](const std::string& ends) {
+    return parse("@param a in [" + ends + "]: b\nfn f(a: i64) {\n  return;\n}", "f.fn");
+  };
+  const auto parsed = range("-1e18, 25E+2");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(*parsed->parameters[0].lo, -1'000'000'000'000'000'000);
+  EXPECT_EQ(*parsed->parameters[0].hi, 2500);
+  EXPECT_EQ(*range("0, 9007199254740993e1")->parameters[0].hi, 90071992547409930) << "in no step a double";
+  for (const char* ends : {"0, 1.5e3", "0, 1e19", "0, 1e-1", "0, 1.0", "0, inf"})
+    EXPECT_FALSE(range(ends).ok()) << ends;
 }
 
-TEST(Functions, OneFormKeepsCommentsAndMeaning) {
-  const std::string text =
-      "// First.\n@prompt a  b \n@test f( 0x10 ,[1;3], \"a\\x00\\n\" )=  error   index : b = [ ]\n"
-      "fn f(a:i64,b : inout[i64] , c: [u8]) -> i64{ // head\n// inside\nif a>(1) {b[0]=-1 ;} // why\nelse if (a<0) { "
-      "return((2)) ; }\n"
-      "else{ while true { break; } }\nreturn -(a) - (1 - 2) - -3; // last\n// end\n} // behind\n// more\n";
-  const std::string formed =
-      "// First.\n@prompt a  b\n@test f(16, [1, 1, 1], \"a\\0\\n\") = error index : b = []\n"
-      "fn f(a: i64, b: inout [i64], c: [u8]) -> i64 {\n  // head\n  // inside\n  if a > 1 {\n    b[0] = -1;\n"
-      "  } else {\n    // why\n    if a < 0 {\n      return 2;\n    } else {\n      while true {\n        break;\n     "
-      " }\n"
-      "    }\n  }\n  return -a - (1 - 2) - -3;  // last\n  // end\n}\n// behind\n// more\n";
-  const auto parsed = parse(text, "f.fn");
+TEST(Functions, AByteOrderMarkIsPassedOver) {
+  const std::string text = "fn f() {\n  return;\n}\n";
+  const auto parsed = parse("\xEF\xBB\xBF" + text, "f.fn");
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  EXPECT_EQ(print(*parsed), formed);
-  const auto again = parse(formed, "f.fn");
-  ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_EQ(print(*again), formed);
+  EXPECT_EQ(print(*parsed), text);
 }
 
 TEST(Functions, HostileTextsAreErrorsOrFunctions) {

@@ -1,5 +1,6 @@
 // The texts of functions: lines that begin with @, the head, statements.
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "jit/function/expression_parser.h"
@@ -10,11 +11,15 @@ namespace {
 
 using SK = Statement::Kind;
 
+/// Some editors begin UTF-8 files with it.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Parses the head and the body of a function.
 class Parser : public ExpressionParser {
  public:
   Parser(const ir::SourceText& source, Function& function)
-      : ExpressionParser(source, source.text(), 0), function_(function) {}
+      : ExpressionParser(source, source.text(), source.text().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0),
+        function_(function) {}
 
   Result<void> run();
 
@@ -30,20 +35,29 @@ class Parser : public ExpressionParser {
   Result<void> branch(Statement& s);
   Result<void> counted(Statement& s);
   Result<void> named(Statement& s);
-  /// Reads a block into `statements`, and the comments at its end into those of `s`.
-  Result<void> body(Statement& s, std::vector<Statement>& statements);
-  [[nodiscard]] std::vector<std::string> taken_comments();
+  /// Takes a block; the comments before its brace go to `above`, those at its end to `closing`.
+  Result<std::vector<Statement>> body(std::vector<std::string>& above, std::vector<std::string>& closing);
+  /// Takes the comments that stand before `end`, or all.
+  std::vector<std::string> taken_comments(std::uint32_t end = UINT32_MAX);
+  /// Takes the comments that came since the first of what has just been read, the one behind it too.
+  void take_comments_of(Comments& comments);
 
   Function& function_;
   std::uint32_t line_ = 1, counted_ = 0;  ///< the line of this offset
-  std::vector<std::uint32_t> at_lines_;   ///< offsets of lines that begin with @
+  struct Annotation {
+    std::uint32_t offset = 0;
+    std::vector<std::string> above{};
+  };
+  std::vector<Annotation> at_lines_;  ///< those that begin with @
 };
 
 /// Parses a line that begins with @, whose offset and size are known.
 class AtLine : public ExpressionParser {
  public:
-  AtLine(const ir::SourceText& source, std::uint32_t offset, Function& function)
-      : ExpressionParser(source, source.text().substr(0, end_of(source, offset)), offset + 1), function_(function) {}
+  AtLine(const ir::SourceText& source, std::uint32_t offset, std::vector<std::string> above, Function& function)
+      : ExpressionParser(source, source.text().substr(0, end_of(source, offset)), offset + 1),
+        function_(function),
+        above_(std::move(above)) {}
 
   Result<void> run();
 
@@ -58,8 +72,11 @@ class AtLine : public ExpressionParser {
   Result<Argument> value();
   Result<Argument> list();
   Result<Argument> quoted();
+  /// Gives away the comments above the line and the one behind it.
+  void take_comments(Comments& comments);
 
   Function& function_;
+  std::vector<std::string> above_;
 };
 
 Result<void> AtLine::run() {
@@ -71,7 +88,15 @@ Result<void> AtLine::run() {
   const std::size_t first = line.find_first_not_of(" \t"), last = line.find_last_not_of(" \t\r");
   if (first == std::string_view::npos) return error(token_.offset, "a prompt has words");
   function_.prompts.emplace_back(line.substr(first, last + 1 - first));
+  std::move(above_.begin(), above_.end(), std::back_inserter(function_.comments));
   return {};
+}
+
+void AtLine::take_comments(Comments& comments) {
+  std::move(above_.begin(), above_.end(), std::back_inserter(comments.above));
+  if (comments_.empty()) return;
+  if (!comments.behind.empty()) comments.above.push_back(std::move(comments.behind));  // of an earlier @param line
+  comments.behind = std::move(comments_[0].words);
 }
 
 // "param NAME in [LO, HI]: words", the range and the words optional.
@@ -94,15 +119,38 @@ Result<void> AtLine::parameter() {
     const std::string_view line = tokens_.all();
     const std::size_t begin = line.find_first_not_of(" \t", token_.offset + 1);
     if (begin != std::string_view::npos) p.meaning = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-    return {};
+  } else if (token_.kind != K::end) {
+    return unexpected("':'");
   }
-  return token_.kind == K::end ? Result<void>() : unexpected("':'");
+  take_comments(p.line_comments);
+  return {};
+}
+
+/// Returns the integer that is written 25e3; nothing for one with a point, or beyond 64 bits.
+std::optional<std::int64_t> integer_with_exponent(std::string_view text) {
+  const char *const last = text.data() + text.size(), *at = text.data();
+  std::int64_t value = 0;
+  unsigned exponent = 0;
+  const auto digits = std::from_chars(at, last, value);
+  if (digits.ec != std::errc() || digits.ptr == last || (*digits.ptr | 0x20) != 'e') return std::nullopt;
+  at = digits.ptr + 1;
+  if (at != last && *at == '+') ++at;
+  const auto end = std::from_chars(at, last, exponent);
+  if (end.ec != std::errc() || end.ptr != last) return std::nullopt;
+  for (; exponent > 0 && value != 0; --exponent)
+    if (__builtin_mul_overflow(value, std::int64_t{10}, &value)) return std::nullopt;
+  return value;
 }
 
 Result<std::int64_t> AtLine::bound(const Parameter& p) {
   const std::uint32_t offset = token_.offset;
   bool is_real_one = false;
   TRY(const std::int64_t value, number(is_real_one));
+  if (is_real_one && p.type != Type::f64) {
+    std::string text(tokens_.all().substr(offset, passed_ - offset));
+    std::erase(text, ' ');
+    if (const auto whole = integer_with_exponent(text)) return *whole;
+  }
   if (is_real_one != (p.type == Type::f64)) return error(offset, "'" + p.name + "' is of another type");
   return value;
 }
@@ -128,6 +176,7 @@ Result<void> AtLine::test() {
     } while (accept(","));
   }
   if (token_.kind != K::end) return unexpected("the end of the line");
+  take_comments(test.comments);
   function_.tests.push_back(std::move(test));
   return {};
 }
@@ -195,33 +244,47 @@ Result<Argument> AtLine::quoted() {
 }
 
 Result<void> Parser::run() {
-  for (; token_.kind == K::at_line; advance()) at_lines_.push_back(token_.offset);
+  for (; token_.kind == K::at_line; advance()) {
+    if (at_lines_.empty()) function_.comments = taken_comments();
+    at_lines_.push_back({token_.offset, taken_comments()});
+  }
   TRY_VOID(head());
-  function_.comments = taken_comments();
   TRY(function_.body, block(function_.closing));
   if (token_.kind != K::end) return unexpected("the end of the text, which holds one function,");
   function_.behind = taken_comments();
-  for (const std::uint32_t offset : at_lines_) TRY_VOID(AtLine(source_, offset, function_).run());
+  for (Annotation& line : at_lines_) TRY_VOID(AtLine(source_, line.offset, std::move(line.above), function_).run());
   return {};
 }
 
-std::vector<std::string> Parser::taken_comments() {
+std::vector<std::string> Parser::taken_comments(std::uint32_t end) {
   std::vector<std::string> taken;
-  if (!remark_.empty()) taken.push_back(std::exchange(remark_, {}));
-  std::move(comments_.begin(), comments_.end(), std::back_inserter(taken));
-  comments_.clear();
+  const auto rest = std::find_if(comments_.begin(), comments_.end(), [&](const Comment& c) { return c.after >= end; });
+  std::for_each(comments_.begin(), rest, [&](Comment& c) { taken.push_back(std::move(c.words)); });
+  comments_.erase(comments_.begin(), rest);
   return taken;
+}
+
+void Parser::take_comments_of(Comments& comments) {
+  std::vector<std::string> inside = taken_comments(passed_);
+  std::move(inside.begin(), inside.end(), std::back_inserter(comments.above));
+  if (comments_.empty() || !comments_[0].is_on_line) return;
+  comments.behind = std::move(comments_[0].words);
+  comments_.erase(comments_.begin());
 }
 
 // fn NAME(PARAMETERS) -> TYPE
 Result<void> Parser::head() {
   if (!accept_word("fn")) return unexpected("'fn'");
   TRY(function_.name, expect_name("a name"));
+  (at_lines_.empty() ? function_.comments : function_.above_head) = taken_comments();
   TRY_VOID(expect("("));
   while (!is(")")) {
     TRY_VOID(parameter());
-    if (!accept(",")) break;
+    const bool goes_on = accept(",");
+    take_comments_of(function_.parameters.back().comments);
+    if (!goes_on) break;
   }
+  function_.parameters_closing = taken_comments();
   TRY_VOID(expect(")"));
   if (!accept("->")) return {};
   const std::uint32_t offset = token_.offset;
@@ -232,6 +295,7 @@ Result<void> Parser::head() {
 
 Result<void> Parser::parameter() {
   Parameter p;
+  p.comments.above = taken_comments();
   const std::uint32_t offset = token_.offset;
   TRY(p.name, expect_name("the name of a parameter"));
   if (function_.parameter(p.name)) return error(offset, "two parameters are called '" + p.name + "'");
@@ -285,9 +349,9 @@ std::uint32_t Parser::line_of(std::uint32_t offset) {
 
 Result<Statement> Parser::statement() {
   Statement s{.offset = token_.offset, .line = line_of(token_.offset)};
-  s.comments = taken_comments();
+  s.comments.above = taken_comments();
   TRY_VOID(kind_of(s));
-  s.remark = std::exchange(remark_, {});
+  take_comments_of(s.comments);
   return s;
 }
 
@@ -299,7 +363,8 @@ Result<void> Parser::kind_of(Statement& s) {
     s.kind = SK::loop;
     TRY(Expression condition, expression());
     s.values.push_back(std::move(condition));
-    return body(s, s.body);
+    TRY(s.body, body(s.comments.above, s.closing));
+    return {};
   }
   if (accept_word("break")) {
     s.kind = SK::leave;
@@ -335,28 +400,32 @@ Result<void> Parser::binding(Statement& s) {
   return expect(";");
 }
 
-Result<void> Parser::body(Statement& s, std::vector<Statement>& statements) {
-  std::vector<std::string> closing;
-  TRY(statements, block(closing));
-  s.comments.insert(s.comments.end(), closing.begin(), closing.end());
-  return {};
+Result<std::vector<Statement>> Parser::body(std::vector<std::string>& above, std::vector<std::string>& closing) {
+  std::vector<std::string> before = taken_comments();
+  std::move(before.begin(), before.end(), std::back_inserter(above));
+  return block(closing);
 }
 
 Result<void> Parser::branch(Statement& s) {
   s.kind = SK::branch;
   TRY(Expression condition, expression());
   s.values.push_back(std::move(condition));
-  TRY_VOID(body(s, s.body));
+  TRY(s.body, body(s.comments.above, s.closing));
   if (!accept_word("else")) return {};
   if (is_word("if")) {
     if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
     ++depth_;
     TRY(Statement other, statement());
     --depth_;
+    s.before_else = std::exchange(other.comments.above, {});
+    if (!other.comments.behind.empty()) {
+      comments_.insert(comments_.begin(), {std::exchange(other.comments.behind, {}), passed_, true});
+    }
     s.otherwise.push_back(std::move(other));
     return {};
   }
-  return body(s, s.otherwise);
+  TRY(s.otherwise, body(s.before_else, s.otherwise_closing));
+  return {};
 }
 
 // for NAME in FIRST..END
@@ -369,7 +438,8 @@ Result<void> Parser::counted(Statement& s) {
   TRY(Expression end, expression());
   s.values.push_back(std::move(first));
   s.values.push_back(std::move(end));
-  return body(s, s.body);
+  TRY(s.body, body(s.comments.above, s.closing));
+  return {};
 }
 
 // NAME = VALUE, NAME[INDEX] = VALUE or NAME(ARGUMENTS)

@@ -36,7 +36,10 @@ std::string print_real(std::int64_t bits) {
   std::array<char, 32> text{};
   const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   std::string out(static_cast<const char*>(text.data()), end);
-  std::erase(out, '+');
+  if (const std::size_t exponent = out.find('e'); exponent != std::string::npos) {
+    const std::size_t digits = out.find_first_of("123456789", exponent);
+    out.replace(exponent, digits - exponent, out[exponent + 1] == '-' ? "e-" : "e");
+  }
   return out.find_first_of(".ein") == std::string::npos ? out + ".0" : out;
 }
 
@@ -85,6 +88,14 @@ std::string print(const Expression& e) {
   return {};
 }
 
+std::string print_parameter(const Parameter& p) {
+  std::string text = p.name + ": ";
+  if (p.passing == Passing::out) text += "out ";
+  if (p.passing == Passing::inout) text += "inout ";
+  const std::string type(name_of(p.type));
+  return text + (p.is_array() ? "[" + type + "]" : type);
+}
+
 class Printer {
  public:
   std::string text;
@@ -92,27 +103,35 @@ class Printer {
   void comments(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) indented(line);
   }
+  void commented(const std::string& words, const Comments& around) {
+    comments(around.above);
+    indented(words + (around.behind.empty() ? "" : "  " + around.behind));
+  }
   void statements(const std::vector<Statement>& list) {
     for (const Statement& s : list) statement(s);
   }
   void indented(const std::string& words) { text += std::string(2 * depth_, ' ') + words + "\n"; }
-  void deeper(const std::vector<Statement>& list) {
+  void deeper(const std::vector<Statement>& list, const std::vector<std::string>& closing) {
     ++depth_;
     statements(list);
+    comments(closing);
     --depth_;
   }
-  void deeper(const std::vector<std::string>& lines) {
+  /// Prints a line for each parameter, because some have comments.
+  void parameters(const Function& f) {
     ++depth_;
-    comments(lines);
+    for (const Parameter& p : f.parameters)
+      commented(print_parameter(p) + (&p == &f.parameters.back() ? "" : ","), p.comments);
+    comments(f.parameters_closing);
     --depth_;
   }
 
  private:
   void statement(const Statement& s) {
-    comments(s.comments);
-    const std::string remark = s.remark.empty() ? "" : "  " + s.remark;
-    if (s.kind == SK::branch || s.kind == SK::loop || s.kind == SK::count) return block(s, head_of(s), remark);
-    indented(line_of(s) + ";" + remark);
+    if (s.kind != SK::branch && s.kind != SK::loop && s.kind != SK::count)
+      return commented(line_of(s) + ";", s.comments);
+    comments(s.comments.above);
+    block(s, head_of(s));
   }
 
   static std::string head_of(const Statement& s) {
@@ -139,19 +158,22 @@ class Printer {
     return {};
   }
 
-  void block(const Statement& s, std::string head, const std::string& remark) {
+  void block(const Statement& s, const std::string& head) {
     indented(head + " {");
-    deeper(s.body);
+    deeper(s.body, s.closing);
     const Statement* rest = &s;
     while (!rest->otherwise.empty()) {  // else if ..
       const Statement* const only = rest->otherwise.size() == 1 ? rest->otherwise.data() : nullptr;
-      const bool chain = only != nullptr && only->kind == SK::branch && only->comments.empty();
-      indented(chain ? "} else " + head_of(*only) + " {" : "} else {");
-      deeper(chain ? only->body : rest->otherwise);
+      const bool chain =
+          only != nullptr && only->kind == SK::branch && only->comments.empty() && rest->otherwise_closing.empty();
+      if (!rest->before_else.empty()) indented("}");
+      comments(rest->before_else);
+      indented((rest->before_else.empty() ? "} else " : "else ") + (chain ? head_of(*only) + " {" : "{"));
+      deeper(chain ? only->body : rest->otherwise, chain ? only->closing : rest->otherwise_closing);
       if (!chain) break;
       rest = only;
     }
-    indented("}" + (rest->remark.empty() ? remark : "  " + rest->remark));
+    commented("}", {.behind = s.comments.behind});
   }
 
   std::size_t depth_ = 0;
@@ -159,14 +181,13 @@ class Printer {
 
 std::string print_parameters(const Function& f) {
   std::string text;
-  for (const Parameter& p : f.parameters) {
-    text += (text.empty() ? "" : ", ") + p.name + ": ";
-    if (p.passing == Passing::out) text += "out ";
-    if (p.passing == Passing::inout) text += "inout ";
-    const std::string type(name_of(p.type));
-    text += p.is_array() ? "[" + type + "]" : type;
-  }
+  for (const Parameter& p : f.parameters) text += (text.empty() ? "" : ", ") + print_parameter(p);
   return text;
+}
+
+bool has_comments_in_head(const Function& f) {
+  const auto has_some = [](const Parameter& p) { return !p.comments.empty(); };
+  return !f.parameters_closing.empty() || std::any_of(f.parameters.begin(), f.parameters.end(), has_some);
 }
 
 std::string print_parameter_line(const Parameter& p) {
@@ -208,12 +229,17 @@ std::string print(const Function& f) {
   out.comments(f.comments);
   for (const std::string& prompt : f.prompts) out.indented("@prompt " + prompt);
   for (const Parameter& p : f.parameters)
-    if (p.lo || !p.meaning.empty()) out.indented(print_parameter_line(p));
-  for (const Case& test : f.tests) out.indented(print_test(f, test));
-  out.indented("fn " + f.name + "(" + print_parameters(f) + ")" +
-               (f.result == Type::none ? "" : " -> " + std::string(name_of(f.result))) + " {");
-  out.deeper(f.body);
-  out.deeper(f.closing);
+    if (p.lo || !p.meaning.empty() || !p.line_comments.empty()) out.commented(print_parameter_line(p), p.line_comments);
+  for (const Case& test : f.tests) out.commented(print_test(f, test), test.comments);
+  out.comments(f.above_head);
+  const std::string result = f.result == Type::none ? "" : " -> " + std::string(name_of(f.result));
+  const bool takes_lines = has_comments_in_head(f);
+  out.indented("fn " + f.name + "(" + (takes_lines ? "" : print_parameters(f) + ")" + result + " {"));
+  if (takes_lines) {
+    out.parameters(f);
+    out.indented(")" + result + " {");
+  }
+  out.deeper(f.body, f.closing);
   out.indented("}");
   out.comments(f.behind);
   return std::move(out.text);
