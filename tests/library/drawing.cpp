@@ -41,7 +41,14 @@ std::int64_t draw_real(const Parameter& p, Random& random) {
   return function::bits_of(lo + (hi - lo) * static_cast<double>(random() >> 11) * 0x1p-53);
 }
 
-Argument draw(const Parameter& p, Random& random) {
+/// Short lengths, because much happens near the ends. Long ones are for code that takes up to 64 elements at once.
+std::size_t draw_length(Random& random) {
+  constexpr unsigned kLongOneIn = 24, kLongLeast = 64, kLongMost = 300;
+  if (random() % kLongOneIn == 0) return kLongLeast + random() % (kLongMost - kLongLeast + 1);
+  return random() % 4 == 0 ? random() % 3 : random() % 24;
+}
+
+Argument draw(const Parameter& p, std::size_t length, Random& random) {
   const bool is_real = p.type == function::Type::f64;
   if (is_real && !p.is_array()) return {.is_real = true, .number = draw_real(p, random)};
   if (!p.is_array()) {
@@ -50,7 +57,7 @@ Argument draw(const Parameter& p, Random& random) {
     return {.number = draw(p.lo.value_or(INT64_MIN), p.hi.value_or(INT64_MAX), random)};
   }
   Argument array{.is_array = true, .is_real = is_real};
-  array.elements.resize(random() % 4 == 0 ? random() % 3 : random() % 24);
+  array.elements.resize(length);
   constexpr std::string_view kLetters = "aabbAZ09 \t-./:@[`{~";
   const bool few = random() % 2 == 0;
   for (std::int64_t& x : array.elements) {
@@ -67,9 +74,11 @@ Argument draw(const Parameter& p, Random& random) {
 
 }  // namespace
 
-Arguments draw(const function::Function& function, const Oracle& oracle, Random& random) {
+Arguments draw(const function::Function& function, const Oracle& oracle, Random& random,
+               std::optional<std::size_t> length) {
   Arguments arguments;
-  for (const Parameter& p : function.parameters) arguments.push_back(draw(p, random));
+  for (const Parameter& p : function.parameters)
+    arguments.push_back(draw(p, length ? *length : draw_length(random), random));
   if (oracle.shape != nullptr) oracle.shape(arguments, random);
   return arguments;
 }

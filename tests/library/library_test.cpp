@@ -70,8 +70,9 @@ std::vector<Tier> tiers(const Function& f) {
   return list;
 }
 
-void expect_equal(const Function& f, const Tier& tier, const Oracle& oracle, Random& random) {
-  const Arguments arguments = draw(f, oracle, random);
+void expect_equal(const Function& f, const Tier& tier, const Oracle& oracle, Random& random,
+                  std::optional<std::size_t> length = {}) {
+  const Arguments arguments = draw(f, oracle, random, length);
   const auto got = tier.call(f, arguments);
   ASSERT_TRUE(got.ok()) << print(f, arguments) << got.error().message;
   std::vector<Argument> expected = arguments;
@@ -85,6 +86,15 @@ void expect_equal(const Function& f, const Tier& tier, const Oracle& oracle, Ran
     EXPECT_EQ(got->arguments[i].elements, expected[i].elements) << print(f, arguments) << " argument " << i;
 }
 
+/// One less than, as many as, and one more than fill groups of 16, 32 and 64 elements.
+std::vector<std::size_t> lengths_near_groups() {
+  constexpr std::size_t kGroup = 16, kMost = 256;
+  std::vector<std::size_t> lengths;
+  for (std::size_t whole = kGroup; whole <= kMost; whole += kGroup)
+    for (const std::size_t length : {whole - 1, whole, whole + 1}) lengths.push_back(length);
+  return lengths;
+}
+
 TEST(Library, EachFunctionDoesWhatItsOracleDoes) {
   for (const Oracle& oracle : oracles()) {
     const Function* const f = Library::shipped().find(oracle.name);
@@ -94,6 +104,8 @@ TEST(Library, EachFunctionDoesWhatItsOracleDoes) {
       Random random(7);
       for (std::size_t i = 0; i < draws() && !::testing::Test::HasFailure(); ++i)
         expect_equal(*f, tier, oracle, random);
+      for (const std::size_t length : lengths_near_groups())
+        if (!::testing::Test::HasFailure()) expect_equal(*f, tier, oracle, random, length);
     }
   }
 }
