@@ -59,7 +59,7 @@ def reduced(trace, a, function, keywords):
                          "x.astype(np.int64)")
     keeps = type(a) is _tracer.Tracer and a._node.op != "input"
     whole = trace.made_outside(a._node.kind) if keeps else None
-    node = trace.made_outside(g.I32 if narrow else _tracer._KIND[dtype])
+    node = trace.made_outside(_narrow.kind_of(narrow) if narrow else _tracer._KIND[dtype])
     trace.along.append(Along(a, function, keywords, node.value, whole))
     return _narrow.Narrow(node, trace, narrow) if narrow else _tracer.Tracer(node, trace)
 

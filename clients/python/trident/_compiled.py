@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from . import _graph as g
+from . import _narrow
 from . import _native as native
 from ._narrow import Narrow
 from ._native import TridentError
@@ -45,7 +46,8 @@ class Part:
     def _stored(self):
         """The nodes as kernels store them: booleans and narrow integers in elements of their own, where they are arrays."""
         made = g.as_kernel(self.nodes + self.guards, bytes_out=True)
-        return [n if d is None else g.Node(g.NARROW[d], g.I32, (n,)) for n, d in zip(made, self.narrow)] + made[len(self.narrow):]
+        return [g.Node(g.NARROW[d], g.I32, (n,)) if d in _narrow.DTYPES and n.kind == g.I32 else n
+                for n, d in zip(made, self.narrow)] + made[len(self.narrow):]
 
     def _survey(self):
         """The inputs that the outputs are made of, the masks of what is reduced, and the operands of np.dot, each pair behind whether
@@ -133,7 +135,8 @@ class PartKernel:
     @staticmethod
     def _taken(kind, value, is_number):
         """The type in which the kernel takes an input: narrow arrays as they are, other types as its kind says."""
-        if kind in (g.BOOL, g.I32) and not is_number and value.ndim and value.dtype.isnative and value.dtype in g.NARROW:
+        if not is_number and value.ndim and value.dtype.isnative and value.dtype in g.NARROW \
+                and kind in (g.BOOL, _narrow.kind_of(value.dtype) if value.dtype.kind != "b" else g.I32):
             return value.dtype
         return g.DTYPE[g.I32 if kind == g.BOOL else kind]
 
@@ -150,7 +153,8 @@ class PartKernel:
         shape, shapes = self._shapes(values)
         arrays = [np.asarray(values[i], self.dtypes[i]) for i in self.arrays]
         arrays = [np.broadcast_to(a, shape) for a in arrays]
-        params = self.kernel.pack([values[i] for i in self.numbers])
+        numbers = [values[i] for i in self.numbers]
+        params = self.kernel.pack([n.astype(np.int64) if n.dtype.kind == "u" else n for n in numbers])
         results = self.kernel._allocate(shape, None)
         self.kernel._run_on(shape, arrays, results, params)
         count = len(self.part.nodes)
@@ -245,6 +249,10 @@ class Entry:
         """`values`: all inputs as arrays, but for those that are reduced along axes; `numbers`: Python's numbers among them,
         else None."""
         recording, values = self.recording, list(values)
+        for i, dtype in recording.fits:
+            if not np.iinfo(dtype).min <= numbers[i] <= np.iinfo(dtype).max:
+                raise TraceError(f"the integer {numbers[i]} does not fit an array of {np.dtype(dtype)}, which it meets; convert the "
+                                 "array first: x.astype(np.int32) or np.float32")
         for along in recording.along:
             along.reduce(values, self._run)
         made = iter(self._run(recording.part, values) if recording.part is not None else ())

@@ -26,7 +26,7 @@ from . import _graph as g
 from ._cache import Cache
 from ._compiled import Entry, Part
 from ._kernel import check_context
-from ._narrow import DTYPES, Narrow
+from ._narrow import DTYPES, Narrow, kind_of
 from ._promise import EXACT, Promise
 from ._proof import Proof
 from ._refusals import TraceError
@@ -45,9 +45,9 @@ class _Recording:
         trace = Trace(numbers, weak)
         stand_ins = inspect.BoundArguments(bound.signature, collections.OrderedDict())
         for i, (name, value) in enumerate(zip(bound.arguments, values)):
-            narrow = value.dtype.newbyteorder("=") in DTYPES
-            stand_in = trace.argument(i, g.I32 if narrow else _KIND[value.dtype], value.ndim == 0)
-            stand_ins.arguments[name] = Narrow(stand_in._node, trace, value.dtype.newbyteorder("=")) if narrow else stand_in
+            dtype = value.dtype.newbyteorder("=")
+            stand_in = trace.argument(i, kind_of(dtype) if dtype in DTYPES else _KIND[value.dtype], value.ndim == 0)
+            stand_ins.arguments[name] = Narrow(stand_in._node, trace, dtype) if dtype in DTYPES else stand_in
         try:
             returned = function(*stand_ins.args, **stand_ins.kwargs)
         except Exception:
@@ -71,11 +71,11 @@ class _Recording:
         self.results = (type(returned), self.plain, *(r.dtype.str for r in results if type(r) is Narrow))
         for along in trace.along:
             along.part = None if along.node.op == "input" else Part.of(trace, list(bound.arguments), [along.operand])
-        self.along = trace.along
+        self.along, self.fits = trace.along, sorted({(i, d.str) for i, d in trace.fits})
         computed = [r for r, i in zip(results, self.plain) if i is None]
         guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
         self.part = Part.of(trace, list(bound.arguments), computed, guards) if computed or guards else None
-        self.text = "\n".join([*(a.text for a in self.along), self.part.text if self.part else ""])
+        self.text = "\n".join([*(a.text for a in self.along), *map(str, self.fits), self.part.text if self.part else ""])
 
 
 class _Function:
@@ -204,8 +204,8 @@ def _argument(name, value):
         return array
     if array.dtype not in _KIND:
         cure = "pass its real and its imaginary part" if array.dtype.kind == "c" else "convert it with astype"
-        raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32, float64 and arrays of 8- and "
-                         f"16-bit integers can be compiled: {cure}")
+        raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32, float64 and arrays of other "
+                         f"integers and of float16 can be compiled: {cure}")
     return array
 
 

@@ -1,5 +1,9 @@
-"""Stand-ins for arrays of 8- and 16-bit integers in @trident.jit. Kernels compute them in int32; NumPy itself says which type
-a result has (it is asked with arrays of one element), and a result of a narrow type is wrapped to it, as NumPy's is."""
+"""Stand-ins for arrays of the types that kernels load but do not compute in, in @trident.jit. Kernels compute 8- and 16-bit
+integers in int32, uint32 in int64 and float16 in float32; NumPy itself says which type a result has (it is asked with arrays
+of one element), and an integer result is wrapped to it, as NumPy's is.
+
+uint64 is the same bits as int64, so it has what wraps, and no order. float16 has what needs no rounding: NumPy rounds each of
+its operations, kernels none. All else is refused by name."""
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
@@ -8,19 +12,34 @@ from . import _refusals
 from . import _tracer
 from ._tracer import ByType, Tracer
 
-DTYPES = tuple(map(np.dtype, (np.uint8, np.int8, np.uint16, np.int16)))
-_WRAPPED = """add subtract multiply negative positive absolute square sign minimum maximum fmin fmax bitwise_and bitwise_or
-bitwise_xor invert left_shift right_shift floor_divide remainder fmod""".split()
+_COMPUTED_IN = {np.dtype(t): kind for kind, types in ((g.I32, (np.uint8, np.int8, np.uint16, np.int16)),
+                                                      (g.I64, (np.uint32, np.uint64)), (g.F32, (np.float16,))) for t in types}
+DTYPES = tuple(_COMPUTED_IN)
+UINT64, FLOAT16 = np.dtype(np.uint64), np.dtype(np.float16)
+_BITS = set("""add subtract multiply negative positive square bitwise_and bitwise_or bitwise_xor invert left_shift""".split())
+_WRAPPED = _BITS | set("absolute sign minimum maximum fmin fmax right_shift floor_divide remainder fmod power".split())
+_EXACT = set("negative positive absolute sign minimum maximum fmin fmax floor ceil trunc rint copysign".split())
+_FIRST = {  # of float16: when NumPy takes the first operand, which tells the zeros apart
+    "minimum": lambda a, b: (a <= b) | (a != a), "maximum": lambda a, b: (a >= b) | (a != a),
+    "fmin": lambda a, b: (a <= b) | (b != b), "fmax": lambda a, b: (a >= b) | (b != b)}
+_TRUTHS = set("logical_and logical_or logical_xor logical_not isnan isfinite isinf".split())
 _REDUCTIONS = "sum prod min max mean var std argmin argmax any all".split()
 _REDUCE = {**{getattr(np, name): name for name in _REDUCTIONS}, np.amin: "min", np.amax: "max"}
 _REDUCE_OF_UFUNC = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
-_CURE = "convert it first: x.astype(np.int32) or np.float32"
+_IN_FLOAT64 = "mean", "var", "std"
+_CURE = {UINT64: "convert it first: x.astype(np.int64)", FLOAT16: "convert it first: x.astype(np.float32)",
+         np.dtype(np.uint32): "convert it first: x.astype(np.int64) or np.float64"}
 _REFUSED = """bool float int complex index floor ceil trunc round getitem setitem delitem len iter reversed contains array hash str
 repr format""".split()
 
 
+def kind_of(dtype):
+    """The kind that kernels compute arrays of `dtype` in."""
+    return _COMPUTED_IN[dtype]
+
+
 class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
-    """Stands for an array of `dtype`; its node is int32 within the range of that."""
+    """Stands for an array of `dtype`; its node is of the kind that holds it, within the range of that type."""
     __slots__ = ("_node", "_trace", "_number", "_dtype")
 
     def __init__(self, node, trace, dtype):
@@ -33,7 +52,10 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
 
     def astype(self, dtype):
         self._check_alive()
-        return converted(self._trace, self._node, np.dtype(dtype))
+        dtype = np.dtype(dtype)
+        if self._dtype == UINT64 and dtype.kind == "f" or dtype == FLOAT16 != self._dtype:
+            self._refuse(f"{self._dtype}: .astype({dtype})")
+        return Narrow(self._node, self._trace, dtype) if dtype == FLOAT16 else converted(self._trace, self._node, dtype)
 
     def clip(self, min=None, max=None):  # noqa: A002
         result = self if min is None else np.maximum(self, min)
@@ -50,15 +72,32 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
 
     def _computed(self, name, function, inputs):
         """function(*inputs) in the type that NumPy has for it."""
+        if name == "divmod":
+            return np.floor_divide(*inputs), np.remainder(*inputs)
         with np.errstate(all="ignore"):
-            made = function(*[self._sample(v) for v in inputs])
+            made = function(*[self._sample(v, inputs) for v in inputs])
         dtype = made.dtype if type(made) is np.ndarray else None
-        if dtype in DTYPES and name in _WRAPPED:
-            return converted(self._trace, function(*[self._wide(v, g.I32) for v in inputs])._node, dtype)
-        if dtype not in _tracer._KIND:
+        if dtype is None or not self._has(name, dtype, inputs):
             self._refuse(f"np.{name} of {self._dtype}" + ("" if dtype is None else f", which has results of {dtype},"))
-        kind = _tracer._KIND[dtype]
-        return function(*[self._wide(v, kind if kind in g.FLOATS else g.I32) for v in inputs])
+        wide = [self._wide(v, self._kind(dtype, inputs)) for v in inputs]
+        result = np.where(_FIRST[name](*wide), *wide) if dtype == FLOAT16 and name in _FIRST else function(*wide)
+        return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
+
+    def _has(self, name, dtype, inputs):
+        """Returns whether a kernel computes the ufunc `name` with results of `dtype` as NumPy does."""
+        if any(type(v) is Narrow and v._dtype == UINT64 for v in inputs):
+            same = name in ("equal", "not_equal") and all(type(v) is Narrow and v._dtype == UINT64 for v in inputs)
+            return dtype == UINT64 and name in _BITS or name in _TRUTHS or same
+        return dtype in _tracer._KIND or dtype in DTYPES and name in (_EXACT if dtype == FLOAT16 else _WRAPPED)
+
+    @staticmethod
+    def _kind(dtype, inputs):
+        """The kind to compute in, where NumPy's result is of `dtype`."""
+        kind = kind_of(dtype) if dtype in DTYPES else _tracer._KIND[dtype]
+        if kind in g.FLOATS:
+            return kind
+        kinds = [v._node.kind for v in inputs if type(v) is Narrow]
+        return g.F32 if g.F32 in kinds else g.I64 if g.I64 in kinds else g.I32
 
     def __array_function__(self, func, types, args, kwargs):
         self._check_alive()
@@ -68,35 +107,64 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         if func is np.clip and len(args) <= 3 and not kwargs:
             return type(self).clip(*args)
         if func is np.where and len(args) == 3 and type(args[0]) is Tracer:
-            made = np.where(np.zeros(1, bool), *map(self._sample, args[1:])).dtype
-            if made in DTYPES:
-                return converted(self._trace, np.where(args[0], *[self._wide(v, g.I32) for v in args[1:]])._node, made)
-            if made in _tracer._KIND:
-                kind = _tracer._KIND[made]
-                return np.where(args[0], *[self._wide(v, kind) for v in args[1:]])
+            return self._chosen(np.where, lambda values: (np.zeros(1, bool), *values), lambda values: (args[0], *values), args[1:])
+        if func in _narrow_functions.FUNCTIONS:
+            result = _narrow_functions.FUNCTIONS[func](self, *args, **kwargs)
+            if result is not NotImplemented:
+                return result
         self._refuse(f"np.{func.__name__} of {self._dtype}")
 
-    def _reduced(self, name, args, kwargs):
-        """NumPy's reduction `name`: along axes by NumPy in the narrow type, of all elements as int32."""
-        function = _reductions.FUNCTIONS[getattr(np, name)] if name not in ("any", "all") else _composed.FUNCTIONS[getattr(np, name)]
-        if args or kwargs:
-            return function(self._trace, self, *args, **kwargs)
-        dtype = getattr(np, name)(np.ones(1, self._dtype)).dtype
-        if dtype not in DTYPES and dtype not in _tracer._KIND:
-            self._refuse(f"np.{name} of {self._dtype}, which gives {dtype},")
-        result = function(self._trace, self._wide(self, g.F64 if name in ("mean", "var", "std") else g.I32))
-        return converted(self._trace, result._node, dtype) if dtype in DTYPES else result
+    def _chosen(self, function, with_samples, with_values, values):
+        """The outcome of a function that chooses among values, which are of the type that NumPy finds for all of them."""
+        dtype = function(*with_samples([self._sample(v, values) for v in values])).dtype
+        if dtype not in DTYPES and dtype not in _tracer._KIND or \
+                dtype != UINT64 and any(type(v) is Narrow and v._dtype == UINT64 for v in values):
+            self._refuse(f"np.{function.__name__} of {self._dtype}, which has results of {dtype},")
+        result = function(*with_values([self._wide(v, self._kind(dtype, values)) for v in values]))
+        return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
 
-    def _sample(self, value):
+    def _reduced(self, name, args, kwargs):
+        """NumPy's reduction `name`: along axes by NumPy in the type itself, of all elements in what kernels compute in."""
+        function = _reductions.FUNCTIONS[getattr(np, name)] if name not in ("any", "all") else _composed.FUNCTIONS[getattr(np, name)]
+        rest = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue and v is not False}
+        if any(a is not None for a in args) or rest.keys() - {"ddof"} or rest and name not in ("var", "std") or self._trace.along:
+            if (args and args[0] is not None) or {"axis", "keepdims"} & rest.keys() or self._trace.along:
+                return function(self._trace, self, *args, **kwargs)
+            self._refuse(f"np.{name} of {self._dtype} with these arguments")
+        dtype = getattr(np, name)(np.ones(1, self._dtype)).dtype
+        ordered = self._dtype != UINT64 or name in ("sum", "prod", "any", "all")
+        exact = dtype != FLOAT16 or name in ("min", "max")
+        if not (ordered and exact) or dtype not in DTYPES and dtype not in _tracer._KIND:
+            self._refuse(f"np.{name} of {self._dtype}, which gives {dtype},")
+        result = function(self._trace, self._wide(self, g.F64 if name in _IN_FLOAT64 else self._node.kind), **rest)
+        return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
+
+    def _sample(self, value, beside):
+        """An array of one element, or a number, of the type that `value` has to NumPy."""
+        narrow = [v for v in beside if type(v) is Narrow]
         if type(value) is Narrow or type(value) is Tracer:
             if value._trace is not self._trace:
                 self._trace.refuse(_refusals.TWO_CALLS)
-            if not value._node.mask:
-                self._refuse(f"a number that is an argument, or reduced, beside an array of {self._dtype}")
+            if value._number is not None:
+                return self._number_sample(value, narrow)
+            if not value._node.mask and not all(_as_array(value.dtype, v._dtype) for v in narrow):
+                self._refuse(f"a number of {value.dtype}, an argument or reduced, beside an array of {self._dtype}")
             return np.ones(1, value.dtype)
-        if type(value) is int or isinstance(value, np.integer) or type(value) is float and value == np.float16(value):
+        if type(value) is float or type(value) is int or isinstance(value, np.integer):
+            with np.errstate(all="ignore"):
+                half = float(np.float16(value)) if abs(value) < 2**63 else np.inf
+            if any(v._dtype == FLOAT16 and half != value or not v._node.mask and type(value) is not float for v in narrow):
+                self._refuse(f"{value} beside an array or a number of {self._dtype}")
             return value
         self._refuse(f"a value of type {type(value).__name__} beside an array of {self._dtype}")
+
+    def _number_sample(self, value, narrow):
+        """Python's number of this call, which must fit the arrays that it meets in every call."""
+        if any(v._dtype.kind == "f" or not v._node.mask for v in narrow) or type(value._number) is bool:
+            self._refuse(f"a number that is an argument beside an array or a number of {self._dtype}")
+        if type(value._number) is int:
+            self._trace.fits += [(value._node.value, v._dtype) for v in narrow]
+        return type(value._number)(1)
 
     def _wide(self, value, kind):
         if type(value) is Narrow:
@@ -108,11 +176,14 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             self._trace.refuse(_refusals.KEPT)
 
     def _refuse(self, what):
-        self._trace.refuse(f"{what} cannot be recorded; {_CURE}")
+        cure = _CURE.get(self._dtype, "convert it first: x.astype(np.int32) or np.float32")
+        self._trace.refuse(f"{what} cannot be recorded; {cure}")
 
     def __getattr__(self, name):
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        if name in ("ptp", "round"):
+            return lambda *args, **kwargs: getattr(np, name)(self, *args, **kwargs)
         self._refuse(f"{self._dtype}: an array's .{name}")
 
     __setattr__ = Tracer.__setattr__
@@ -148,11 +219,32 @@ def converted(trace, node, dtype):
     """The stand-in of `node` as `dtype`, as a cast of NumPy has it."""
     if dtype not in DTYPES:
         return Tracer(_tracer._convert(node, dtype), trace)
-    bits, wide = 8 * dtype.itemsize, g.cast(node, g.I32)
+    if dtype == FLOAT16:
+        trace.refuse("a conversion to float16 cannot be recorded; convert the result: f(x).astype(np.float16)")
+    if dtype == UINT64 and node.kind in g.FLOATS:
+        trace.refuse("a conversion of floats to uint64 cannot be recorded; convert to np.int64, or convert the result")
+    return _cut(trace, node, dtype)
+
+
+def _cut(trace, node, dtype):
+    """The stand-in of `node`, wrapped to an integer type; a float16 is one already."""
+    kind = kind_of(dtype)
+    wide, bits, all_bits = g.cast(node, kind), 8 * dtype.itemsize, 64 if kind == g.I64 else 32
+    if bits == all_bits or dtype == FLOAT16:
+        return Narrow(wide, trace, dtype)
     if dtype.kind == "u":
-        return Narrow(g.Node("and", g.I32, (wide, g.const(2**bits - 1, g.I32))), trace, dtype)
-    left = g.Node("shl", g.I32, (wide, g.const(32 - bits, g.I32)))
-    return Narrow(g.Node("sar", g.I32, (left, g.const(32 - bits, g.I32))), trace, dtype)
+        return Narrow(g.Node("and", kind, (wide, g.const(2**bits - 1, kind))), trace, dtype)
+    left = g.Node("shl", kind, (wide, g.const(all_bits - bits, kind)))
+    return Narrow(g.Node("sar", kind, (left, g.const(all_bits - bits, kind))), trace, dtype)
 
 
-from . import _composed, _reductions  # noqa: E402; they are written with these stand-ins
+def _as_array(number, array):
+    """Returns whether a NumPy number counts as an array of its type does beside an array, to NumPy 1 and 2 alike."""
+    if number.kind == "b" or number == array:
+        return True
+    if number.kind == "f":
+        return array.kind != "f"
+    return number.kind == array.kind and number.itemsize <= array.itemsize
+
+
+from . import _composed, _narrow_functions, _reductions  # noqa: E402; they are written with these stand-ins

@@ -53,7 +53,7 @@ def replay(steps, numbers):
 class Trace:
     """One run of a function with stand-ins. What Python's operators make of Python numbers is computed by Python, with
     Python's types and errors, and is one more input of the kernel, behind the arguments."""
-    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "extremes", "along")
+    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "extremes", "along", "fits")
 
     def __init__(self, numbers, weak):
         self.alive = True
@@ -65,6 +65,7 @@ class Trace:
         self.not_negative = []   # integer nodes that NumPy raises ValueError for when one element is negative
         self.extremes = False    # min and max of no elements are an error
         self.along = []          # reductions along axes (_axes.py)
+        self.fits = []           # (input that is a Python integer, type of an array that it meets and must fit)
 
     def argument(self, i, kind, is_scalar):
         node = g.Node("input", kind, value=i)

@@ -1,0 +1,97 @@
+"""NumPy's functions that are made of others, of the stand-ins of _narrow.py. Each takes the stand-in that was asked and the
+arguments; NotImplemented refuses them."""
+import numpy as np
+
+from . import _composed
+from . import _graph as g
+from . import _narrow
+from ._tracer import Tracer
+
+
+def _integers_only(build):
+    """`build` for integers; what NumPy does to float16 beyond them is refused."""
+    def call(asked, x, *args, **kwargs):
+        is_integer = type(x) is _narrow.Narrow and x.dtype.kind != "f"
+        return build(asked, x, *args, **kwargs) if is_integer else NotImplemented
+    return call
+
+
+@_integers_only
+def _same(asked, x, *args, **kwargs):
+    """np.nan_to_num and np.round, which leave integers as they are."""
+    del asked
+    plain = all(type(a) is int and a >= 0 for a in args) and all(k == "decimals" and type(v) is int and v >= 0 for k, v in kwargs.items())
+    return _narrow.Narrow(x._node, x._trace, x.dtype) if plain else NotImplemented
+
+
+def _ptp(asked, x, axis=None, out=None, keepdims=False):
+    del asked
+    if out is not None or type(x) is not _narrow.Narrow:
+        return NotImplemented
+    keywords = {k: v for k, v in (("axis", axis), ("keepdims", keepdims)) if v is not None and v is not np._NoValue and v is not False}
+    return np.max(x, **keywords) - np.min(x, **keywords)
+
+
+def _of_integers(function):
+    @_integers_only
+    def build(asked, x, *args, **kwargs):
+        del asked
+        return function(x, *args, **kwargs)
+    return build
+
+
+@_integers_only
+def _average(asked, x, axis=None, weights=None):
+    del asked
+    if weights is not None:
+        return NotImplemented
+    return np.mean(x) if axis is None else np.mean(x, axis=axis)
+
+
+def _isclose(asked, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """NumPy compares with b as float64, and a meets it there."""
+    wide = [v.astype(np.float64) if type(v) is _narrow.Narrow and v.dtype.kind != "f" else v for v in (a, b)]
+    if not all(type(v) in (int, float) or type(v) is Tracer and type(w) is _narrow.Narrow for v, w in zip(wide, (a, b))):
+        return NotImplemented
+    return _composed.FUNCTIONS[np.isclose](asked._trace, *wide, rtol, atol, equal_nan)
+
+
+def _select(asked, condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist) or not all(type(c) is Tracer and c.dtype == bool for c in condlist) or not condlist:
+        return NotImplemented
+    return asked._chosen(np.select, lambda values: ([np.zeros(1, bool)] * len(condlist), values[:-1], values[-1]),
+                         lambda values: (condlist, values[:-1], values[-1]), [*choicelist, default])
+
+
+@_integers_only
+def _piecewise(asked, x, condlist, funclist, *args, **kwargs):
+    del asked
+    condlist = [condlist] if type(condlist) is Tracer else condlist
+    if not all(type(c) is Tracer and c.dtype == bool for c in condlist) or len(funclist) - len(condlist) not in (0, 1):
+        return NotImplemented
+    pieces = [_piece(x, f, args, kwargs) for f in (*funclist, *[0] * (len(condlist) + 1 - len(funclist)))]
+    result = pieces.pop()
+    for condition, piece in zip(condlist, pieces):  # the last one that holds counts
+        result = np.where(condition, piece, result)
+    return result
+
+
+def _piece(x, function, args, kwargs):
+    """One piece as x's type, to which NumPy casts it."""
+    if not callable(function):
+        bounds = np.iinfo(x.dtype)
+        if type(function) is not int or not bounds.min <= function <= min(bounds.max, 2**63 - 1):
+            x._refuse(f"np.piecewise of {x.dtype} with {function}")
+        return _narrow._cut(x._trace, g.const(function, x._node.kind), x.dtype)
+    made = function(x, *args, **kwargs)
+    if type(made) not in (Tracer, _narrow.Narrow) or made._node.mask & ~x._node.mask \
+            or any(n.op in g.REDUCTIONS for n in g.in_order([made._node])):
+        x._refuse(f"np.piecewise of {x.dtype} with a function that reduces, or reads another array,")
+    return made.astype(x.dtype)
+
+
+FUNCTIONS = {
+    np.nan_to_num: _same, np.round: _same, np.around: _same, np.ptp: _ptp, np.average: _average, np.isclose: _isclose,
+    np.select: _select, np.piecewise: _piecewise, np.nansum: _of_integers(np.sum), np.nanprod: _of_integers(np.prod),
+    np.nanmin: _of_integers(np.min), np.nanmax: _of_integers(np.max), np.nanmean: _of_integers(np.mean),
+    **({np.round_: _same} if hasattr(np, "round_") else {})}
