@@ -18,7 +18,7 @@ _VALUE, _IN, _OUT, _INOUT = range(4)  # enum trident_passing
 
 
 class FunctionError(TridentError):
-    """A call that ended without a result. failure: "division", "index", "budget" or "range"; line: of the function's text,
+    """A call that ended without a result. failure: "division", "index", "budget", "range" or "shift"; line: of the function's text,
     or of the Python file that it was translated from; function: its name; argument: of "range", the parameter. Each
     failure is also the Python exception that it resembles: ZeroDivisionError, IndexError, TimeoutError, ValueError."""
 
@@ -29,6 +29,10 @@ class FunctionError(TridentError):
 
 class DivisionFailure(FunctionError, ZeroDivisionError):
     """A division by zero."""
+
+
+class ShiftFailure(FunctionError, ValueError):
+    """A shift by a negative number, in a function that was translated from Python."""
 
 
 class IndexFailure(FunctionError, IndexError):
@@ -132,7 +136,7 @@ class Function:
                 argument.data, argument.count = address(elements), elements.size
         returned = native.Returned(ctypes.sizeof(native.Returned))
         native.check(lib.trident_function_call(self._handle, arguments, len(self.parameters),
-                                               integer(budget, "budget"), ctypes.byref(returned)))
+                                               integer(budget, "budget", 2**64 - 1), ctypes.byref(returned)))
         if returned.failure:
             raise self._error(returned)
         if self._result == _F64:
@@ -161,6 +165,8 @@ class Function:
         line, place = returned.line, f"{function}: line {returned.line}"
         lines = self._lines_of(function)
         if lines is not None and argument is None:
+            if line in lines["shifts"]:
+                name, kind, sentence = "shift", ShiftFailure, "a negative shift count"
             line = lines.get(line, line)
             place = f"{lines['file']}:{line}: {function}"
         return kind(f"{place}: {sentence}" + (f": {argument}" if argument else ""), name, line, function, argument)

@@ -1,19 +1,22 @@
 """Plain Python functions with loops as texts of trident's language, by their syntax tree. Nothing is run.
 
 A translated function computes what Python computes as long as numbers stay within 64 bits: // and % round down, chained
-comparisons and the order of evaluation hold. Three things differ, and each is an error or documented: numbers wrap at 64
-bits, a byte that is stored keeps its low eight bits, and a negative index that is no constant raises.
+comparisons and the order of evaluation hold. Four things differ, and each is an error or documented: numbers wrap at 64
+bits, a byte that is stored keeps its low eight bits, a negative index that is no constant raises, and numbers from outside
+keep the values that they have when the function is translated.
 
 What the language cannot say is refused by name, with its line and with what to write instead.
 """
 import ast
 import inspect
 import os
+import re
 import tempfile
-import textwrap
 
 from ._function import Function, library
+from ._native import TridentError
 from ._translate_expressions import Expressions, Refused, Value
+from ._translate_source import BUILTINS, Outside, Unreadable, tree_of
 
 _TYPES = {"int": "i64", "bool": "bool", "float": "f64", "i64": "i64", "u8": "u8", "f64": "f64", "bytes": "[u8]",
           "bytearray": "inout [u8]", "list[int]": "inout [i64]", "list[float]": "inout [f64]"}
@@ -27,21 +30,30 @@ class TranslationError(TypeError):
     """A function that cannot be translated: file, line, the construct, and what to write instead."""
 
 
+def _own_names(tree):
+    """Names that are the function's own everywhere in it: its parameters, and whatever it assigns to."""
+    return {a.arg for a in tree.args.args} | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and
+                                              not isinstance(n.ctx, ast.Load)}
+
+
 class _Translator(Expressions):
-    def __init__(self, tree, first_line, names):
-        self._tree, self._outer = tree, names
-        self._line_offset = first_line - 1
-        self._lines, self._line, self._depth = [], {}, 0
+    def __init__(self, tree, lines_before, function):
+        self._tree, self._own = tree, _own_names(tree)
+        self._outer = names = Outside(function, self._own)
+        self._lines_before = lines_before
+        self._lines, self._depth = [], 0  # (text, line of the file or None, whether it fails as a shift)
         self._arrays, self._types, self._temporaries = {}, {}, 0
         self._declared, self._assigned = set(), set()
-        self._at = tree
+        self._texts_of_names = {a.arg: a.arg for a in tree.args.args}
+        self._known = {}  # values of nodes that are evaluated already, by id
+        self._at = self._statement = tree
         self._stored = {node.value.id for node in ast.walk(tree) if isinstance(node, ast.Subscript)
                         and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)}
-        self.callees = {}  # texts by name
+        self.callees, self.called = {}, []  # texts by name, Functions
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
         for node in calls:
-            callee = names.get(node.func.id)
-            if isinstance(callee, Function):
+            callee = names.function(node.func.id)
+            if callee is not None:
                 self._stored |= {a.id for a, p in zip(node.args, callee.parameters) if p.is_written and isinstance(a, ast.Name)}
 
     # ---- the text ----
@@ -54,20 +66,27 @@ class _Translator(Expressions):
         self._depth = 1
         top = len(self._lines)
         self._block(body)
-        declared = [f"  let {name} = {_FIRST[type]};" for name, type in self._types.items() if name in self._hoisted]
-        self._line = {(n + len(declared) if n > top else n): at for n, at in self._line.items()}
-        self._lines[top:top] = declared
-        self._depth = 0
-        self._lines.append("}")
-        return "\n".join(self._lines) + "\n"
+        self._lines[top:top] = [(f"  let {self._written(name)} = {_FIRST[type]};", None, False)
+                                for name, type in self._types.items() if name in self._hoisted]
+        self._lines.append(("}", None, False))
+        return "".join(text + "\n" for text, _, _ in self._lines)
 
     @property
     def lines(self):
-        return self._line
+        """Lines of the file by lines of the text, and the set of lines of the text whose failure is a shift's."""
+        numbered = list(enumerate(self._lines, 1))
+        return {**{n: at for n, (_, at, _) in numbered if at is not None},
+                "shifts": {n for n, (_, _, is_shift) in numbered if is_shift}}
 
-    def _emit(self, text):
-        self._lines.append("  " * self._depth + text)
-        self._line[len(self._lines)] = getattr(self._at, "lineno", 1) + self._line_offset
+    def _emit(self, text, is_shift=False):
+        self._lines.append(("  " * self._depth + text, self._at.lineno + self._lines_before, is_shift))
+
+    def _written(self, name):
+        """The text of a name. An own one gets an underscore, so that no word of the language is like it."""
+        text = self._texts_of_names.get(name, name + "_")
+        while name not in self._texts_of_names and text in self._texts_of_names.values():
+            text += "_"
+        return self._texts_of_names.setdefault(name, text)
 
     def _temporary(self):
         self._temporaries += 1
@@ -84,6 +103,8 @@ class _Translator(Expressions):
         return f"fn {self._tree.name}({', '.join(parameters)}){result}"
 
     def _parameter(self, argument):
+        if argument.arg in _NAMES_TAKEN or re.fullmatch(r"t_\d+", argument.arg):
+            raise Refused(argument, f"the name '{argument.arg}'", "choose another one: the language has a word like it")
         self._check_name(argument, argument.arg)
         if argument.annotation is None:
             raise Refused(argument, f"the parameter '{argument.arg}' without a type",
@@ -104,9 +125,12 @@ class _Translator(Expressions):
         self._assigned.add(argument.arg)
         return f"{argument.arg}: {type}"
 
-    @staticmethod
-    def _annotation(node):
-        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+    def _annotation(self, node):
+        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+        for word in BUILTINS.keys() & set(re.findall(r"\w+", text)):
+            if word not in self._own and not self._outer.is_builtin(word):
+                raise Refused(node, f"the type '{text}' where '{word}' is another than Python's", "choose another name for that")
+        return text
 
     def _result(self):
         node = self._tree.returns
@@ -120,14 +144,14 @@ class _Translator(Expressions):
         return " -> " + _TYPES[written]
 
     def _check_name(self, node, name):
-        if name in _NAMES_TAKEN or name.startswith("t_") or not name.isascii():
-            raise Refused(node, f"the name '{name}'", "choose another one: the language has a word like it")
+        if not name.isascii():
+            raise Refused(node, f"the name '{name}'", "choose one of letters from a to z, digits and _")
 
     # ---- statements ----
     def _block(self, statements):
         """Returns whether control can leave at its end."""
         for i, statement in enumerate(statements):
-            self._at = statement
+            self._at = self._statement = statement
             handler = getattr(self, "_" + type(statement).__name__.lower(), None)
             if handler is None or isinstance(statement, ast.FunctionDef):
                 raise Refused(statement, f"the statement '{type(statement).__name__.lower()}'",
@@ -138,12 +162,13 @@ class _Translator(Expressions):
 
     def _inside(self, statements, names=None):
         """A block of its own; names that it alone assigns have no value behind it."""
-        before = set(self._assigned)
+        before, arrays = set(self._assigned), dict(self._arrays)
         if names:
             self._assigned |= names
         self._depth += 1
         goes_on = self._block(statements)
         self._depth -= 1
+        self._arrays = arrays
         after, self._assigned = self._assigned, before
         return after if goes_on else None
 
@@ -152,8 +177,10 @@ class _Translator(Expressions):
 
     def _expr(self, node):
         call = node.value
-        callee = self._outer.get(call.func.id) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
-        if not isinstance(callee, Function):
+        if isinstance(call, ast.Constant):
+            return
+        callee = self._outer.function(call.func.id) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
+        if callee is None:
             raise Refused(node, f"'{ast.unparse(node)}' alone", "only calls of functions of trident stand alone")
         called = self._called(call, callee)
         self._emit(f"{called.text};" if called.type is None else f"let {self._temporary()} = {called.text};")
@@ -181,18 +208,30 @@ class _Translator(Expressions):
         return self._assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def _augassign(self, node):
-        read = ast.copy_location(ast.fix_missing_locations(ast.copy_location(
-            ast.Name(node.target.id, ast.Load()) if isinstance(node.target, ast.Name)
-            else ast.Subscript(node.target.value, node.target.slice, ast.Load()), node)), node)
-        self._store(node.target, self._value(ast.copy_location(ast.BinOp(read, node.op, node.value), node)))
+        target = node.target
+        if isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Slice, ast.Tuple)) and \
+                self._constant(target.slice) is None:
+            self._known[id(target.slice)] = self._once(self._int(target.slice))
+        read = ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else \
+            ast.Subscript(target.value, target.slice, ast.Load())
+        binary = ast.copy_location(ast.BinOp(ast.copy_location(read, target), node.op, node.value), node)
+        self._store(target, self._value(binary))
+
+    def _once(self, value):
+        return value if value.simple else self._named(value)
 
     def _store(self, target, value):
         if isinstance(target, ast.Subscript):
-            place = self._element(target)
-            return self._emit(f"{place} = {self._as(value, self._element_type(target), target)};")
+            return self._store_element(target, value)
         if not isinstance(target, ast.Name):
             raise Refused(target, "an assignment to " + type(target).__name__.lower(), "assign to a name or an element")
         self._assign_name(target, value)
+
+    def _store_element(self, target, value):
+        """Python evaluates the value before the place."""
+        value = self._once(value)
+        place = self._element(target)
+        self._emit(f"{place} = {self._as(value, self._element_type(target), target)};")
 
     def _assign_name(self, target, value):
         name = target.id
@@ -205,32 +244,33 @@ class _Translator(Expressions):
             self._declared.add(name)
             if self._depth == 1:
                 self._assigned.add(name)
-                return self._emit(f"let {name} = {text};")
+                return self._emit(f"let {self._written(name)} = {text};")
             self._hoisted.add(name)
         self._assigned.add(name)
-        self._emit(f"{name} = {text};")
+        self._emit(f"{self._written(name)} = {text};")
 
     def _is_new_array(self, node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "bytearray":
-            return True
+            return self._outer.is_builtin("bytearray")
         return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
 
     def _new_array(self, target, node):
         if isinstance(node, ast.Call):
-            element, size = "u8", node.args[0] if len(node.args) == 1 else None
+            element, size = "u8", node.args[0] if len(node.args) == 1 and not node.keywords else None
         else:
             first, size = node.left.elts, node.right
             if len(first) != 1 or not isinstance(first[0], ast.Constant) or first[0].value not in (0, 0.0):
                 raise Refused(node, "a list of other things than zeros", "begin with [0] * 256 and store the elements")
             element = "f64" if isinstance(first[0].value, float) else "i64"
-        count = self._constant(size)
-        if not isinstance(count, int) or isinstance(count, bool):
-            raise Refused(node, "an array whose size is no constant", "write a number, or pass the array as a parameter")
+        count = None if size is None else self._constant(size)
+        if type(count) is not int or count < 1:
+            raise Refused(node, "an array whose size is no constant of 1 and more",
+                          "write a number, or pass the array as a parameter")
         if target.id in self._types or target.id in self._arrays:
             raise Refused(target, f"another meaning of '{target.id}'", "choose another name")
         self._check_name(target, target.id)
         self._arrays[target.id] = element
-        self._emit(f"let {target.id} = [{element}; {count}];")
+        self._emit(f"let {self._written(target.id)} = [{element}; {count}];")
 
     def _if(self, node):
         self._emit(f"if {self._truth(self._value(node.test))} {{")
@@ -270,8 +310,6 @@ class _Translator(Expressions):
         text = self._truth(self._value(test))
         if len(self._lines) == lines:
             return text
-        for n in range(lines + 1, len(self._lines) + 1):
-            self._line.pop(n, None)
         del self._lines[lines:]
         self._temporaries = count
         return None
@@ -281,27 +319,37 @@ class _Translator(Expressions):
             raise Refused(node, "the else of a loop", "set a bool before break and look at it")
         source = node.iter
         called = source.func.id if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) else None
+        if called in ("range", "enumerate") and not self._outer.is_builtin(called):
+            raise Refused(source, f"the call of '{called}', which is another than Python's", "choose another name for that")
         if called == "range":
             return self._for_range(node, source)
-        if called == "enumerate" and len(source.args) == 1 and isinstance(node.target, ast.Tuple):
-            return self._for_elements(node, source.args[0], node.target.elts[0], node.target.elts[1])
+        if called == "enumerate":
+            names = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else []
+            if len(source.args) != 1 or source.keywords or len(names) != 2 or not all(isinstance(n, ast.Name) for n in names):
+                raise Refused(node, "this loop", "write: for i, value in enumerate(array)")
+            return self._for_elements(node, source.args[0], *names)
         return self._for_elements(node, source, None, node.target)
 
     def _for_range(self, node, source):
         if source.keywords or not 1 <= len(source.args) <= 3 or not isinstance(node.target, ast.Name):
             raise Refused(node, "this loop", "write: for i in range(first, end, step)")
-        values = [self._named(self._int(a)) for a in source.args]
-        first, end = (Value("0", "int", True), values[0]) if len(values) == 1 else values[:2]
-        step = 1
-        if len(values) == 3:
-            step = self._constant(source.args[2])
-            if not isinstance(step, int) or step == 0:
-                raise Refused(source.args[2], "a step that is no constant", "write a number, or a while loop")
+        constants = [self._constant(a) for a in source.args]
+        step = constants[2] if len(constants) == 3 else 1
+        if type(step) is not int or step == 0 or not -2**63 < step < 2**63:
+            raise Refused(source.args[2], "a step that is no constant", "write a number, or a while loop")
+        values = [self._named(self._int(a)) for a in source.args[:2]]
+        first, end = (Value("0", "int", True), values[0]) if len(values) == 1 else values
         if step == 1:
             return self._counted(node, first.text, end.text, lambda i: i)
-        rounds = f"({end.text} - {first.text} + {step - 1}) / {step}" if step > 0 else \
-            f"({first.text} - {end.text} + {-step - 1}) / {-step}"
-        self._counted(node, "0", rounds, lambda i: f"{first.text} + {i} * {step}" if step > 0 else f"{first.text} - {i} * {-step}")
+        rounds = self._rounds(first.text, end.text, step)
+        sign = "+" if step > 0 else "-"
+        self._counted(node, "0", rounds, lambda i: f"{first.text} {sign} {i} * {abs(step)}")
+
+    def _rounds(self, first, end, step):
+        """The rounds of a range. The distance has 64 bits without a sign; no budget lasts for 2^63 rounds and more."""
+        near, far, sign = (first, end, "<") if step > 0 else (end, first, ">")
+        rounds = self._named(Value(f"{first} {sign} {end} ? udiv({far} - {near} - 1, {abs(step)}) + 1 : 0", "int")).text
+        return f"({rounds} < 0 ? 9223372036854775807 : {rounds})"
 
     def _counted(self, node, first, end, value_of):
         counter = self._temporary()
@@ -320,12 +368,13 @@ class _Translator(Expressions):
         if not isinstance(source, ast.Name) or source.id not in self._arrays or not isinstance(element, ast.Name):
             raise Refused(node, f"a loop over '{ast.unparse(source)}'", "loop over range(..), an array, or enumerate(array)")
         counter = self._temporary()
-        self._emit(f"for {counter} in 0..len({source.id}) {{")
+        array = self._written(source.id)
+        self._emit(f"for {counter} in 0..len({array}) {{")
         self._depth += 1
         before = set(self._assigned)
         if index is not None:
             self._assign_name(index, Value(counter, "int"))
-        self._assign_name(element, Value(f"{source.id}[{counter}]", self._type_of_elements(source.id)))
+        self._assign_name(element, Value(f"{array}[{counter}]", self._type_of_elements(source.id)))
         inner = set(self._assigned)
         self._depth -= 1
         self._assigned = before
@@ -350,38 +399,21 @@ class _Translator(Expressions):
         return False
 
 
-def _outer_names(function):
-    held = (int, float, Function)
-    names = {n: v for n, v in function.__globals__.items() if isinstance(v, held)}
-    taken = {n for n in ("len", "abs", "min", "max", "int", "bool", "ord", "range", "enumerate")
-             if n in function.__globals__}
-    closure = inspect.getclosurevars(function)
-    return {**names, **dict.fromkeys(taken), **{n: v for n, v in closure.nonlocals.items() if isinstance(v, held)}}
-
-
 def translated(function):
     """Returns the text of a plain Python function, the line of its file for each line of the text, and the Functions
     that it calls."""
-    if function.__name__ == "<lambda>":
-        raise TranslationError(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: a function is written "
-                               "with def, here a lambda")
+    file, first = inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
     try:
-        source, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as error:
-        raise TranslationError(f"{function!r}: its source is not to be had ({error}): write it to a file") from None
-    tree = ast.parse(textwrap.dedent("".join(source))).body[0]
-    file = inspect.getsourcefile(function) or "?"
-    if not isinstance(tree, ast.FunctionDef):
-        raise TranslationError(f"{file}:{first}: {function.__name__}: a function is written with def, here it is async")
-    names = _outer_names(function)
-    translator = _Translator(tree, first, names)
+        tree, before = tree_of(function)
+    except Unreadable as error:
+        raise TranslationError(f"{file}:{first}: {function.__name__}: {error}") from None
+    translator = _Translator(tree, before, function)
     try:
         text = translator.text()
-        callees = [held for held in names.values() if isinstance(held, Function) and held.__name__ in translator.callees]
-        return text, {**translator.lines, "file": file}, callees
     except Refused as refused:
-        line = getattr(refused.node, "lineno", 1) + first - 1
+        line = getattr(refused.node, "lineno", 1) + before
         raise TranslationError(f"{file}:{line}: {tree.name}: {refused.what} cannot be translated: {refused.cure}") from None
+    return text, {**translator.lines, "file": file}, translator.called
 
 
 def _with_callees(name, text, lines, callees, context):
@@ -413,14 +445,17 @@ def function(text_or_function, *, context=None):
         return Function(text_or_function, context=context)
     if not inspect.isfunction(text_or_function):
         raise TypeError(f"a text or a plain Python function, here {type(text_or_function).__name__}")
-    text, lines, callees = translated(text_or_function)
-    try:
-        if callees:
-            made = _with_callees(text_or_function.__name__, text, lines, callees, context)
-        else:
-            made = Function(text, context=context, _lines=lines)
-    except Exception as error:
-        error.add_note(f"translated from {lines['file']}") if hasattr(error, "add_note") else None
-        raise
+    made = _made(text_or_function.__name__, *translated(text_or_function), context)
     made.__doc__, made.__wrapped__ = text_or_function.__doc__, text_or_function
     return made
+
+
+def _made(name, text, lines, callees, context):
+    try:
+        return _with_callees(name, text, lines, callees, context) if callees else Function(text, context=context, _lines=lines)
+    except TridentError as error:
+        at = re.match(r"(?:.*/)?(\w+)(?:\.fn)?:(\d+):\d+: (.*)", str(error))
+        if at is None or at[1] not in ("function", name):
+            raise
+        line = lines.get(int(at[2]), next(iter(lines.values())))
+        raise TranslationError(f"{lines['file']}:{line}: {name}: cannot be translated: {at[3]}") from error

@@ -1,0 +1,93 @@
+"""The syntax tree of a plain Python function, and the names that it sees outside of itself."""
+import ast
+import builtins
+import enum
+import inspect
+
+import numpy as np
+
+from ._function import Function
+
+BUILTINS = {held.__name__: held for held in (abs, bool, bytearray, bytes, enumerate, float, int, len, list, max, min, ord,
+                                             range)}
+_ABSENT = object()
+
+
+class Unreadable(Exception):
+    """A function whose source does not say what it does."""
+
+
+def tree_of(function):
+    """Returns the syntax tree of a function, and how many lines of its file lie before the tree's."""
+    if function.__code__.co_name == "<lambda>":
+        raise Unreadable("a function is written with def, here a lambda")
+    if hasattr(function, "__wrapped__"):
+        raise Unreadable(f"a decorator wraps it: put @trident.function below the others, above def {function.__name__}")
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise Unreadable(f"its source is not to be had ({error}): write it to a file") from None
+    is_nested = lines[0][:1].isspace()  # a block around it: texts of several lines need not be indented
+    try:
+        module = ast.parse("if True:\n" + "".join(lines) if is_nested else "".join(lines))
+    except SyntaxError as error:
+        raise Unreadable(f"its source does not stand on its own ({error}): write it with def") from None
+    tree = module.body[0].body[0] if is_nested else module.body[0]
+    if not isinstance(tree, ast.FunctionDef):
+        raise Unreadable("a function is written with def, here it is async")
+    if _facts(_code_of(tree)) != _facts(function.__code__):
+        raise Unreadable("its code is not that of its source: translate it before its file or the function is changed")
+    return tree, first - 1 - is_nested
+
+
+def _code_of(tree):
+    """The code of the function whose tree this is, compiled without its decorators."""
+    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None, lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+    code = compile(ast.Module([bare], []), "?", "exec")
+    return next(held for held in code.co_consts if inspect.iscode(held) and held.co_name == tree.name)
+
+
+def _facts(code):
+    """Facts that two compilations of one text share, wherever the text stands."""
+    numbers = sorted(repr(held) for held in code.co_consts if not isinstance(held, str) and not inspect.iscode(held))
+    return code.co_name, code.co_argcount, code.co_varnames, {*code.co_names, *code.co_freevars}, numbers
+
+
+class Outside:
+    """The names of a function that are not its own, as Python looks them up: its closure, its globals, builtins."""
+
+    def __init__(self, function, own):
+        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        self._cells, self._globals, self._own = dict(cells), function.__globals__, own
+
+    def _find(self, name):
+        if name in self._own:
+            return _ABSENT
+        if name in self._cells:
+            try:
+                return self._cells[name].cell_contents
+            except ValueError:  # it gets its value later
+                return _ABSENT
+        return self._globals.get(name, getattr(builtins, name, _ABSENT))
+
+    def is_known(self, name):
+        """Whether the name has a value here."""
+        return self._find(name) is not _ABSENT
+
+    def is_builtin(self, name):
+        """Whether the name is Python's own and has its own meaning."""
+        return name in BUILTINS and self._find(name) is BUILTINS[name]
+
+    def function(self, name):
+        """The Function of this name, or None."""
+        held = self._find(name)
+        return held if isinstance(held, Function) else None
+
+    def number(self, name):
+        """The int, bool or float of this name, or None."""
+        held = self._find(name)
+        if type(held) is int or type(held) is bool or type(held) is float:
+            return held
+        if isinstance(held, enum.IntEnum):
+            return int(held)
+        return float(held) if type(held) is np.float64 else None
