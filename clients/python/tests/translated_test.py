@@ -277,11 +277,28 @@ class TranslatedTest(unittest.TestCase):
         def divided(q: list[int], x: float) -> float:
             return x / pop(q) if x > 0.0 else 0.0
 
+        def method(n: int) -> int:
+            return n.bit_length()
+
+        def attribute(n: int) -> int:
+            n.real += 3
+            return n
+
+        def sqrt(n: int) -> int:
+            return n
+
+        def ended(n: int) -> int:
+            if n > 1:
+                return n
+
         for plain, what, cure in ((based, "int\\(n, 10\\)", "one value"), (several, "abs\\(n, 3\\)", "one value"),
                                   (none, "int\\(\\)", "one value"), (three, "this loop", "for i, value in"),
                                   (started, "this loop", "for i, value in"), (stored, "this loop", "for i, value in"),
                                   (maybe, "'t', which may not be made here", "before"), (unknown, "call of 'half'", "use len"),
-                                  (divided, "where it is not always evaluated", "a name")):
+                                  (divided, "where it is not always evaluated", "a name"),
+                                  (method, "call of 'n.bit_length'", "use len"), (attribute, "an assignment to attribute", "a name"),
+                                  (sqrt, "", "the language has a function of this name"),
+                                  (ended, "", "the end is reached without a return")):
             self.refused(plain, what, cure)
 
     def test_texts_of_several_lines_in_nested_functions(self):

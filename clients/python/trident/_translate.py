@@ -209,6 +209,8 @@ class _Translator(Expressions):
 
     def _augassign(self, node):
         target = node.target
+        if not isinstance(target, (ast.Name, ast.Subscript)):
+            return self._store(target, None)
         if isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Slice, ast.Tuple)) and \
                 self._constant(target.slice) is None:
             self._known[id(target.slice)] = self._once(self._int(target.slice))

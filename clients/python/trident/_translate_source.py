@@ -68,7 +68,7 @@ class Outside:
                 return self._cells[name].cell_contents
             except ValueError:  # it gets its value later
                 return _ABSENT
-        return self._globals.get(name, getattr(builtins, name, _ABSENT))
+        return self._globals.get(name, vars(builtins).get(name, _ABSENT))
 
     def is_known(self, name):
         """Whether the name has a value here."""
