@@ -175,7 +175,8 @@ class AgainstNumexpr(unittest.TestCase):
 
     def test_orders(self):
         for order in "CFAK":
-            for x in (np.ones((3, 4)), np.asfortranarray(np.ones((3, 4))), np.ones((4, 3)).T, np.ones((6, 8))[::2, ::2]):
+            for x in (np.ones((3, 4)), np.asfortranarray(np.ones((3, 4))), np.ones((4, 3)).T, np.ones((6, 8))[::2, ::2],
+                      np.ones((1, 3, 2)).T, np.ones((1, 6, 4))[:, ::2, ::2].T, np.ones((1, 2, 3)).transpose(0, 2, 1), np.ones((1, 1, 2))):
                 wanted = numexpr.evaluate("x+1", order=order)
                 got = trident.evaluate("x+1", order=order)
                 self.assertEqual(wanted.strides, got.strides, (order, x.strides))

@@ -330,9 +330,11 @@ class _Program(One):
             if a.dtype != dtype or a.shape != shape or not f.aligned:
                 return None
         layout = None
-        if order in "KAC" and all(f.c_contiguous for f in flags):
+        if order in "AF" and all(f.f_contiguous for f in flags):
+            layout = "F"
+        elif order in "KAC" and all(f.c_contiguous for f in flags):
             layout = "C"
-        elif order in "KAF" and all(f.f_contiguous for f in flags):
+        elif order == "K" and all(f.f_contiguous for f in flags) and 1 not in shape:  # whose steps nditer copies
             layout = "F"
         if layout is None:
             return None
@@ -352,7 +354,7 @@ class _Program(One):
         arrays = [np.broadcast_to(a, shape) for a in arrays]
         if 0 in shape or not shape:
             return None
-        if order == "F" or order == "K" and not in_c_order(arrays) and in_fortran_order(arrays):
+        if order == "F" or order == "K" and not in_c_order(arrays) and in_fortran_order(arrays) and 1 not in shape:
             result = self._run_strided([a.T for a in arrays], dtypes, params, out if out is None else out.T, "C")
             return result if result is None else result.T if out is None else out
         if order == "K" and not in_c_order(arrays):
