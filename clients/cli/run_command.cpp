@@ -14,6 +14,7 @@
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/daemon_stats.h"
+#include "clients/cli/library/file_program.h"
 #include "clients/cli/library/function_story.h"
 #include "clients/cli/library/run_function.h"
 #include "clients/cli/run_inputs.h"
@@ -34,7 +35,7 @@ constexpr std::uint64_t kElementsMax = 100'000'000;
 
 struct RunVerb {
   KernelOptions kernel;
-  std::string text, mode = "auto", tier = "any", csv;
+  std::string text, library, mode = "auto", tier = "any", csv;
   std::vector<std::string> inputs;
   std::uint64_t n = 0, budget = 0;
   unsigned head = 8, timeout_ms = 10'000;
@@ -126,11 +127,8 @@ Result<void> limit_isa(const std::string& isa) {
 }
 
 Result<void> submit_function(const RunVerb& verb, Session& session) {
-  TRY(const std::string text, function_text(verb.text));
-  trident_submit_options submit = TRIDENT_SUBMIT_OPTIONS_INIT;
-  submit.syntax = TRIDENT_SYNTAX_FUNCTION;
-  const trident_status status = trident_submit(session.ctx, text.c_str(), &submit, &session.kernel);
-  return status == TRIDENT_OK ? Result<void>() : client_error(status);
+  TRY(session.kernel, submit_file(*session.ctx, verb.text, verb.library));
+  return {};
 }
 
 Result<void> open_session(const RunVerb& verb, Session& session) {
@@ -459,7 +457,7 @@ int run(const RunVerb& verb) {
 
 /// A function has inputs and somebody who answers: the other options mean nothing for it.
 int run_given_function(const RunVerb& state, const Verb& verb) {
-  constexpr std::string_view kTaken[] = {"--input", "--mode", "--tier", "--timeout-ms", "--budget"};
+  constexpr std::string_view kTaken[] = {"--input", "--mode", "--tier", "--timeout-ms", "--budget", "--library"};
   for (const std::string& option : verb.given())
     if (std::find(std::begin(kTaken), std::end(kTaken), option) == std::end(kTaken))
       return report(make_error(ErrorCode::kInvalidArgument, "%s is a function: %s means nothing for it",
@@ -486,6 +484,7 @@ void add_run_command(Verb app, int& status) {
   verb.add_option("--mode", state->mode, "Who answers: auto, daemon, embedded or interp").capture_default_str();
   verb.add_option("--budget", state->budget, "Rounds of loops that a function may do; default: 2^32")
       .check(range(std::uint64_t{1}, std::uint64_t{1} << 63));
+  add_library_option(verb, state->library);
   const Option tier =
       verb.add_option("--tier", state->tier, "Wait for this tier before the call: any, baseline or optimised")
           .capture_default_str();
@@ -508,6 +507,10 @@ void add_run_command(Verb app, int& status) {
     }
     if (verb.count("--budget") > 0) {
       status = report(make_error(ErrorCode::kInvalidArgument, "--budget is about functions, which are files NAME.fn"));
+      return;
+    }
+    if (const auto fits = check_library_fits(verb); !fits) {
+      status = report(fits.error());
       return;
     }
     const bool program = names_program(state->text);

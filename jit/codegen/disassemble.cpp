@@ -28,6 +28,48 @@ std::size_t vector_length(const std::uint8_t* at, std::size_t left) {
   return length + (immediate ? 1 : 0);
 }
 
+constexpr std::size_t kRoundedBytes = 6;  ///< prefix of four bytes, opcode, ModRM
+
+/// Returns whether an EVEX instruction of registers stands at `at` that may say its own rounding, and has no immediate.
+bool may_round_itself(const std::uint8_t* at, std::size_t left) {
+  constexpr std::uint8_t kRounds = 0x10, kCompare = 0xC2;
+  if (left < kRoundedBytes || at[0] != 0x62 || (at[3] & kRounds) == 0) return false;
+  return (at[1] & 3) != 3 && at[4] != kCompare && at[5] >> 6 == 3;
+}
+
+/// Capstone takes the rounding from a byte behind the instruction, which is the next one's, and the prefix's bits of
+/// the rounding as those of a vector's length. It gets a copy with 512 bits there, which vectors have that say a
+/// rounding, else with none, and the rounding behind.
+bool read_rounded(csh handle, const std::uint8_t* at, std::uint64_t address, cs_insn* insn) {
+  constexpr unsigned kRounding = 0x60, k512Bits = 0x40;
+  std::uint8_t copy[kRoundedBytes + 1];
+  std::copy_n(at, kRoundedBytes, copy);
+  copy[kRoundedBytes] = static_cast<std::uint8_t>((at[3] & kRounding) >> 5);
+  for (const unsigned length : {k512Bits, 0u}) {
+    copy[3] = static_cast<std::uint8_t>((at[3] & ~kRounding) | length);
+    const std::uint8_t* begin = copy;
+    std::size_t left = sizeof copy;
+    std::uint64_t place = address;
+    if (cs_disasm_iter(handle, &begin, &left, &place, insn) && insn->size >= kRoundedBytes) return true;
+  }
+  return false;
+}
+
+/// Reads the instruction at `at` and moves behind it; false for one that Capstone does not know.
+bool read_instruction(csh handle, const std::uint8_t*& at, std::size_t& left, std::uint64_t& address, cs_insn* insn) {
+  if (!may_round_itself(at, left)) return cs_disasm_iter(handle, &at, &left, &address, insn);
+  if (!read_rounded(handle, at, address, insn)) return false;
+  at += kRoundedBytes, left -= kRoundedBytes, address += kRoundedBytes;
+  return true;
+}
+
+/// Capstone puts a blank before the comma where a rounding follows.
+std::string operands_of(const cs_insn& insn) {
+  std::string text = insn.op_str;
+  for (std::size_t at = text.find(" ,"); at != std::string::npos; at = text.find(" ,")) text.erase(at, 1);
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> disassemble(const MachineCode& code, Isa isa) {
@@ -44,10 +86,12 @@ Result<std::string> disassemble(const MachineCode& code, Isa isa) {
   while (left > 0) {
     std::snprintf(line, sizeof line, "%5" PRIx64 "  ", address);
     text += line;
-    if (cs_disasm_iter(handle, &at, &left, &address, insn)) {
+    const bool is_known =
+        arm ? cs_disasm_iter(handle, &at, &left, &address, insn) : read_instruction(handle, at, left, address, insn);
+    if (is_known) {
       text += insn->mnemonic;
       text += ' ';
-      text += insn->op_str;
+      text += operands_of(*insn);
     } else {  // an encoding that Capstone lacks: show the bytes and continue after it
       const std::size_t length = std::max<std::size_t>(arm ? 0 : vector_length(at, left), arm ? 4 : 1);
       text += ".byte";

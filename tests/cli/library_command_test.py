@@ -120,6 +120,40 @@ class LibraryVerb(CommandCase):
         self.assertIn("--budget is about functions", self.trident("run", "1+1", "--budget", "9", status=2).stderr)
         self.assertIn("--csv means nothing", self.trident("run", LIBRARY + "/math/gcd.fn", "--csv", "x", status=2).stderr)
 
+    def test_a_file_may_call_the_others_of_its_library(self):
+        for folder in ("mine/sub", "far"):
+            os.makedirs(self.at(folder))
+        self.write("mine/double.fn", DOUBLE)
+        mine = ("--library", self.at("mine"))
+        quad = self.write("mine/sub/quad.fn", "@test quad(3) = 12\nfn quad(a: i64) -> i64 {\n  return double(a) + double(a);\n}\n")
+        far = self.write("far/six.fn", "@test six() = 24\nfn six() -> i64 {\n  return quad(gcd(6, 12));\n}\n")
+        for file, answer, options in ((quad, "12", ()), (quad, "12", mine), (far, "24", mine)):
+            inputs = ("-i", "a=3") if file == quad else ()
+            out = self.trident("run", file, "--mode", "interp", *inputs, *options).stdout
+            self.assertIn(f"result = {answer}\n", out)
+            self.assertIn("; trials: ", self.trident("explain", file, *options).stdout)
+            self.assertIn("; trials: ", self.trident("disasm", file, *options).stdout)
+            self.assertIn("calls", json.loads(self.trident("bench", file, "--json", *options).stdout))
+        for verb in ("run", "explain", "disasm", "bench"):
+            wrong = self.trident(verb, far, status=2).stderr
+            self.assertIn("there is no function 'quad'", wrong)
+            self.assertIn("no quad.fn is beside its caller or above: give --library FOLDER", wrong)
+            self.assertIn("--library is about functions", self.trident(verb, "1+x", *mine, status=2).stderr)
+
+    def test_a_circle_of_files_is_an_error(self):
+        os.makedirs(self.at("mine"))
+        one = self.write("mine/one.fn", "fn one() -> i64 {\n  return two();\n}\n")
+        self.write("mine/two.fn", "fn two() -> i64 {\n  return one();\n}\n")
+        for options in ((), ("--library", self.at("mine"))):
+            self.assertIn("the function calls itself", self.trident("explain", one, *options, status=2).stderr)
+
+    def test_a_file_may_have_the_name_of_a_shipped_function(self):
+        os.makedirs(self.at("mine"))
+        own = self.write("mine/gcd.fn", "fn gcd(a: i64) -> i64 {\n  return double(a);\n}\n")
+        self.write("mine/double.fn", DOUBLE)
+        for options in ((), ("--library", self.at("mine"))):
+            self.assertIn("result = 8", self.trident("run", own, "-i", "a=4", "--mode", "interp", *options).stdout)
+
     def test_explain_disasm_and_bench_take_functions(self):
         gcd = LIBRARY + "/math/gcd.fn"
         stages = self.trident("explain", gcd).stdout

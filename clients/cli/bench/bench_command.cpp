@@ -10,6 +10,7 @@
 
 #include "clients/cli/bench/bench.h"
 #include "clients/cli/bench/commands.h"
+#include "clients/cli/library/file_program.h"
 #include "clients/cli/library/function_story.h"
 #include "clients/cli/verb/kernel_options.h"
 #include "clients/cli/verb/output_file.h"
@@ -72,7 +73,7 @@ constexpr double kLeastBar = 1e-6, kGreatestBar = 1e6;
 struct BenchVerb {
   KernelOptions kernel;
   std::vector<std::string> inputs;
-  std::string filter, html;
+  std::string filter, html, library;
   bool json = false, quick = false, no_numexpr = false, no_ranges = false, no_speculation = false;
   std::uint64_t n = 4096, seed = 1, points = 0;
   unsigned rounds = 101, jobs = 2;
@@ -230,13 +231,16 @@ Result<int> bench(const BenchVerb& verb) {
 }
 
 /// A function is timed on the arguments of its tests.
-Result<int> bench_any(const BenchVerb& verb, const std::vector<std::string>& given) {
-  if (verb.inputs.size() != 1 || !names_function(verb.inputs[0])) return bench(verb);
-  const bool json = given == std::vector<std::string>{"--json"};
-  if (!given.empty() && !json)
-    return make_error(ErrorCode::kInvalidArgument, "%s is a function: of the options only --json applies to it",
-                      verb.inputs[0].c_str());
-  TRY_VOID(bench_function(verb.inputs[0], json));
+Result<int> bench_any(const BenchVerb& state, Verb verb) {
+  if (state.inputs.size() != 1 || !names_function(state.inputs[0])) {
+    TRY_VOID(check_library_fits(verb));
+    return bench(state);
+  }
+  for (const std::string& option : verb.given())
+    if (option != "--json" && option != "--library")
+      return make_error(ErrorCode::kInvalidArgument, "%s is a function: only --json and --library apply to it",
+                        state.inputs[0].c_str());
+  TRY_VOID(bench_function({state.inputs[0], state.library}, state.json));
   return 0;
 }
 
@@ -264,6 +268,7 @@ void add_bench_command(Verb app, int& status) {
       .capture_default_str();
   verb.add_option("-j,--jobs", state->jobs, "Compilers that run at once").check(range(1, 64)).capture_default_str();
   verb.add_flag("--json", state->json, "Print a JSON object instead of the table");
+  add_library_option(verb, state->library);
   verb.add_option("--html", state->html, "Write a report with charts to this file").check(file_name_fault);
   verb.add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
   verb.add_flag("--no-ranges", state->no_ranges, "Draw inputs from the declared ranges, but do not promise these");
@@ -281,7 +286,7 @@ void add_bench_command(Verb app, int& status) {
   verb.callback([state, verb, &status] {
     for (const char* name : {"--syntax", "--range", "--scalar"})
       state->text_options = state->text_options || verb.count(name) > 0;
-    const auto code = bench_any(*state, verb.given());
+    const auto code = bench_any(*state, verb);
     status = code ? *code : report(code.error());
   });
 }

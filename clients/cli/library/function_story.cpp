@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "clients/cli/library/file_program.h"
 #include "jit/codegen/codegen.h"
 #include "jit/expr/expr.h"
 #include "jit/function/call.h"
@@ -21,13 +22,6 @@ namespace trident::cli {
 namespace {
 
 using function::Function;
-
-/// A file's function may have the name of a shipped one, which it then stands for.
-Result<function::Program> program_of_file(const std::string& file) {
-  const auto shipped = [](const void*) -> const function::Library& { return function::Library::shipped(); };
-  TRY(const std::string text, function::read_file(file));
-  return function::resolve(text, shipped, nullptr, file);
-}
 
 /// Nanoseconds of a call: the least of many samples, each of many calls.
 template <class Call>
@@ -145,8 +139,9 @@ bool names_function(const std::string& operand) {
   return operand.ends_with(".fn");
 }
 
-Result<void> explain_function(const std::string& file, const FunctionStages& stages, std::optional<codegen::Isa> bulk) {
-  TRY(const function::Program program, program_of_file(file));
+Result<void> explain_function(const FunctionFile& file, const FunctionStages& stages,
+                              std::optional<codegen::Isa> bulk) {
+  TRY(const function::Program program, program_of_file(file.name, file.library));
   const Function& f = program.function();
   if (stages.text) std::printf("; function: %s\n%s\n", f.name.c_str(), function::print(f).c_str());
   TRY(const function::Lowered lowered, function::lower(f, program.library));
@@ -162,12 +157,12 @@ Result<void> explain_function(const std::string& file, const FunctionStages& sta
   return {};
 }
 
-Result<void> bench_function(const std::string& file, bool json) {
-  TRY(const function::Program program, program_of_file(file));
+Result<void> bench_function(const FunctionFile& file, bool json) {
+  TRY(const function::Program program, program_of_file(file.name, file.library));
   const Function& f = program.function();
   if (f.tests.empty())
     return make_error(ErrorCode::kInvalidArgument, "%s: it has no @test line, whose arguments would be timed",
-                      file.c_str());
+                      file.name.c_str());
   TRY(const Native baseline, mapped(compiled(program, {})));
   TRY(const Native optimised, mapped(compiled(program, pipeline::bulk_isa())));
   TRY(const std::vector<Timed> rows, times_of(f, baseline, optimised));

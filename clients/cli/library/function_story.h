@@ -16,12 +16,17 @@ bool names_function(const std::string& operand);
 struct FunctionStages {
   bool text = true, region = true;
 };
-/// Prints the function of `file`, which may call shipped functions: its text, its region, its machine code with what
+/// A file NAME.fn, and the folder that --library names, if any.
+struct FunctionFile {
+  std::string name, library;
+};
+
+/// Prints the function of `file`: its text, its region, its machine code with what
 /// the trials have covered. The code is the baseline tier's where `bulk` names no vectors.
-Result<void> explain_function(const std::string& file, const FunctionStages& stages, std::optional<codegen::Isa> bulk);
+Result<void> explain_function(const FunctionFile& file, const FunctionStages& stages, std::optional<codegen::Isa> bulk);
 
 /// Times the function on the arguments of its @test lines: interpreted, and as machine code of both tiers, whose
 /// answers are compared first. InvalidArgument for a function without such lines.
-Result<void> bench_function(const std::string& file, bool json);
+Result<void> bench_function(const FunctionFile& file, bool json);
 
 }  // namespace trident::cli

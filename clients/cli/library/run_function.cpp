@@ -5,10 +5,13 @@
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "clients/c/abi_edge.h"
+#include "clients/c/function_api.h"
 #include "clients/c/trident_function.h"
+#include "clients/cli/library/file_program.h"
 #include "jit/function/call.h"
-#include "jit/function/folder.h"
 
 namespace trident::cli {
 namespace {
@@ -143,11 +146,9 @@ Error failed(const trident_returned& returned) {
 
 }  // namespace
 
-Result<std::string> function_text(const std::string& file) {
-  TRY(std::string text, function::read_file(file));
-  // The client does not know the file, which errors shall name.
-  if (const auto parsed = function::parse(text, file); !parsed.ok()) return parsed.error();
-  return text;
+Result<trident_kernel*> submit_file(trident_ctx& ctx, const std::string& file, const std::string& library) {
+  TRY(function::Program program, program_of_file(file, library));
+  return client::submit_program(ctx, std::move(program));
 }
 
 Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::vector<std::string>& inputs,

@@ -10,8 +10,8 @@
 
 namespace trident::cli {
 
-/// Reads the text of a function's file, which may call shipped functions.
-Result<std::string> function_text(const std::string& file);
+/// Submits the function of a file with all that it calls, as program_of_file() finds them.
+Result<trident_kernel*> submit_file(trident_ctx& ctx, const std::string& file, const std::string& library);
 
 /// Calls the function with `inputs`, "name=value" each, and describes result and written arrays. A value is a number,
 /// true or false; of an array a list 1,2,3, and of bytes any text. An array that is only written takes its length

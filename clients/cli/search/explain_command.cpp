@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "clients/cli/bench/loop_profile.h"
+#include "clients/cli/library/file_program.h"
 #include "clients/cli/library/function_story.h"
 #include "clients/cli/search/commands.h"
 #include "clients/cli/search/search_story.h"
@@ -59,7 +60,7 @@ std::string names_of_candidates() {
 
 struct ExplainVerb {
   KernelOptions kernel;
-  std::string input, tier = "optimised", stop_after = "cost", svg;
+  std::string input, library, tier = "optimised", stop_after = "cost", svg;
   std::vector<std::string> dump = {"i", "s", "k", "m", "c"}, disabled, rule_files, assumed;
   std::uint64_t n = 4096, seed = 1;
   bool prove_error = false;
@@ -286,12 +287,13 @@ bool is_image(const std::string& path) {
 
 Result<void> explain_function(const ExplainVerb& verb, const FunctionStages& stages) {
   for (const std::string& name : verb.given)
-    if (name != "--tier" && name != "--isa")
+    if (name != "--tier" && name != "--isa" && name != "--library")
       return make_error(ErrorCode::kInvalidArgument, "%s is a function: %s applies to expressions only",
                         verb.input.c_str(), name.c_str());
   TRY_VOID(verb.check());
   TRY(const codegen::Isa isa, corpus::parse_isa(verb.kernel.isa));
-  return explain_function(verb.input, stages, verb.tier == "baseline" ? std::nullopt : std::optional(isa));
+  return explain_function({verb.input, verb.library}, stages,
+                          verb.tier == "baseline" ? std::nullopt : std::optional(isa));
 }
 
 Result<void> disasm(const ExplainVerb& verb) {
@@ -316,6 +318,7 @@ Result<void> explain_any(const ExplainVerb& verb) {
 void add_tier_options(Verb verb, ExplainVerb& state) {
   state.kernel.add_text_options(verb);
   state.kernel.add_code_options(verb);
+  add_library_option(verb, state.library);
   verb.add_option("--tier", state.tier, "baseline (as written, at once) or optimised (searched and measured)")
       .capture_default_str();
   verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")
@@ -355,7 +358,8 @@ void add_explain_command(Verb app, int& status) {
                   "Draw the search to this file: forms, their costs and times, progress of strategies");
   verb.callback([state, verb, &status] {
     state->given = verb.given();
-    const auto done = explain_any(*state);
+    const auto fits = names_function(state->input) ? Result<void>() : check_library_fits(verb);
+    const auto done = fits.ok() ? explain_any(*state) : fits;
     status = done ? 0 : report(done.error());
   });
 }
@@ -368,7 +372,8 @@ void add_disasm_command(Verb app, int& status) {
   add_tier_options(verb, *state);
   verb.callback([state, verb, &status] {
     state->given = verb.given();
-    const auto done = disasm(*state);
+    const auto fits = names_function(state->input) ? Result<void>() : check_library_fits(verb);
+    const auto done = fits.ok() ? disasm(*state) : fits;
     status = done ? 0 : report(done.error());
   });
 }
