@@ -43,7 +43,7 @@ typedef enum trident_failure {
   TRIDENT_FAILED_RANGE = 4     /* an argument outside of the range of its @param line, or of its type */
 } trident_failure;
 
-/* How a call ended. A failure is no error: arrays are as they were when it came. */
+/* How a call ended. A failure is no error: what the call had written to arrays until then stays written. */
 typedef struct trident_returned {
   uint32_t struct_size;
   uint32_t failure;     /* enum trident_failure */

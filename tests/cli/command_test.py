@@ -305,16 +305,16 @@ class Command(CommandCase):
         self.assertEqual(text | {"--derivatives"}, self.options_of("check"))
         self.assertEqual(text | {"--derivatives"}, self.options_of("dot"))
         self.assertEqual(text | {"--derivatives", "--to"}, self.options_of("print"))
-        self.assertEqual(text | code | search, self.options_of("disasm"))
-        self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--assume", "--svg"},
+        self.assertEqual(text | code | search | {"--library"}, self.options_of("disasm"))
+        self.assertEqual(text | code | search | {"--library", "--dump", "--stop-after", "--prove-error", "--assume", "--svg"},
                          self.options_of("explain"))
-        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head", "--budget"} |
+        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head", "--budget", "--library"} |
                          {"--secret", "--digests", "--ram", "--vm", "--cycles", "--json"}, self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--no-speculation", "--missing-max",
                                         "--geomean-max", "--transcendental-max", "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
                                         "--roof-min", "--won-min", "--optimise-median-max", "--optimise-p95-max", "--optimise-max",
-                                        "--against", "--disable", "--load-rules"},
+                                        "--against", "--disable", "--load-rules", "--library"},
                          self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon", "--busybox"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))

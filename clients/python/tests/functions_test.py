@@ -170,6 +170,18 @@ class FunctionsTest(unittest.TestCase):
         with self.assertRaisesRegex(trident.TridentError, "overlaps"):
             copy(zeros[:3], zeros[2:])
 
+    def test_an_array_that_would_be_copied_overlaps_none_that_is_written(self):
+        copy = trident.library().copy
+        base = np.arange(10)
+        for a in (base[::2], base[::-1], base.view(np.int32)[:4], base.view(np.uint8), memoryview(base)[::2]):
+            with self.assertRaisesRegex(trident.TridentError, "overlaps"):
+                copy(a, base[:5])
+        self.assertEqual(base.tolist(), list(range(10)))
+        pairs = np.arange(12).reshape(6, 2)
+        out = np.zeros(6, np.int64)
+        copy(pairs[:, 0], out)
+        self.assertEqual(out.tolist(), [0, 2, 4, 6, 8, 10])
+
     def test_the_shipped_library_by_name(self):
         library = trident.library()
         self.assertGreater(len(library), 100)
