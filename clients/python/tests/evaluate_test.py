@@ -277,7 +277,9 @@ class AgainstNumexpr(unittest.TestCase):
                 kwargs = {} if casting is None else {"casting": casting}
                 given = out and np.zeros(() if "(" in text else 3, out)
                 with self.subTest(text, x=x, out=out, **kwargs):
+                    several = f"({text}, x)", operands, {}, None if given is None else (given, None)
                     if (casting or "same_kind") not in permitted.split():
+                        self.assertRaisesRegex(TypeError, "forbids", trident.evaluate, *several, **kwargs)
                         self.assertRaisesRegex(TypeError, "forbids", trident.evaluate, text, operands, {}, out=given, **kwargs)
                         continue
                     got = trident.evaluate(text, operands, {}, out=given, **kwargs)

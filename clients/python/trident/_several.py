@@ -8,7 +8,7 @@ from . import _native as native
 from . import _text
 from ._kernel import Kernel
 from ._native import TridentError
-from ._out import BorrowedAll, store
+from ._out import BorrowedAll, store, store_reduced
 from ._strided import in_c_order
 
 
@@ -50,7 +50,8 @@ class Several:
         results = self._run_at_once([arguments[i] for i in self.used], order)
         if results is None:
             results = [p.run(arguments, None, order, casting) for p in self.parts]
-        return tuple(r if o is None else store(o, r, casting) for r, o in zip(results, self.outs(out)))
+        stores = [store if getattr(p, "reduction", None) is None else store_reduced for p in self.parts]
+        return tuple(r if o is None else put(o, r, casting) for put, r, o in zip(stores, results, self.outs(out)))
 
     def _run_at_once(self, arrays, order):
         """The results of one pass; None where the operands do not lie as it takes them."""
