@@ -85,6 +85,23 @@ class Manifest(unittest.TestCase):
 
 
 class Port(unittest.TestCase):
+    def test_builds_all_that_it_installs(self):
+        """The test below installs from a finished build, where files of targets that the port does not build are there, too."""
+        port = (PORT / "portfile.cmake").read_text()
+        targets = re.findall(r"vcpkg_cmake_build\(TARGET (\S+)\)", port)
+        made = self.ninja("targets", "all")
+        outputs = {str(BUILD / line.rpartition(": ")[0]) for line in made.splitlines()}
+        words = set(re.split(r"[\s;&]+", self.ninja("commands", *targets)))
+        built = {str(BUILD / word) for word in words}
+        parts = re.search(r"foreach\(part ([^)]+)\)", port).group(1).split()
+        scripts = "".join((BUILD / "clients" / part / "cmake_install.cmake").read_text() for part in parts)
+        installed = set(re.findall(rf'"({re.escape(str(BUILD))}/[^"]+)"', scripts)) & outputs
+        self.assertIn("libtrident-embedded.a", {pathlib.Path(path).name for path in installed})
+        self.assertEqual(set(), installed - built)
+
+    def ninja(self, tool, *arguments):
+        return subprocess.run(["ninja", "-C", BUILD, "--quiet", "-t", tool, *arguments], check=True, capture_output=True, text=True).stdout
+
     def test_installs_what_a_program_uses(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)

@@ -6,6 +6,7 @@ vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}")
 vcpkg_cmake_build(TARGET trident)
 vcpkg_cmake_build(TARGET trident_static)
 vcpkg_cmake_build(TARGET trident-engine)
+vcpkg_cmake_build(TARGET trident_embedded)
 foreach(part c cpp engine)
   vcpkg_execute_required_process(
     COMMAND "${CMAKE_COMMAND}" "-DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}"
