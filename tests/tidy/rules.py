@@ -200,6 +200,24 @@ def rule_sizes(root, files):
     return complaints
 
 
+def rule_versions(root, files):
+    """Headers and documents say since when a part is there: no part is newer than the project's version."""
+    if "CMakeLists.txt" not in files:
+        return []
+    project = version_in(re.search(r"project\(\w+ VERSION ([\d.]+)", read(root, "CMakeLists.txt")).group(1))
+    complaints = []
+    for path in files:
+        if path.endswith(SOURCE + (".md",)):
+            for number, line in enumerate(read(root, path).splitlines(), 1):
+                newer = [v for v in re.findall(r"\b[Ss]ince (\d+\.\d+\.\d+)", line) if version_in(v) > project]
+                complaints += [f"{path}:{number}: version {v} is newer than the project's (CMakeLists.txt)" for v in newer]
+    return complaints
+
+
+def version_in(text):
+    return tuple(map(int, text.split(".")))
+
+
 def rule_readmes(root, files):
     """Every folder with sources in a layer, and every folder of tests and bench, says what it is for."""
     del root

@@ -120,6 +120,12 @@ class EachRuleBites(unittest.TestCase):
         tree = {"jit/ir/a.cpp": "\n" * 901, "jit/ir/README.md": "\n" * 41, "README.md": "\n" * 101, "jit/ir/b.cpp": "\n"}
         self.assertEqual(3, len(self.complaints(rules.rule_sizes, tree)))
 
+    def test_versions(self):
+        tree = {"CMakeLists.txt": "project(trident VERSION 0.1.9 LANGUAGES C)\n",
+                "clients/c/a.h": "/* Since 0.1.9. */\n/* since 0.1.10 (as b) */\n"}
+        self.assertEqual(["clients/c/a.h:2: version 0.1.10 is newer than the project's (CMakeLists.txt)"],
+                         self.complaints(rules.rule_versions, tree))
+
     def test_readmes(self):
         self.assertEqual(["jit/ir:1: no README.md"], self.complaints(rules.rule_readmes, {"jit/ir/a.cpp": ""}))
 

@@ -38,7 +38,7 @@ from ._threads import MAX_THREADS, detect_number_of_cores, detect_number_of_thre
 from ._translate import TranslationError, function
 
 _init_num_threads = utils._init_num_threads
-__version__ = "0.1.2"
+__version__ = "0.1.8"
 ncores = detect_number_of_cores()  # when the package was imported, as numexpr has it
 nthreads = get_num_threads()
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
