@@ -334,7 +334,7 @@ int trident_array_type(const trident_kernel* kernel, uint32_t index) {
 
 int trident_scalar_type(const trident_kernel* kernel, uint32_t index) {
   const expr::Variable* variable = variable_at(kernel, true, index);
-  return variable == nullptr ? -1 : type_of(variable->type);
+  return variable == nullptr ? -1 : type_of(variable->type, variable->declared);
 }
 
 int trident_output_type(const trident_kernel* kernel, uint32_t index) {

@@ -61,10 +61,10 @@ typedef enum trident_type {
   /* Elements of arrays, narrower than the values of an expression. Loads widen them: u8, i8, u16, i16 and bool to i32,
    * u32 and u64 to i64 (a u64 from 2^63 on is negative), f16 to f32. In a text an output gets such elements by its last
    * operation: u8(x) drops the fraction and keeps the low bits, as NumPy's astype; u8_sat(x) rounds to nearest, ties to
-   * even, and clamps; bool8(x) is x != 0; f16(x) rounds. A scalar of these integers is an i32 or i64 that must lie in
-   * their range; tables and results of reductions have none. */
+   * even, and clamps; bool8(x) is x != 0; f16(x) rounds. A scalar of these integers is
+   * wrapped to its type where it is read, bool8 to params[i] != 0; tables and results of reductions have none. */
   TRIDENT_U8 = 4,   /* of functions since 0.1.5, of expressions since 0.1.7 */
-  TRIDENT_BOOL = 5, /* likewise; a byte that is 0 or 1, in texts bool8 */
+  TRIDENT_BOOL = 5, /* likewise; a byte, in texts bool8: stored as 0 or 1, loaded as the number that it is */
   TRIDENT_I8 = 6,   /* this and all below since 0.1.7 */
   TRIDENT_U16 = 7,
   TRIDENT_I16 = 8,
@@ -227,7 +227,8 @@ typedef struct trident_program {
   uint64_t tasm_size; /* without the 0 */
 } trident_program;
 
-/* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. */
+/* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. Mode INTERP starts no thread. Mode EMBEDDED
+ * starts one that compiles, and while it searches for better code up to four more; all of low priority. */
 TRIDENT_API trident_status trident_open(const trident_options* options, trident_ctx** ctx);
 /* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. No
  * callback runs after this returns, nor for the end that closing is to unfinished kernels. */

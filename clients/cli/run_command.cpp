@@ -342,8 +342,9 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
       continue;
     }
     const InputValues& input = input_of(inputs, trident_scalar_name(kernel, s));
-    const ir::Type type = element_of(trident_scalar_type(kernel, s)).type;
+    const auto [type, storage] = element_of(trident_scalar_type(kernel, s));
     TRY_VOID(check_fits(input, type));
+    TRY_VOID(check_fits(input, storage));
     params.push_back(bits_at(input, type, 0, 1));
   }
   std::vector<OutputValues> outputs(info_of(kernel).output_count);

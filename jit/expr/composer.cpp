@@ -35,7 +35,7 @@ Composer::Composer(Expr& expr, const ParseOptions& options, const ir::SourceText
   names_.reserve(16);
   shadowed_.reserve(8);
   expr.variables.reserve(options.variables.size() + 4);
-  for (const Variable& v : options.variables) declare(v, v.name, 0);
+  for (const Variable& v : options.variables) first_values_.push_back(declare(v, v.name, 0).id);
   declared_count_ = static_cast<std::uint32_t>(expr.variables.size());
   for (const Variable& v : expr.variables) has_tables_ = has_tables_ || v.is_table();
 }
@@ -124,10 +124,39 @@ bool Composer::meet_values(Variable& variable, std::size_t offset) {
   if (!ir::is_integer(variable.storage) || !ir::converts(variable.storage)) return true;
   const ir::StorageFacts& row = ir::facts_of(variable.storage);
   variable.lo = std::max(variable.lo, row.lo);
-  variable.hi = std::min(variable.hi, row.hi);
+  variable.hi = std::min(variable.hi, ir::most_loaded(variable.storage));
   if (variable.lo <= variable.hi) return true;
   fail(offset, ErrorCode::kTypeError, "the range of '%s' has no %s", variable.name.c_str(), row.name.data());
   return false;
+}
+
+// Returns the variable of ParseOptions that a name still stands for; null for another.
+Variable* Composer::declared_by_caller(const Name& n) {
+  const std::span<Variable> declared = std::span(expr().variables).first(declared_count_);
+  const auto found = std::ranges::find(declared, n.text, &Variable::name);
+  const bool unbound = found != declared.end() && n.value.id == first_values_[found - declared.begin()];
+  return unbound ? &*found : nullptr;
+}
+
+Value Composer::declare_again(const Variable& variable, Name& n, std::size_t offset) {
+  const auto length = static_cast<int>(n.text.size());
+  Variable* const earlier = declared_by_caller(n);
+  if (earlier == nullptr) {
+    return fail(offset, ErrorCode::kSyntaxError,
+                "'%.*s' is declared or used already; declare each name once, before its first use", length,
+                n.text.data());
+  }
+  const Storage storage = earlier->is_scalar() ? earlier->declared : earlier->storage;
+  if (earlier->type != variable.type || storage != variable.storage ||
+      (variable.kind != VariableKind::array && variable.kind != earlier->kind)) {
+    return fail(offset, ErrorCode::kTypeError, "'%.*s' was declared as %s %s by the caller", length, n.text.data(),
+                ir::name_of(earlier->type, storage).data(),
+                earlier->is_table()    ? "table"
+                : earlier->is_scalar() ? "scalar"
+                                       : "array");
+  }
+  if (variable.has_range()) earlier->lo = variable.lo, earlier->hi = variable.hi;
+  return meet_values(*earlier, offset) ? n.value : Value{};
 }
 
 Value Composer::declare(const Variable& variable, std::string_view text, std::size_t offset) {
@@ -135,30 +164,11 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
   if (text.empty() || text.size() > limits::kNameBytesMax) {
     return fail(offset, ErrorCode::kLimitExceeded, "a name has 1 to %zu bytes", limits::kNameBytesMax);
   }
-  if (variable.is_scalar() && ir::is_integer(variable.storage)) return declare_narrow_scalar(variable, text, offset);
   std::vector<Variable>& variables = expr().variables;
   Name& n = name(text, hash_name(text));
   if (failed_) return {};
-  if (n.value.id.valid()) {
-    const Node& node = builder_.at(n.value.id);
-    if (node.op != Op::Variable || node.imm >= declared_count_) {
-      return fail(offset, ErrorCode::kSyntaxError,
-                  "'%.*s' is declared or used already; declare each name once, before its first use",
-                  static_cast<int>(text.size()), text.data());
-    }
-    Variable& earlier = variables[node.imm];
-    if (earlier.type != variable.type || earlier.storage != variable.storage ||
-        (variable.kind != VariableKind::array && variable.kind != earlier.kind)) {
-      return fail(offset, ErrorCode::kTypeError, "'%.*s' was declared as %s %s by the caller",
-                  static_cast<int>(text.size()), text.data(), ir::name_of(earlier.type, earlier.storage).data(),
-                  earlier.is_table()    ? "table"
-                  : earlier.is_scalar() ? "scalar"
-                                        : "array");
-    }
-    if (variable.has_range()) earlier.lo = variable.lo, earlier.hi = variable.hi;
-    if (!meet_values(earlier, offset)) return {};
-    return n.value;
-  }
+  if (n.value.id.valid()) return declare_again(variable, n, offset);
+  if (variable.is_scalar() && ir::is_integer(variable.storage)) return declare_narrow_scalar(variable, text, offset);
   if (variables.size() >= limits::kInputsMax) {
     return fail(offset, ErrorCode::kLimitExceeded, "more than %u variables", limits::kInputsMax);
   }
@@ -182,12 +192,20 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
   return value;
 }
 
-// Scalars of narrow integers are values within the range of the type.
+// A scalar of narrow integers is an i32 or i64 of the caller, wrapped to its type: whatever the caller gives, its range
+// holds.
 Value Composer::declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset) {
-  variable.name.assign(text);
-  if (!meet_values(variable, offset)) return {};
+  Variable met = variable;
+  met.name.assign(text);
+  if (!meet_values(met, offset)) return {};
   variable.storage = Storage::own;
-  return declare(variable, text, offset);
+  const Value given = declare(variable, text, offset);
+  if (failed_) return {};
+  expr().variables.back().declared = met.storage;
+  Value wrapped = narrow_cast({met.storage, false}, std::span(&given, 1), offset);
+  wrapped.storage = Storage::own;
+  name(text, hash_name(text)).value = wrapped;
+  return wrapped;
 }
 
 Value Composer::annotate(Value value, Type type, std::size_t offset) {

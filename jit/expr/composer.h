@@ -146,6 +146,8 @@ class Composer {
   NodeId retype(NodeId id, Type type);
   bool is_whole(const Value& a);
   Value declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset);
+  Value declare_again(const Variable& variable, Name& n, std::size_t offset);
+  [[nodiscard]] Variable* declared_by_caller(const Name& n);
   bool meet_values(Variable& variable, std::size_t offset);
   Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
@@ -161,6 +163,7 @@ class Composer {
   const ir::SourceText& source_;
   Type default_type_;
   std::uint32_t declared_count_ = 0;  // variables that ParseOptions declared
+  std::vector<NodeId> first_values_;  // of those
   bool has_tables_ = false;
   bool follows_places_ = false;  // places matter only with reductions and strided reads, and are
   std::vector<Place> places_;    // followed from the first one on: of every node

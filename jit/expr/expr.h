@@ -54,7 +54,8 @@ struct Variable {
   /// anything, NaN included. Results for values outside are unspecified (but never a crash).
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
-  Storage storage = Storage::own;  ///< how an array keeps its elements; scalars and tables keep values
+  Storage storage = Storage::own;   ///< how an array keeps its elements; scalars and tables keep values
+  Storage declared = Storage::own;  ///< the type that callers give a scalar in; nodes that read it wrap its value to it
   [[nodiscard]] bool has_range() const {
     return lo != -std::numeric_limits<double>::infinity() || hi != std::numeric_limits<double>::infinity();
   }

@@ -63,7 +63,7 @@ TEST(NarrowCasts, ElementsHaveTheRangeOfTheirType) {
   };
   for (const Text& row : {Text{"u8(max(x, 0))", Storage::u8}, Text{"u8(abs(x))", Storage::u8},
                           Text{"i8(min(x, 127))", Storage::i8}, Text{"u16(select(x < 65536, x, 7))", Storage::u16},
-                          Text{"i16(max(x, -32768))", Storage::i16}, Text{"u8(min(x, 1))", Storage::boolean}}) {
+                          Text{"i16(max(x, -32768))", Storage::i16}, Text{"u8(min(x, 255))", Storage::boolean}}) {
     const std::vector<Variable> variables = {
         {.name = "x", .type = ir::facts_of(row.storage).type, .storage = row.storage}};
     const auto parsed = parse(row.text, {.variables = variables});
@@ -74,7 +74,7 @@ TEST(NarrowCasts, ElementsHaveTheRangeOfTheirType) {
   }
 }
 
-TEST(NarrowCasts, ScalarsAreValuesInTheRangeOfTheirType) {
+TEST(NarrowCasts, ScalarsAreWrappedToTheirType) {
   for (const Storage storage : {Storage::u8, Storage::boolean, Storage::i8, Storage::u16, Storage::i16, Storage::u32}) {
     const ir::StorageFacts& row = ir::facts_of(storage);
     const std::string text = "x: u8, param s: " + std::string(row.name) + "; x + s";
@@ -84,8 +84,9 @@ TEST(NarrowCasts, ScalarsAreValuesInTheRangeOfTheirType) {
       ASSERT_TRUE(parsed.ok()) << parsed.error().message;
       const Variable& s = parsed->variables[parsed->variables[0].name == "s" ? 0 : 1];
       EXPECT_EQ(s.name, "s");
-      EXPECT_TRUE(s.is_scalar() && s.storage == Storage::own && s.type == row.type) << text;
-      EXPECT_TRUE(s.lo == row.lo && s.hi == row.hi) << text;
+      EXPECT_TRUE(s.is_scalar() && s.storage == Storage::own && s.declared == storage && s.type == row.type) << text;
+      EXPECT_FALSE(s.has_range()) << text;  // callers may give any bits
+      EXPECT_NE(parsed->at(parsed->at(parsed->outputs[0].node).b).op, Op::Variable) << text;
     }
   }
   for (const char* text : {"param s: f16; s", "table t: u8; t[0]"}) {
@@ -94,6 +95,11 @@ TEST(NarrowCasts, ScalarsAreValuesInTheRangeOfTheirType) {
     EXPECT_NE(refused.error().message.find("declare it as"), std::string::npos) << refused.error().message;
   }
   EXPECT_FALSE(parse("x: u8, param s: u8 in [300, 400]; x + s").ok());
+  const std::vector<Variable> caller = {
+      {.name = "s", .type = Type::i32, .kind = VariableKind::scalar, .storage = Storage::u8}};
+  EXPECT_TRUE(parse("param s: u8; x + s", {.variables = caller}).ok());
+  EXPECT_FALSE(parse("param s: i8; x + s", {.variables = caller}).ok());
+  EXPECT_FALSE(parse("s = s & 3; param s: u8; x + s", {.variables = caller}).ok());
 }
 
 TEST(NarrowCasts, PrintedFormsReadBackAsTheSame) {

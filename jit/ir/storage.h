@@ -3,7 +3,7 @@
 //
 //   u8, i8, u16, i16   values of i32      a store keeps the low bits
 //   u32, u64           values of i64      u64 has the bits of the i64
-//   boolean            values of i32      one byte that is 0 or 1, as NumPy's bool
+//   boolean            values of i32      one byte, stored as 0 or 1 as NumPy's bool; a load takes any byte as it is
 //   f16                values of f32      a store rounds to nearest, ties to even
 #pragma once
 
@@ -48,6 +48,10 @@ constexpr bool converts(Storage s) {
 }
 constexpr bool is_integer(Storage s) {
   return s != Storage::own && s != Storage::f16;
+}
+/// The greatest value that a load gives, of integers that convert: nothing keeps other bytes out of arrays of bool.
+constexpr double most_loaded(Storage s) {
+  return s == Storage::boolean ? 255 : facts_of(s).hi;
 }
 /// Bytes of one element of an array that keeps values of `type` so.
 constexpr std::uint32_t bytes_of(Type type, Storage s) {

@@ -208,8 +208,8 @@ ValueFacts::Integers ValueFacts::integers_of(const Inst& inst) const {
   if (inst.op == Op::Bitcast) return bits_of_float(inst.a);
   if (inst.op == Op::Input && ir::is_integer(to_.inputs[inst.imm].storage) &&
       ir::converts(to_.inputs[inst.imm].storage)) {
-    const ir::StorageFacts& row = ir::facts_of(to_.inputs[inst.imm].storage);
-    return {static_cast<std::int64_t>(row.lo), static_cast<std::int64_t>(row.hi)};
+    const ir::Storage storage = to_.inputs[inst.imm].storage;
+    return {static_cast<std::int64_t>(ir::facts_of(storage).lo), static_cast<std::int64_t>(ir::most_loaded(storage))};
   }
   if (inst.op == Op::Sub) return difference(inst);
   if (inst.op == Op::Shr && b_.is_constant(inst.b)) {

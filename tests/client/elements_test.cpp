@@ -395,6 +395,90 @@ TEST_P(Elements, ScalarsHaveTheirRange) {
   trident_close_kernel(kernel);
 }
 
+// Whatever a caller gives, the code of every tier wraps it: ranges that the optimiser goes by hold by construction.
+TEST_P(Elements, ScalarsOutsideOfTheirTypeAreWrapped) {
+  struct Row {
+    const char* text;
+    std::int32_t (*wanted)(std::int32_t x, std::int64_t s);
+  };
+  const Row rows[] = {
+      {"x: u8, param s: u8; i32(s & 255) + x", [](std::int32_t x, std::int64_t s) { return x + std::uint8_t(s); }},
+      {"x: u8, param s: u8; select(s < 256, x, -1) + 0", [](std::int32_t x, std::int64_t) { return x; }},
+      {"x: u8, param s: u8; min(s, 255) + abs(s) + x",
+       [](std::int32_t x, std::int64_t s) { return x + 2 * std::uint8_t(s); }},
+      {"x: u8, param s: i8; max(s, -128) + x", [](std::int32_t x, std::int64_t s) { return x + std::int8_t(s); }},
+      {"x: u8, param s: u16; x + (s >> 1)", [](std::int32_t x, std::int64_t s) { return x + (std::uint16_t(s) >> 1); }},
+      {"x: u8, param s: i16; x + max(s, -32768)", [](std::int32_t x, std::int64_t s) { return x + std::int16_t(s); }},
+      {"x: u8, param s: bool8; x + select(s < 2, s, 9)",
+       [](std::int32_t x, std::int64_t s) { return x + (std::int32_t(s) != 0); }},
+      {"x: u8, param s: u32; i32(min(s, 4294967295) >> 8) + x",
+       [](std::int32_t x, std::int64_t s) { return x + std::int32_t(std::uint32_t(s) >> 8); }}};
+  std::uint8_t x[777];
+  for (int i = 0; i < 777; ++i) x[i] = static_cast<std::uint8_t>(i);
+  for (const Row& row : rows) {
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.policy = TRIDENT_EXACT;
+    trident_kernel* kernel = nullptr;
+    ASSERT_EQ(TRIDENT_OK, trident_submit(ctx_, row.text, &options, &kernel)) << trident_last_error();
+    for (const bool waits : {false, true}) {
+      if (waits) trident_wait(kernel, GetParam() == TRIDENT_MODE_INTERP ? 0 : 2, kPatienceMs);
+      for (const std::int64_t s : {0L, 1L, 128L, 255L, 300L, 32768L, 70000L, -1L, -129L, -32769L, 0x1234567890L}) {
+        const void* in[] = {x};
+        std::int32_t out[777];
+        void* outs[] = {out};
+        const std::uint64_t scalars[] = {static_cast<std::uint64_t>(s)};
+        trident_call(kernel, 777, in, outs, scalars);
+        for (int i = 0; i < 777; ++i) ASSERT_EQ(out[i], row.wanted(x[i], s)) << row.text << " " << i << " " << s;
+      }
+    }
+    trident_close_kernel(kernel);
+  }
+}
+
+TEST_P(Elements, BytesOfTruthsMayHaveAnyValue) {
+  trident_kernel* kernel = nullptr;
+  ASSERT_EQ(TRIDENT_OK,
+            trident_submit(ctx_, "m: bool8; (bool8(m), i32(m), u8(select(m <= 1, 7, 9)))", nullptr, &kernel));
+  trident_wait(kernel, GetParam() == TRIDENT_MODE_INTERP ? 0 : 2, kPatienceMs);
+  std::uint8_t m[1000], truth[1000], choice[1000];
+  std::int32_t number[1000];
+  for (int i = 0; i < 1000; ++i) m[i] = static_cast<std::uint8_t>(i);
+  const void* in[] = {m};
+  void* outs[] = {truth, number, choice};
+  trident_call(kernel, 1000, in, outs, nullptr);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(truth[i], m[i] != 0) << i;
+    ASSERT_EQ(number[i], m[i]) << i;
+    ASSERT_EQ(choice[i], m[i] <= 1 ? 7 : 9) << i;
+  }
+  trident_close_kernel(kernel);
+}
+
+// docs/embedding.md says how to write them.
+TEST_P(Elements, ValuesOfU64ThatArePositiveThroughout) {
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.policy = TRIDENT_EXACT;
+  trident_kernel* kernel = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_submit(ctx_,
+                                       "x: u64, y: u64; (f64(x >> 32 & 0xFFFFFFFF)*4294967296 + f64(x & 0xFFFFFFFF), "
+                                       "bool8((x ^^ 0x8000000000000000) < (y ^^ 0x8000000000000000)))",
+                                       &options, &kernel))
+      << trident_last_error();
+  trident_wait(kernel, GetParam() == TRIDENT_MODE_INTERP ? 0 : 2, kPatienceMs);
+  std::uint64_t x[999], y[999];
+  double number[999];
+  std::uint8_t less[999];
+  for (std::uint64_t i = 0; i < 999; ++i) x[i] = i * 0x9E3779B97F4A7C15, y[i] = ~(i * i * 0xD1B54A32D192ED03) >> i % 64;
+  const void* in[] = {x, y};
+  void* outs[] = {number, less};
+  trident_call(kernel, 999, in, outs, nullptr);
+  for (int i = 0; i < 999; ++i) {
+    ASSERT_EQ(number[i], static_cast<double>(x[i])) << x[i];
+    ASSERT_EQ(less[i], x[i] < y[i]) << x[i] << " " << y[i];
+  }
+  trident_close_kernel(kernel);
+}
+
 TEST_P(Elements, MistakesAreRefusedWithTheCure) {
   const auto error_of = [&](const char* text) {
     trident_kernel* kernel = nullptr;

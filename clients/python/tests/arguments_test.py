@@ -132,6 +132,23 @@ class Conversions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, f"{2**63} is not an i64"):
             trident.Kernel("i + 1", types={"i": "i64"})(np.array([0, 2**63], "u8"))
 
+    def test_narrow_scalars_and_arrays(self):
+        for name, least, greatest in (("u8", 0, 255), ("i8", -128, 127), ("u16", 0, 65535), ("i16", -32768, 32767),
+                                      ("u32", 0, 2**32 - 1), ("bool8", 0, 1), ("u64", 0, 2**64 - 1)):
+            scalar = trident.Kernel(f"x: i64, param g: {name}; x + g", policy="exact")
+            array = trident.Kernel(f"x: {name}; i64(x)", policy="exact")
+            self.assertEqual(scalar.scalar_dtypes, array.array_dtypes)
+            for whole in (least, greatest, 1):
+                for form in (whole, *([np.int64(whole)] if whole < 2**63 else []), scalar.scalar_dtypes[0].type(whole)):
+                    wanted = whole - (2**64 if whole >= 2**63 else 0)  # a u64 is the i64 of its bits
+                    self.assertEqual([wanted], scalar(np.zeros(1, "i8"), g=form).tolist(), (name, form))
+                    self.assertEqual([wanted], array(np.array([form])).tolist(), (name, form))
+            for whole in (least - 1, greatest + 1):
+                with self.assertRaisesRegex(ValueError, f"{whole} is not an? {name.replace('bool8', 'bool')};"):
+                    scalar(np.zeros(1, "i8"), g=whole)
+            with self.assertRaises(TypeError):
+                scalar(np.zeros(1, "i8"), g=0.5)
+
     def test_integers_inside(self):
         for kind, bounds in INTEGERS.items():
             for whole in (0, 1, -1, 127, bounds.max, bounds.min, bounds.max - 1):

@@ -6,7 +6,10 @@ import numpy as np
 
 from ._promise import shown
 
-_INTEGERS = {"int32": ("i32", "-2147483648 to 2147483647"), "int64": ("i64", "-2^63 to 2^63 - 1")}
+_INTEGERS = {"int32": ("an i32", "-2147483648 to 2147483647"), "int64": ("an i64", "-2^63 to 2^63 - 1"), "bool": ("a bool", "0 to 1"),
+             "uint8": ("a u8", "0 to 255"), "int8": ("an i8", "-128 to 127"), "uint16": ("a u16", "0 to 65535"),
+             "int16": ("an i16", "-32768 to 32767"), "uint32": ("a u32", "0 to 4294967295"), "uint64": ("a u64", "0 to 2^64 - 1")}
+_WHOLE = "iub"
 
 
 def converted(value, dtype, name):
@@ -16,9 +19,9 @@ def converted(value, dtype, name):
         return array
     if array.ndim == 0 and not isinstance(value, (np.generic, np.ndarray)):
         array = _number(array, value, dtype, name)
-    elif array.dtype.kind not in "biuf" or not np.can_cast(array.dtype, dtype, "same_kind"):
+    elif array.dtype.kind not in "biuf" or (dtype.kind in _WHOLE and array.dtype.kind == "f"):
         raise TypeError(f"'{name}' is {array.dtype}, the kernel takes {dtype}")
-    if dtype.kind == "i" and array.size and not np.can_cast(array.dtype, dtype):
+    if dtype.kind in _WHOLE and array.size and not np.can_cast(array.dtype, dtype):
         _check_fit(int(array.min()), dtype, name)
         _check_fit(int(array.max()), dtype, name)
     return array.astype(dtype, copy=False)
@@ -26,17 +29,17 @@ def converted(value, dtype, name):
 
 def _number(array, value, dtype, name):
     """Returns one number that is no NumPy object: an integer, or for kernels of floats all that float() takes but text."""
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in _WHOLE:
         return array
-    if dtype.kind == "i" and (array.dtype.kind == "f" or isinstance(value, float)):
+    if dtype.kind in _WHOLE and (array.dtype.kind == "f" or isinstance(value, float)):
         raise TypeError(f"'{name}' is a float, the kernel takes {dtype}")
     if array.dtype.kind == "f":
         return array
-    if dtype.kind == "i" and hasattr(type(value), "__index__"):
+    if dtype.kind in _WHOLE and hasattr(type(value), "__index__"):
         whole = operator.index(value)
         _check_fit(whole, dtype, name)
         return np.asarray(whole)
-    if dtype.kind == "i" or not hasattr(type(value), "__float__"):
+    if dtype.kind in _WHOLE or not hasattr(type(value), "__float__"):
         raise TypeError(f"'{name}' is {shown(value)}, the kernel takes {dtype}")
     try:
         return np.asarray(float(value))
@@ -45,6 +48,7 @@ def _number(array, value, dtype, name):
 
 
 def _check_fit(whole, dtype, name):
-    bounds, (kind, expected) = np.iinfo(dtype), _INTEGERS[dtype.name]
-    if not bounds.min <= whole <= bounds.max:
-        raise ValueError(f"'{name}': {shown(whole)} is not an {kind}; expected whole numbers from {expected}")
+    kind, expected = _INTEGERS[dtype.name]
+    least, greatest = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not least <= whole <= greatest:
+        raise ValueError(f"'{name}': {shown(whole)} is not {kind}; expected whole numbers from {expected}")
