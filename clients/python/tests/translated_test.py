@@ -1,5 +1,6 @@
 """Plain Python functions in which a translation can go wrong without an error: names, ranges, the order of evaluation.
 Oracle: Python itself, which runs the same plain functions. What is not translated is refused, by line and cure."""
+import enum
 import functools
 import os
 import random
@@ -48,6 +49,15 @@ def outcome(call, arguments):
 def steps_up(a: int, b: int) -> int:
     n = 0
     for i in range(a, b, 3):
+        n += 1
+        if n > 3:
+            return i
+    return -n
+
+
+def steps_of_one(a: int, b: int) -> int:
+    n = 0
+    for i in range(a, b):
         n += 1
         if n > 3:
             return i
@@ -138,6 +148,17 @@ def closed_over():
     return closure
 
 
+class Place(enum.IntEnum):
+    LAST = 4
+
+
+LAST, HALF, IS_ODD = Place.LAST, np.float64(0.5), True
+
+
+def of_outside(x: float) -> float:
+    return x * HALF + LAST + IS_ODD
+
+
 def own_array(n: int) -> int:
     total = 0
     for i in range(n):
@@ -169,6 +190,7 @@ class TranslatedTest(unittest.TestCase):
         pairs = [(a, b) for a in corners for b in corners]
         self.compare(steps_up, *pairs)
         self.compare(steps_down, *pairs)
+        self.compare(steps_of_one, *pairs)
 
     def test_failures_are_pythons(self):
         zeros = (1.0, 0.0), (0.0, -0.0), (-1.0, 0.5), (3.0, 1.0), (0.0, 2.0), (1.0, float("inf"))
@@ -188,6 +210,7 @@ class TranslatedTest(unittest.TestCase):
         self.compare(like_words, (0,), (1,), (7,))
         self.compare(closed_over(), (2,))
         self.compare(own_array, (0,), (3,), (9,))
+        self.assertEqual(trident.function(of_outside)(0.75), of_outside(0.75))  # a float, there one of NumPy
 
     def test_names_with_another_meaning_are_refused(self):
         def late(n: int) -> int:
@@ -364,8 +387,9 @@ class Drawn:
         return f"q[{self.rng.choice(['0', '1', '-1', 'pop(q) % 3', f'({self.number(depth)}) % 4', f'({self.number(depth)}) % 5'])}]"
 
     def assign(self, depth):
-        sign = self.rng.choice(["", "", "+", "-", "*", "//", "%", "^"])
-        self.line(depth, f"{self.name()} {sign}= ({self.number(3)}) % 1009")
+        sign, name = self.rng.choice(["", "", "+", "-", "*", "//", "%", "^"]), self.name()
+        product = f"{name} = {name} * ({self.number(2)}) % 1009"  # stays small in a loop
+        self.line(depth, product if sign == "*" else f"{name} {sign}= ({self.number(3)}) % 1009")
 
     def store(self, depth):
         sign = self.rng.choice(["", "+", "-", "//", "%"])

@@ -2,8 +2,8 @@
 
 A translated function computes what Python computes as long as numbers stay within 64 bits: // and % round down, chained
 comparisons and the order of evaluation hold. Four things differ, and each is an error or documented: numbers wrap at 64
-bits, a byte that is stored keeps its low eight bits, a negative index that is no constant raises, and numbers from outside
-keep the values that they have when the function is translated.
+bits, a byte that is stored keeps its low eight bits, a negative index that is no constant raises, and names from outside
+keep the meaning that they have when the function is translated.
 
 What the language cannot say is refused by name, with its line and with what to write instead.
 """
@@ -442,7 +442,8 @@ def function(text_or_function, *, context=None):
             return n
 
     Parameters have types: int, bool, float, bytes, bytearray, list[int], or as texts "[i64]", "inout [u8]", "out [i64]".
-    Numbers wrap at 64 bits. What cannot be translated is a TranslationError that names line and cure."""
+    Numbers wrap at 64 bits; a division by zero raises, of floats too; names from outside of the function keep the meaning
+    that they have now. What cannot be translated is a TranslationError that names line and cure."""
     if isinstance(text_or_function, str):
         return Function(text_or_function, context=context)
     if not inspect.isfunction(text_or_function):
