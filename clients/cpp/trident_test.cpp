@@ -52,6 +52,20 @@ TEST(Cpp, TakesNarrowArrays) {
   EXPECT_NE(TRIDENT_OK, status_of([&] { k(trident::out(other), p, w); }));
 }
 
+TEST(Cpp, ScalarsHaveTheTypeThatTheyAreDeclaredWith) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const std::vector<std::uint8_t> x = {1, 255};
+  std::vector<std::int32_t> y(2);
+  const trident::kernel in_text = ctx.compile("x: u8, param g: i8; i32(x) + g");
+  const trident::kernel by_caller =
+      ctx.compile("i32(x) + g", {trident::array<std::uint8_t>("x"), trident::scalar<std::int8_t>("g")});
+  for (const trident::kernel* k : {&in_text, &by_caller}) {
+    (*k)(trident::out(y), x, std::int8_t{-100});
+    EXPECT_EQ((std::vector<std::int32_t>{-99, 155}), y);
+    EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { (*k)(trident::out(y), x, 300); }));
+  }
+}
+
 TEST(Cpp, RunsOnThreads) {
   const trident::context ctx(TRIDENT_MODE_INTERP);
   const trident::kernel k = ctx.compile("2*x + 1");
