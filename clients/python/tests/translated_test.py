@@ -85,6 +85,10 @@ def shifted(a: int, n: int) -> int:
     return (a >> n) + (a + 1 << n) % 1000
 
 
+def shifted_sometimes(a: int, n: int) -> int:
+    return a >> n if a > 0 else a << n & 7
+
+
 def like_words(n: int) -> float:
     inf, sqrt, fn, t_1, n_, len_ = 5.0, 2, 3, 4, 7, 9
     for let in range(n):
@@ -197,6 +201,7 @@ class TranslatedTest(unittest.TestCase):
         self.compare(quotient, *zeros)
         self.compare(quotients, *zeros)
         self.compare(shifted, (1, 50), (3, -1), (-5, 3), (-1, -64), (7, 0))
+        self.compare(shifted_sometimes, (1, 3), (0, 3), (1, -1), (0, -1))
         lists = ((4, 2), 0), ((4, 0), 0), ((4, 0), 5), ((4, 2), 5)
         for plain in (failure_first, value_fails_first, wrapped):
             self.compare(plain, *lists)

@@ -24,6 +24,7 @@ _ARRAYS = {"[i64]": ("i64", ""), "[u8]": ("u8", ""), "[f64]": ("f64", "")}
 _FIRST = {"int": "0", "bool": "false", "float": "0.0"}
 _NAMES_TAKEN = {"fn", "let", "if", "else", "while", "for", "in", "out", "inout", "break", "continue", "return", "true",
                 "false", "i64", "u8", "f64", "bool", "len", "abs", "min", "max"}
+_SHIFT_FAILURE = re.compile(r"< 0 (\? 1 / 0 :|\{ let \w+ = 1 / 0; \})")  # as _shift writes it
 
 
 class TranslationError(TypeError):
@@ -78,7 +79,9 @@ class _Translator(Expressions):
         return {**{n: at for n, (_, at, _) in numbered if at is not None},
                 "shifts": {n for n, (_, _, is_shift) in numbered if is_shift}}
 
-    def _emit(self, text, is_shift=False):
+    def _emit(self, text):
+        others = _SHIFT_FAILURE.sub("", text)
+        is_shift = others != text and " / " not in others and " % " not in others
         self._lines.append(("  " * self._depth + text, self._at.lineno + self._lines_before, is_shift))
 
     def _written(self, name):

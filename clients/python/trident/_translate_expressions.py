@@ -262,7 +262,7 @@ class Expressions:
             shifted = f"{by.text} > 63 ? {beyond} : {left.text} {sign} {by.text}"
             if self._conditional:
                 return Value(f"({by.text} < 0 ? 1 / 0 : {shifted})", "int")
-            self._emit(f"if {by.text} < 0 {{ let {self._temporary()} = 1 / 0; }}", is_shift=True)
+            self._emit(f"if {by.text} < 0 {{ let {self._temporary()} = 1 / 0; }}")
             return Value(f"({shifted})", "int")
         return Value(f"({left.text} {sign} {count})", "int")
 
