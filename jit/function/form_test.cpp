@@ -42,15 +42,13 @@ struct Gap {
 };
 
 std::vector<Gap> gaps_of(const std::string& text) {
-  std::vector<Gap> places;
+  std::vector<Gap> gaps;
   Tokens tokens(text);
   for (Token t = tokens.next(); t.kind != Token::Kind::end; t = tokens.next()) {
     const std::string_view word = tokens.text(t);
-    // Comments above prompts go to the beginning of the text.
-    if (word.starts_with("@prompt") && !places.empty()) places.pop_back();
-    places.push_back({t.offset + t.size, word.starts_with("@prompt") || word.starts_with("@param")});
+    gaps.push_back({t.offset + t.size, word.starts_with("@prompt") || word.starts_with("@param")});
   }
-  return places;
+  return gaps;
 }
 
 /// A comment passes no brace but the first, which ends the head, and no semicolon outside of brackets.
@@ -82,13 +80,13 @@ void expect_kept(const std::string& text) {
   ASSERT_EQ(print(*again), formed) << text;
 }
 
-/// Puts comments behind the tokens that `chosen` says, in reverse so that places stay true.
+/// Puts comments behind the tokens that `chosen` says, in reverse so that offsets stay true.
 template <class Chosen>
-std::string commented(std::string text, const std::vector<Gap>& places, const Chosen& chosen) {
-  for (std::size_t i = places.size(); i-- > 0;) {
+std::string commented(std::string text, const std::vector<Gap>& gaps, const Chosen& chosen) {
+  for (std::size_t i = gaps.size(); i-- > 0;) {
     const int kind = chosen(i);  // 0: none, 1: on the line, 2: on a line of its own
     const std::string comment = std::string(kComment) + std::to_string(i) + "\n";
-    if (kind != 0) text.insert(places[i].offset, (kind == 1 && !places[i].takes_line ? " " : "\n") + comment);
+    if (kind != 0) text.insert(gaps[i].offset, (kind == 1 && !gaps[i].takes_line ? " " : "\n") + comment);
   }
   return text;
 }
@@ -131,11 +129,11 @@ TEST(Form, KeepsACommentAtEachPlace) {
   const std::vector<std::string> all = texts();
   constexpr std::size_t kStep = 12;
   for (std::size_t k = 0; k < all.size(); k += k < 2 ? 1 : kStep) {
-    const std::vector<Gap> places = gaps_of(all[k]);
-    for (std::size_t at = 0; at < places.size(); ++at)
+    const std::vector<Gap> gaps = gaps_of(all[k]);
+    for (std::size_t at = 0; at < gaps.size(); ++at)
       for (const int kind : {1, 2})
         ASSERT_NO_FATAL_FAILURE(
-            expect_kept(commented(all[k], places, [&](std::size_t i) { return i == at ? kind : 0; })));
+            expect_kept(commented(all[k], gaps, [&](std::size_t i) { return i == at ? kind : 0; })));
   }
 }
 

@@ -149,7 +149,8 @@ struct Function {
   std::string area{}, name{};
   std::vector<std::string> comments{};  ///< at the beginning of the text
   std::vector<std::string> prompts{};
-  std::vector<std::string> above_head{};  ///< comments between the lines that begin with @ and the head
+  std::vector<std::vector<std::string>> above_prompts{};  ///< comments above each
+  std::vector<std::string> above_head{};                  ///< comments between the lines that begin with @ and the head
   std::vector<Parameter> parameters{};
   std::vector<std::string> parameters_closing{};  ///< comments before the bracket that ends the parameters
   Type result = Type::none;

@@ -88,7 +88,7 @@ Result<void> AtLine::run() {
   const std::size_t first = line.find_first_not_of(" \t"), last = line.find_last_not_of(" \t\r");
   if (first == std::string_view::npos) return error(token_.offset, "a prompt has words");
   function_.prompts.emplace_back(line.substr(first, last + 1 - first));
-  std::move(above_.begin(), above_.end(), std::back_inserter(function_.comments));
+  function_.above_prompts.push_back(std::move(above_));
   return {};
 }
 

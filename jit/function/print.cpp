@@ -227,7 +227,8 @@ std::string print(const Argument& argument) {
 std::string print(const Function& f) {
   Printer out;
   out.comments(f.comments);
-  for (const std::string& prompt : f.prompts) out.indented("@prompt " + prompt);
+  for (std::size_t i = 0; i < f.prompts.size(); ++i)
+    out.commented("@prompt " + f.prompts[i], {.above = f.above_prompts[i]});
   for (const Parameter& p : f.parameters)
     if (p.lo || !p.meaning.empty() || !p.line_comments.empty()) out.commented(print_parameter_line(p), p.line_comments);
   for (const Case& test : f.tests) out.commented(print_test(f, test), test.comments);
