@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <numbers>
 
+#include "jit/expr/expr.h"
 #include "jit/function/library.h"
 #include "jit/function/names.h"
 #include "jit/ir/text.h"
@@ -34,10 +36,16 @@ class Checker {
   Result<void> give(Statement& s);
 
   Result<Type> type_of(Expression& e);
+  Result<Type> name(Expression& e);
+  /// Makes an integer literal an f64 where the expression beside it is one.
+  Result<void> adapt(Expression& e, Expression& beside);
+  Result<void> adapt_first(Expression& call, const IntrinsicRow& row, bool is_only);
+  Result<void> exponent(const Expression& e, Type base);
   Result<Type> unary(Expression& e);
   Result<Type> binary(Expression& e);
   Result<Type> choice(Expression& e);
   Result<Type> call(Expression& e);
+  [[nodiscard]] bool is_array_name(const Expression& e) const;
   Result<Type> intrinsic_call(Expression& e, const IntrinsicRow& row);
   /// Returns the type of an operand of the kind that the letter of a row says.
   Result<Type> operand_type(Expression& e, char letter, const char* what);
@@ -65,11 +73,22 @@ class Checker {
   int loops_ = 0;                   ///< around the statement
 };
 
-/// Returns the type that the letter of a row says; `same` is that of the first operand.
+/// Returns the type that the letter of a row says; `same` is that of operands of any type.
 Type of_letter(char letter, Type same) {
-  if (letter == 'n') return same;
+  if (letter == 'n' || letter == 's') return same;
   if (letter == 'd') return Type::f64;
   return letter == 'b' ? Type::boolean : Type::i64;
+}
+
+/// Returns whether `e` is an integer, perhaps with signs, that is an f64 where one is wanted.
+bool is_literal(const Expression& e) {
+  if (e.kind == EK::unary) return (e.op == Operator::Negate || e.op == Operator::Plus) && is_literal(e.operands[0]);
+  return e.kind == EK::number && !e.is_character;
+}
+
+void make_real(Expression& literal) {
+  literal.type = Type::f64;
+  for (Expression& operand : literal.operands) make_real(operand);
 }
 
 bool always_leaves(const std::vector<Statement>& list);
@@ -194,8 +213,10 @@ Result<void> Checker::give(Statement& s) {
 Result<void> Checker::expect(Expression& e, Type wanted, const char* what) {
   TRY(const Type type, type_of(e));
   if (type == wanted) return {};
+  if (wanted == Type::f64 && is_literal(e)) return make_real(e), Result<void>();
+  const std::string cure = wanted == Type::f64 && type == Type::i64 ? ": write f64(..)" : "";
   return fault(e.offset, std::string(what) + " is " + std::string(name_of(wanted)) + ", and this is " +
-                             std::string(type == Type::none ? "no value" : name_of(type)));
+                             std::string(type == Type::none ? "no value" : name_of(type)) + cure);
 }
 
 Result<Type> Checker::type_of(Expression& e) {
@@ -204,10 +225,7 @@ Result<Type> Checker::type_of(Expression& e) {
       case EK::number: return Type::i64;
       case EK::real: return Type::f64;
       case EK::truth: return Type::boolean;
-      case EK::name: {
-        TRY(Meaning* const found, meaning(e.name, e.offset, false));
-        return found->type;
-      }
+      case EK::name: return name(e);
       case EK::length: TRY_VOID(meaning(e.name, e.offset, true)); return Type::i64;
       case EK::element: {
         TRY(Meaning* const array, meaning(e.name, e.offset, true));
@@ -224,6 +242,34 @@ Result<Type> Checker::type_of(Expression& e) {
   if (e.type != Type::none) return e.type;  // a call of a shared name looks at its first operand before the others
   TRY(e.type, find());
   return e.type;
+}
+
+/// "pi" is a constant unless the function gives the name a meaning.
+Result<Type> Checker::name(Expression& e) {
+  if (e.name == "pi" && names_.count(e.name) == 0) {
+    e.kind = EK::real;
+    e.number = bits_of(std::numbers::pi);
+    return Type::f64;
+  }
+  TRY(Meaning* const found, meaning(e.name, e.offset, false));
+  return found->type;
+}
+
+Result<void> Checker::adapt(Expression& e, Expression& beside) {
+  if (!is_literal(e)) return {};
+  TRY(const Type type, type_of(beside));
+  if (type == Type::f64) make_real(e);
+  return {};
+}
+
+/// Literal exponents are those of Powi.
+Result<void> Checker::exponent(const Expression& e, Type base) {
+  if (e.kind != EK::number) return {};
+  if (base == Type::i64 && e.number < 0)
+    return fault(e.offset, "an integer has no negative powers: write f64(..) around the base");
+  if (e.number > expr::kPowiMax || e.number < -expr::kPowiMax)
+    return fault(e.offset, "an integer exponent is at most 2^31: write it as a number of f64");
+  return {};
 }
 
 Result<Type> Checker::unary(Expression& e) {
@@ -247,13 +293,17 @@ Result<Type> Checker::operand_type(Expression& e, char letter, const char* what)
 
 Result<Type> Checker::binary(Expression& e) {
   const OperatorRow& row = row_of(e.op);
+  const bool is_any = row.operands == 'n' || row.operands == 's';
+  if (is_any) TRY_VOID(adapt(e.operands[0], e.operands[1]));
   TRY(const Type type, operand_type(e.operands[0], row.operands, "the left operand"));
   TRY_VOID(expect(e.operands[1], type, "the right operand"));
+  if (e.op == Operator::Power) TRY_VOID(exponent(e.operands[1], type));
   return of_letter(row.result, type);
 }
 
 Result<Type> Checker::choice(Expression& e) {
   TRY_VOID(expect(e.operands[0], Type::boolean, "a condition"));
+  TRY_VOID(adapt(e.operands[1], e.operands[2]));
   TRY(const Type type, type_of(e.operands[1]));
   if (type == Type::none) return fault(e.operands[1].offset, "this has no value");
   TRY_VOID(expect(e.operands[2], type, "the other value"));
@@ -261,12 +311,31 @@ Result<Type> Checker::choice(Expression& e) {
 }
 
 Result<Type> Checker::call(Expression& e) {
-  const bool looks = e.name == name_of(Type::i64) || shared_intrinsic(e.name) != nullptr;
-  if (looks && !e.operands.empty()) TRY_VOID(type_of(e.operands[0]));
-  if (const IntrinsicRow* row = intrinsic_of(e)) return intrinsic_call(e, *row);
+  const IntrinsicRow* const shared = shared_intrinsic(e.name);
   const Function* const callee = library_.find(e.name);
-  if (callee == nullptr) return fault(e.offset, "there is no function '" + e.name + "'");
-  return call_of(e, *callee);
+  const bool is_array = !e.operands.empty() && is_array_name(e.operands[0]);
+  const bool looks = !is_array && (e.name == name_of(Type::i64) || shared != nullptr);
+  if (looks && !e.operands.empty()) TRY_VOID(type_of(e.operands[0]));
+  if (looks && shared != nullptr) TRY_VOID(adapt_first(e, *shared, callee == nullptr));
+  if (const IntrinsicRow* row = intrinsic_of(e)) return intrinsic_call(e, *row);
+  if (callee != nullptr) return call_of(e, *callee);
+  if (shared != nullptr) return intrinsic_call(e, *shared);  // says what is wrong
+  return fault(e.offset, "there is no function '" + e.name + "'");
+}
+
+/// An integer literal is the first operand of a function of f64 where another operand is f64, or no other function has
+/// the name.
+Result<void> Checker::adapt_first(Expression& call, const IntrinsicRow& row, bool is_only) {
+  if (call.operands.empty() || row.operands[0] != 'd' || !is_literal(call.operands[0])) return {};
+  if (is_only) make_real(call.operands[0]);
+  for (std::size_t i = 1; i < call.operands.size(); ++i)
+    if (!is_array_name(call.operands[i])) TRY_VOID(adapt(call.operands[0], call.operands[i]));
+  return {};
+}
+
+bool Checker::is_array_name(const Expression& e) const {
+  const auto found = e.kind == EK::name ? names_.find(e.name) : names_.end();
+  return found != names_.end() && found->second.is_array;
 }
 
 Result<Type> Checker::intrinsic_call(Expression& e, const IntrinsicRow& row) {
@@ -274,12 +343,16 @@ Result<Type> Checker::intrinsic_call(Expression& e, const IntrinsicRow& row) {
     return fault(e.offset, "'" + e.name + "' takes " + std::to_string(row.operands.size()) + " operands");
   const bool is_truth = row.id == Intrinsic::Integer && e.operands[0].type == Type::boolean;
   if (is_truth) return Type::i64;
-  Type first = Type::none;
+  if (row.id == Intrinsic::Integer && is_literal(e.operands[0])) return fault(e.operands[0].offset, "this is an i64");
+  if (row.id == Intrinsic::Choose) TRY_VOID(adapt(e.operands[1], e.operands[2]));
+  Type same = Type::none;
   for (std::size_t i = 0; i < e.operands.size(); ++i) {
+    const bool is_any = row.operands[i] == 'n' || row.operands[i] == 's';
+    if (is_any && same != Type::none) TRY_VOID(expect(e.operands[i], same, "the other value"));
     TRY(const Type type, operand_type(e.operands[i], row.operands[i], "an operand"));
-    if (i == 0) first = type;
+    if (is_any) same = type;
   }
-  return of_letter(row.result, first);
+  return of_letter(row.result, same);
 }
 
 Result<Type> Checker::call_of(Expression& e, const Function& callee) {

@@ -15,6 +15,10 @@ constexpr std::string_view kWords[] = {"fn",  "let",   "if",    "else",     "whi
                                        "out", "inout", "break", "continue", "return", "true", "false",
                                        "i64", "u8",    "bool",  "len",      "f64",    "inf",  "nan"};
 
+bool is_power(std::string_view mark) {
+  return mark == "^" || mark == "**";
+}
+
 }  // namespace
 
 bool is_reserved(std::string_view word) {
@@ -31,10 +35,12 @@ void ExpressionParser::advance() {
   }
 }
 
-Token ExpressionParser::following() const {
+Token ExpressionParser::following(int count) const {
   Tokens ahead = tokens_;
-  Token token = ahead.next();
-  while (token.kind == K::comment) token = ahead.next();
+  Token token;
+  while (count-- > 0) do
+      token = ahead.next();
+    while (token.kind == K::comment);
   return token;
 }
 
@@ -149,21 +155,38 @@ Result<Expression> ExpressionParser::binary(int above) {
 
 Result<Expression> ExpressionParser::unary() {
   const OperatorRow* row = token_.kind == K::mark ? operator_of(words(), false) : nullptr;
-  if (row == nullptr) return primary();
+  if (row == nullptr) return power();
   Expression result{.kind = Expression::Kind::unary, .op = row->op, .offset = token_.offset};
-  if (row->op == Operator::Negate && following().kind == K::number) {
+  const bool before_number = row->op == Operator::Negate && following().kind == K::number;
+  if (before_number && !is_power(tokens_.text(following(2)))) {
     bool is_real_one = false;
     TRY(result.number, number(is_real_one));
     result.kind = is_real_one ? Expression::Kind::real : Expression::Kind::number;
     return result;
   }
   advance();
+  TRY(Expression operand, nested_unary());
+  result.operands.push_back(std::move(operand));
+  return above_operands(std::move(result));
+}
+
+Result<Expression> ExpressionParser::nested_unary() {
   if (depth_ >= kNestingMax) return source_.error(token_.offset, "nested too deeply", ErrorCode::kLimitExceeded);
   ++depth_;
   auto operand = unary();
   --depth_;
-  if (!operand.ok()) return operand.error();
-  result.operands.push_back(std::move(operand).value());
+  return operand;
+}
+
+// base ^ exponent, to the right; a sign before the base is that of the power
+Result<Expression> ExpressionParser::power() {
+  TRY(Expression base, primary());
+  if (token_.kind != K::mark || !is_power(words())) return base;
+  Expression result{.kind = Expression::Kind::binary, .op = Operator::Power, .offset = token_.offset};
+  advance();
+  TRY(Expression exponent, nested_unary());
+  result.operands.push_back(std::move(base));
+  result.operands.push_back(std::move(exponent));
   return above_operands(std::move(result));
 }
 

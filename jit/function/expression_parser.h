@@ -25,8 +25,8 @@ class ExpressionParser {
   void advance();
   [[nodiscard]] bool is(std::string_view mark) const { return token_.kind == K::mark && words() == mark; }
   [[nodiscard]] bool is_word(std::string_view word) const { return token_.kind == K::name && words() == word; }
-  /// Returns the token after this one.
-  [[nodiscard]] Token following() const;
+  /// Returns the token that comes `count` tokens after this one.
+  [[nodiscard]] Token following(int count = 1) const;
   bool accept(std::string_view mark);
   bool accept_word(std::string_view word);
   Result<void> expect(std::string_view mark);
@@ -70,6 +70,8 @@ class ExpressionParser {
   Result<Expression> above_operands(Expression node) const;
   Result<Expression> binary(int above);
   Result<Expression> unary();
+  Result<Expression> nested_unary();
+  Result<Expression> power();
   Result<Expression> primary();
   Result<Expression> named();
 };

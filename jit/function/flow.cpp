@@ -29,7 +29,7 @@ std::optional<Limit> limit(const Expression& e) {
   if (!less && e.op != Operator::Greater && e.op != Operator::GreaterEqual) return {};
   const bool name_first = e.operands[0].kind == EK::name;
   const Expression &name = e.operands[name_first ? 0 : 1], &number = e.operands[name_first ? 1 : 0];
-  if (name.kind != EK::name || number.kind != EK::number) return {};
+  if (name.kind != EK::name || name.type != Type::i64 || number.kind != EK::number) return {};
   const bool is_strict = e.op == Operator::Less || e.op == Operator::Greater, is_least = less != name_first;
   std::int64_t value = number.number;
   if (is_strict && __builtin_add_overflow(value, is_least ? 1 : -1, &value)) return {};

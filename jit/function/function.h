@@ -88,7 +88,7 @@ struct Expression {
   Operator op = Operator::Add;  ///< unary, binary
   std::int64_t number = 0;      ///< number, truth; real: bits
   bool is_character = false;    ///< number: written as 'a'
-  std::string name{};           ///< name, element and length (of the array), call
+  std::string name{};           ///< name, element and length (of the array), call; real: pi
   std::vector<Expression> operands{};
   std::uint32_t offset = 0;  ///< in the text
   std::uint32_t depth = 1;   ///< of the tree: at most limits::kNestingMax, because everybody walks it by recursion

@@ -108,6 +108,71 @@ TEST(Functions, RealsComputeAsInC) {
   }
 }
 
+TEST(Functions, NamesAndOperatorsOfExpressionsMeanTheSame) {
+  const auto value = [](const std::string& e) {
+    return real_of(
+        called({"fn f(x: f64) -> f64 { return " + e + "; }"}, {{.is_real = true, .number = bits_of(1.5)}}).result);
+  };
+  EXPECT_EQ(value("2 * x + x / 2 - 1"), 2.75);
+  EXPECT_EQ(value("x < 2 ? 1 : x"), 1);
+  EXPECT_EQ(value("min(1, x) + max(x, 2) + sqrt(4) + copysign(1, -2)"), 4);
+  EXPECT_EQ(value("-9007199254740993"), -9007199254740992.0) << "to nearest even";
+  EXPECT_EQ(value("+x - +2"), -0.5);
+  EXPECT_EQ(value("pi"), 3.141592653589793);
+  EXPECT_EQ(value("clamp(x, 2, 3) + clamp(x, -1, 1) * 4 + clamp(x, 1, 2) * 16"), 30);
+  EXPECT_EQ(value("clamp(nan, 2, 3)"), 2);
+  EXPECT_EQ(value("f64(clamp(7, 2, 3))"), 3) << "of integers: the library's";
+  EXPECT_EQ(value("select(x > 1, 10, x) + select(x > 2, x, 20)"), 30);
+  EXPECT_EQ(value("select(isnan(nan) && !isnan(inf) && !isnan(x), 1.0, 0)"), 1);
+  EXPECT_EQ(value("select(isinf(-inf) && !isinf(nan) && !isinf(x), 1, 0.0)"), 1);
+  EXPECT_EQ(value("select(isfinite(x) && !isfinite(nan) && !isfinite(-inf), 1.0, 0)"), 1);
+  EXPECT_EQ(value("-x ^ 2"), -2.25);
+  EXPECT_EQ(value("-2.0 ^ 2 + (-2.0) ^ 2 * 10"), 36);
+  EXPECT_EQ(value("2.0 ^ 3.0 ^ 2 + x ** -1 * 3"), 514);
+  EXPECT_EQ(value("4 ^ x"), 8);
+  EXPECT_EQ(value("hypot(3, 4) + log2(8) * 10 + exp2(x + 0.5) * 100"), 435);
+  EXPECT_EQ(value("atan2(1, 0) - pi / 2"), 0) << "the ordinate comes first";
+  EXPECT_EQ(value("pow(2, 10) + remainder(5, 3)"), 1023);
+  EXPECT_EQ(value("rsqrt(4) + cbrt(27)"), 3.5);
+  const auto integer = [](const std::string& e) {
+    return called({"fn f(n: i64, k: i64) -> i64 { return " + e + "; }"}, {number(3), number(41)}).result;
+  };
+  EXPECT_EQ(integer("n ^ 4 - 2 ^ n"), 73);
+  std::uint64_t power = 1;
+  for (int i = 0; i < 41; ++i) power *= 3;
+  EXPECT_EQ(integer("n ^ k"), static_cast<std::int64_t>(power)) << "wraps";
+  EXPECT_EQ(integer("n ^ -k + (-1) ^ -k * 10 + 1 ^ -k"), -9);
+}
+
+/// A function of f64 leaves its name to parameters, variables and functions of other values.
+TEST(Functions, NamesOfExpressionsAreNotReserved) {
+  EXPECT_EQ(called({"fn f(exp: i64, pi: i64) -> i64 { let log = exp + pi; return pow(log, 2); }",
+                    "fn pow(a: i64, b: i64) -> i64 { return a * 10 + b; }"},
+                   {number(3), number(4)})
+                .result,
+            72);
+  EXPECT_EQ(called({"fn f(a: [f64]) -> i64 { return select(a); }", "fn select(a: [f64]) -> i64 { return len(a); }"},
+                   {{.is_array = true, .is_real = true}})
+                .result,
+            0);
+  EXPECT_NE(refusal({"fn sin(a: f64) -> f64 { return a; }"}).find("a function of this name for f64"),
+            std::string::npos);
+}
+
+TEST(Functions, OneFormKeepsNamesAndPowers) {
+  const std::string text =
+      "fn f(x: f64, n: i64) -> f64 {\n  let a = 2 * x ^ 2 ^ n;\n  let b = (-x) ^ -2 + -x ^ 2 + +x;\n"
+      "  let c = (x ^ 2) ^ 3 * (-2) ^ x;\n  let d = (a + b) ^ (a + 1);\n  return sin(pi * c) + d;\n}\n";
+  const auto parsed = parse(text, "f.fn");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(print(*parsed), text);
+  const auto commented = parse("fn f(x: f64) -> f64 {\n  return -2 // c\n    ^ x;\n}\n", "f.fn");
+  ASSERT_TRUE(commented.ok());
+  EXPECT_NE(print(*commented).find("-(2 ^ x)"), std::string::npos) << print(*commented);
+  const std::string checked = "fn f(x: f64) -> f64 {\n  return 2 * pi * x;\n}\n";
+  EXPECT_EQ(print(*library_of({checked})->find("f")), checked);
+}
+
 TEST(Functions, RealsConvertAsStated) {
   const auto value = [](const std::string& e) { return called({"fn f() -> i64 { return " + e + "; }"}, {}).result; };
   EXPECT_EQ(value("i64(-2.9)"), -2);
@@ -324,13 +389,23 @@ TEST(Functions, ErrorsShowTheirPlace) {
       {"fn f() -> i64 { return 1x; }", "a number is digits alone, or 1.5, or 1e9"},
       {"fn f() -> f64 { return 1.5x; }", "a number ends before a letter"},
       {"fn f() -> f64 { return 1e999; }", "a number beyond those of f64"},
-      {"fn f() -> f64 { return 1.5 + 1; }", "the right operand is f64, and this is i64"},
+      {"fn f(n: i64) -> f64 { return 1.5 + n; }", "the right operand is f64, and this is i64"},
+      {"fn f(n: i64) -> f64 { return n + 1.5; }", "the right operand is i64, and this is f64"},
+      {"fn f() -> f64 { return 1.5 + 'a'; }", "the right operand is f64, and this is i64"},
+      {"fn f(n: i64) -> f64 { return sin(n); }", "an operand is f64, and this is i64: write f64(..)"},
+      {"fn f() -> f64 { return atan2(1.0); }", "'atan2' takes 2 operands"},
+      {"fn f(n: i64) -> i64 { return select(n, 1, 2); }", "an operand is bool, and this is i64"},
+      {"fn f(n: i64) -> i64 { return select(n > 0, 1, true); }", "the other value is i64, and this is bool"},
+      {"fn f(n: i64) -> i64 { return n ^ -1; }", "an integer has no negative powers"},
+      {"fn f(x: f64) -> f64 { return x ^ 2147483649; }", "an integer exponent is at most 2^31"},
+      {"fn f(x: f64, n: i64) -> f64 { return x ^ n; }", "the right operand is f64, and this is i64"},
+      {"fn f() { pi = 3.0; }", "nothing is called 'pi' here"},
       {"fn f() -> f64 { return 1.5 % 2.0; }", "the left operand is i64, and this is f64"},
       {"fn f() -> f64 { return -true; }", "the operand is i64 or f64, and this is bool"},
-      {"fn f() -> f64 { return sqrt(2); }", "an operand is f64, and this is i64"},
-      {"fn f() -> f64 { return min(1.0, 2); }", "an operand is f64, and this is i64"},
-      {"fn f() -> i64 { return i64(2); }", "an operand is f64, and this is i64"},
-      {"fn f(a: inout [f64]) { a[0] = 1; }", "an element is f64, and this is i64"},
+      {"fn f(n: i64) -> f64 { return sqrt(n); }", "an operand is f64, and this is i64: write f64(..)"},
+      {"fn f(n: i64) -> f64 { return min(1.0, n); }", "an operand is f64, and this is i64"},
+      {"fn f() -> i64 { return i64(2); }", "this is an i64"},
+      {"fn f(a: inout [f64], n: i64) { a[0] = n; }", "an element is f64, and this is i64"},
       {"@test f(1) = 2\nfn f(a: f64) -> i64 { return 1; }", "numbers of f64 are written with a point"},
       {"@test f([1.0, 2]) = 2\nfn f(a: [f64]) -> i64 { return 1; }", "all integers or all of f64"},
       {"@param a in [0, 1]: b\nfn f(a: f64) -> i64 { return 1; }", "'a' is of another type"},

@@ -78,9 +78,10 @@ Result<Library> Library::make(const std::vector<Text>& texts, const Library* bas
     if (function.name != stem_of(text.file))
       return source.error(0, "the file of a function '" + function.name + "' is called " + function.name + ".fn");
     if (intrinsic(function.name) != nullptr) return source.error(0, "the language has a function of this name");
-    const bool takes_real = !function.parameters.empty() && function.parameters[0].type == Type::f64;
-    if (takes_real && shared_intrinsic(function.name) != nullptr)
-      return source.error(0, "the language has a function of this name for f64");
+    const IntrinsicRow* const row = shared_intrinsic(function.name);
+    const Parameter* const first = function.parameters.empty() ? nullptr : &function.parameters[0];
+    if (row != nullptr && first != nullptr && !first->is_array() && begins_with(*row, first->type))
+      return source.error(0, "the language has a function of this name for " + std::string(name_of(first->type)));
     if (library.find(function.name) != nullptr)
       return source.error(0, "there is another function '" + function.name + "'");
     library.functions_.emplace(function.name, std::move(function));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/expr/expr.h"
 #include "jit/function/library.h"
 #include "jit/region/region.h"
 
@@ -31,8 +32,17 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
+/// The instructions [first, last) compute an expression over operands; of what they make, others read the result alone.
+struct Formula {
+  expr::Expr meaning;  ///< its variables are the operands
+  std::vector<region::Value> operands{};
+  region::Value result{};
+  std::uint32_t first = 0, last = 0;
+};
+
 struct Lowered : Layout {
   region::Region region;
+  std::vector<Formula> formulas;  ///< in the order of their instructions
 };
 
 /// Lowers a checked function. LimitExceeded when it and what it calls need more instructions, variables or arrays than

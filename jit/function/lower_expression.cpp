@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <limits>
 
 #include "jit/function/flow.h"
+#include "jit/function/formula.h"
 #include "jit/function/lowering.h"
 #include "runtime/base/check.h"
 
@@ -11,6 +13,8 @@ using EK = Expression::Kind;
 using region::Op;
 using region::Value;
 using RegionType = region::Type;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Op op_of(Operator op) {
   switch (op) {
@@ -36,6 +40,8 @@ Op op_of(Operator op) {
     case Operator::Negate: return Op::Neg;
     case Operator::Complement: return Op::Not;
     case Operator::Not: return Op::Xor;  // with 1
+    case Operator::Plus:
+    case Operator::Power: break;
   }
   CHECK(false);
 }
@@ -63,6 +69,8 @@ Op float_op_of(Operator op) {
     case Operator::ShiftLogical:
     case Operator::Remainder:
     case Operator::Complement:
+    case Operator::Plus:
+    case Operator::Power:
     case Operator::Not: break;
   }
   CHECK(false);
@@ -86,7 +94,9 @@ Result<std::pair<Value, Value>> Lowering::both(const Expression& a, const Expres
 
 Result<Value> Lowering::value(const Expression& e) {
   switch (e.kind) {
-    case EK::number: return build_.constant(RegionType::i64, static_cast<std::uint64_t>(e.number));
+    case EK::number:
+      if (e.type == Type::f64) return real(static_cast<double>(e.number));
+      return build_.constant(RegionType::i64, static_cast<std::uint64_t>(e.number));
     case EK::real: return build_.constant(RegionType::f64, static_cast<std::uint64_t>(e.number));
     case EK::truth: return build_.constant(RegionType::i32, static_cast<std::uint64_t>(e.number));
     case EK::name: {
@@ -120,6 +130,7 @@ Result<Value> Lowering::element(const Expression& e) {
 
 Result<Value> Lowering::unary(const Expression& e) {
   TRY(const Value a, value(e.operands[0]));
+  if (e.op == Operator::Plus) return a;
   if (e.op == Operator::Not) return build_.op_with(Op::Xor, a, 1);
   return build_.op(e.type == Type::f64 ? float_op_of(e.op) : op_of(e.op), a);
 }
@@ -132,6 +143,7 @@ Result<Value> Lowering::binary(const Expression& e) {
     return in_range(x, limits->lo, limits->hi);
   }
   if (divides(e)) return divided(e, Op::SDiv, e.op == Operator::Remainder);
+  if (e.op == Operator::Power) return formula(e);
   TRY(const auto operands, both(e.operands[0], e.operands[1]));
   auto [a, b] = operands;
   if (const auto sum = constant_sum(e, a, b)) return *sum;
@@ -228,8 +240,9 @@ Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainde
 
 Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
   if (divides(e)) return divided(e, Op::UDiv, id == Intrinsic::UnsignedRemainder);
+  if (id == Intrinsic::Formula) return formula(e);
+  if (e.operands.size() == 3) return of_three(e, id);
   Value a, b;
-  if (id == Intrinsic::FusedMultiply) return fused(e);
   if (e.operands.size() == 1) {
     TRY(a, value(e.operands[0]));
   } else {
@@ -263,7 +276,13 @@ Result<Value> Lowering::intrinsic_call(const Expression& e, Intrinsic id) {
     case Intrinsic::Real: return build_.op(Op::IntToFloat, a);
     case Intrinsic::ToBits: return build_.op(Op::FloatToBits, a);
     case Intrinsic::FromBits: return build_.op(Op::BitsToFloat, a);
+    case Intrinsic::IsNan: return build_.op(Op::FNe, a, a);
+    case Intrinsic::IsInfinite: return build_.op(Op::FEq, build_.op(Op::FAbs, a), real(kInfinity));
+    case Intrinsic::IsFinite: return build_.op(Op::FLt, build_.op(Op::FAbs, a), real(kInfinity));
     case Intrinsic::FusedMultiply:
+    case Intrinsic::Clamp:
+    case Intrinsic::Choose:
+    case Intrinsic::Formula:
     case Intrinsic::UnsignedDivide:
     case Intrinsic::UnsignedRemainder: break;
   }
@@ -285,14 +304,34 @@ Value Lowering::rounded(Value a) {
   return build_.op(Op::FTrunc, build_.op(Op::FAdd, a, build_.op(Op::FCopysign, real(kBelowHalf), a)));
 }
 
-Result<Value> Lowering::fused(const Expression& e) {
+Result<Value> Lowering::of_three(const Expression& e, Intrinsic id) {
   std::uint32_t kept[3];
   for (std::size_t i = 0; i < 3; ++i) {
-    kept[i] = variable(RegionType::f64);
+    kept[i] = variable(region_type(e.operands[i].type));
     TRY_VOID(into(kept[i], e.operands[i]));
   }
   for (const std::uint32_t v : kept) release(v);
-  return build_.op(Op::FFma, build_.get(kept[0]), build_.get(kept[1]), build_.get(kept[2]));
+  const Value a = build_.get(kept[0]), b = build_.get(kept[1]), c = build_.get(kept[2]);
+  if (id == Intrinsic::Choose) return build_.op(Op::Select, a, b, c);
+  if (id == Intrinsic::Clamp) return build_.op(Op::FMin, build_.op(Op::FMax, a, b), c);
+  return build_.op(Op::FFma, a, b, c);
+}
+
+Result<Value> Lowering::formula(const Expression& e) {
+  TRY_VOID(within_limits(e.offset));
+  Formula made{.meaning = meaning_of(e)};
+  if (made.meaning.variables.size() == 1) {
+    TRY(const Value a, value(e.operands[0]));
+    made.operands = {a};
+  } else {
+    TRY(const auto operands, both(e.operands[0], e.operands[1]));
+    made.operands = {operands.first, operands.second};
+  }
+  made.first = static_cast<std::uint32_t>(out_.region.insts.size());
+  made.result = append_formula(build_, made.meaning, made.operands);
+  made.last = static_cast<std::uint32_t>(out_.region.insts.size());
+  out_.formulas.push_back(made);
+  return made.result;
 }
 
 /// Copies the callee in.
@@ -326,7 +365,7 @@ std::optional<Value> Lowering::take_back(std::uint32_t variable) {
 }
 
 bool Lowering::is_byte(const Expression& e) const {
-  if (e.kind == EK::number) return e.number >= 0 && e.number <= 255;
+  if (e.kind == EK::number) return e.type == Type::i64 && e.number >= 0 && e.number <= 255;
   if (e.kind != EK::element && e.kind != EK::name) return false;
   const Local& local = frame_->names.find(e.name)->second;
   return e.kind == EK::element ? local.type == Type::u8 : local.is_byte;

@@ -111,7 +111,10 @@ class Lowering {
   Value real(double value);
   Value sign(Value a);
   Value rounded(Value a);
-  Result<Value> fused(const Expression& e);
+  /// A function of three operands.
+  Result<Value> of_three(const Expression& e, Intrinsic id);
+  /// A function of formulas.def, or a power.
+  Result<Value> formula(const Expression& e);
   Result<Value> call(const Expression& e, const Function& callee);
   Result<void> pass(const Expression& e, const Function& callee, std::size_t number, Names& names);
   void check_range(std::uint32_t variable, std::int64_t lo, std::int64_t hi);

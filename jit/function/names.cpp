@@ -11,6 +11,9 @@ constexpr IntrinsicRow kIntrinsics[] = {
 #define X(name, text, operands, result, of, meaning) {Intrinsic::name, text, #operands, #result[0], of},
 #include "jit/function/intrinsics.def"
 #undef X
+#define X(text, operands, meaning) {Intrinsic::Formula, text, #operands, 'd', shared},
+#include "jit/function/formulas.def"
+#undef X
 };
 
 constexpr OperatorRow kOperators[] = {
@@ -36,8 +39,13 @@ const IntrinsicRow* shared_intrinsic(std::string_view name) {
 }
 
 const IntrinsicRow* intrinsic_of(const Expression& call) {
-  const bool takes_real = !call.operands.empty() && call.operands[0].type == Type::f64;
-  return takes_real && shared_intrinsic(call.name) != nullptr ? shared_intrinsic(call.name) : intrinsic(call.name);
+  const IntrinsicRow* const row = shared_intrinsic(call.name);
+  const bool is_of_type = row != nullptr && !call.operands.empty() && begins_with(*row, call.operands[0].type);
+  return is_of_type ? row : intrinsic(call.name);
+}
+
+bool begins_with(const IntrinsicRow& row, Type type) {
+  return type == (row.operands[0] == 'b' ? Type::boolean : Type::f64);
 }
 
 bool is_same(Type type, std::int64_t a, std::int64_t b) {

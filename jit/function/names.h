@@ -12,18 +12,22 @@ enum class Intrinsic : std::uint8_t {
 #define X(name, text, operands, result, of, meaning) name,
 #include "jit/function/intrinsics.def"
 #undef X
+  Formula,  ///< one of formulas.def
 };
 struct IntrinsicRow {
   Intrinsic id;
   std::string_view text;
-  std::string_view operands;  ///< i: i64; d: f64; n: either
-  char result;                ///< likewise; b: bool
+  std::string_view operands;  ///< i: i64; d: f64; b: bool; n: i64 or f64; s: any; those of n and s of one type
+  char result;                ///< likewise
   bool is_shared;             ///< a function of the library may have the name too
 };
 /// Returns the row of a function that only the language has; null when it has none of that name.
 const IntrinsicRow* intrinsic(std::string_view name);
-/// Returns the row of a function that the language has for f64 and perhaps the library for i64.
+/// Returns the row of a function that the language has for one type of first operand and perhaps the library for
+/// another.
 const IntrinsicRow* shared_intrinsic(std::string_view name);
+/// Returns whether the first operand of a shared function is of `type`.
+bool begins_with(const IntrinsicRow& row, Type type);
 /// Returns what a call whose operands have types is a call of; null where that is a function of a library.
 const IntrinsicRow* intrinsic_of(const Expression& call);
 

@@ -56,7 +56,16 @@ std::string print_call(const Expression& e) {
   return text + ")";
 }
 
+/// A sign before the base would be that of the power.
+std::string print_power(const Expression& e) {
+  const int level = row_of(Operator::Power).level;
+  const std::string base = operand(e.operands[0], level + 1);
+  const bool has_sign = e.operands[0].kind == EK::unary || base[0] == '-';
+  return (has_sign ? "(" + base + ")" : base) + " ^ " + operand(e.operands[1], level);
+}
+
 std::string print_binary(const Expression& e) {
+  if (e.op == Operator::Power) return print_power(e);
   const OperatorRow& row = row_of(e.op);
   const bool chains = row.operands != 's' && !(row.result == 'b' && row.operands != 'b');
   return operand(e.operands[0], row.level + (chains ? 0 : 1)) + " " + std::string(row.text) + " " +
@@ -64,7 +73,7 @@ std::string print_binary(const Expression& e) {
 }
 
 std::string print_unary(const Expression& e) {
-  const std::string inner = operand(e.operands[0], kUnary);
+  const std::string inner = operand(e.operands[0], row_of(Operator::Power).level);
   // "- -1" is no number with two signs.
   const bool apart =
       e.op == Operator::Negate && !inner.empty() && (inner[0] == '-' || (inner[0] >= '0' && inner[0] <= '9'));
@@ -74,7 +83,7 @@ std::string print_unary(const Expression& e) {
 std::string print(const Expression& e) {
   switch (e.kind) {
     case EK::number: return print_number(e);
-    case EK::real: return print_real(e.number);
+    case EK::real: return e.name.empty() ? print_real(e.number) : e.name;
     case EK::truth: return e.number != 0 ? "true" : "false";
     case EK::name: return e.name;
     case EK::length: return "len(" + e.name + ")";

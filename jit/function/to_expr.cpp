@@ -51,6 +51,25 @@ constexpr std::pair<Op, expr::Op> kSameInBoth[] = {
     {Op::FLt, expr::Op::Lt},     {Op::FLe, expr::Op::Le},
     {Op::FEq, expr::Op::Eq},     {Op::FNe, expr::Op::Ne}};
 
+/// Appends the nodes of an expression whose variables are `operands`; returns its result.
+NodeId copy_over(const std::vector<NodeId>& operands, const expr::Expr& from, expr::Builder& to) {
+  std::vector<NodeId> nodes;
+  const auto moved = [&](NodeId id) { return id.valid() ? nodes[id.index] : id; };
+  for (expr::Node node : from.nodes) {
+    node.a = moved(node.a);
+    node.b = moved(node.b);
+    node.c = moved(node.c);
+    nodes.push_back(node.op == expr::Op::Variable ? operands[node.imm] : to.add(node));
+  }
+  return nodes[from.outputs[0].node.index];
+}
+
+const Formula* formula_at(std::uint32_t inst, const Lowered& lowered) {
+  const auto found = std::lower_bound(lowered.formulas.begin(), lowered.formulas.end(), inst,
+                                      [](const Formula& f, std::uint32_t at) { return f.first < at; });
+  return found != lowered.formulas.end() && found->first == inst ? &*found : nullptr;
+}
+
 class Composer {
  public:
   Composer(const Function& function, const Lowered& lowered)
@@ -138,13 +157,24 @@ class Composer {
     return all;
   }
 
+  bool place(const Formula& formula) {
+    std::vector<NodeId> operands;
+    for (const region::Value v : formula.operands) operands.push_back(values_[v.index - first_].node);
+    if (!std::all_of(operands.begin(), operands.end(), [](NodeId id) { return id.valid(); })) return false;
+    values_[formula.result.index - first_] = {copy_over(operands, formula.meaning, build_)};
+    return true;
+  }
+
   bool walk(std::uint32_t number) {
     const region::Block& block = region_.blocks[number];
     now_ = merged(ways_[number]);
     values_.assign(block.last - block.first, {});
     first_ = block.first;
-    for (std::uint32_t i = block.first; i < block.last; ++i)
-      if (!instruction(region_.insts[i], values_[i - first_])) return false;
+    for (std::uint32_t i = block.first; i < block.last; ++i) {
+      const Formula* const formula = formula_at(i, lowered_);
+      if (formula != nullptr ? !place(*formula) : !instruction(region_.insts[i], values_[i - first_])) return false;
+      if (formula != nullptr) i = formula->last - 1;
+    }
     return end(number, block.end);
   }
 

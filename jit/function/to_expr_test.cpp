@@ -85,7 +85,10 @@ TEST(FunctionToExpr, PathsMeetInSelects) {
         "  return min(a, b) < fma(a, b, -0.5);\n}",
         "fn f(a: f64, n: i64) -> f64 {\n  let k = n >>> (a < 0.0 ? 1 : 2) << 3;\n  return f64(k) * sign(a) + "
         "rint(a);\n}",
-        "fn f(a: f64) -> i64 {\n  return a < 0.0 ? i64(ceil(a)) : i64(sqrt(a));\n}"}) {
+        "fn f(a: f64) -> i64 {\n  return a < 0.0 ? i64(ceil(a)) : i64(sqrt(a));\n}",
+        "fn f(a: f64, b: f64) -> f64 {\n  if isnan(b) {\n    return exp(a) ^ 3;\n  }\n  let s = sin(a);\n"
+        "  return atan2(s * s, pow(b, s)) + remainder(a, pi) + clamp(b, -1, select(a > 2, a, 1));\n}",
+        "fn f(a: i64, b: i64) -> i64 {\n  return a ^ 5 - b ^ 2;\n}"}) {
     const auto f = checked(text);
     ASSERT_TRUE(f) << text;
     ASSERT_NO_FATAL_FAILURE(expect_same(*f, Library::shipped()));

@@ -20,6 +20,9 @@ extern "C" const char* const fuzz_dictionary[] = {
 #define X(name, text, operands, result, of, meaning) text "(",
 #include "jit/function/intrinsics.def"
 #undef X
+#define X(text, operands, meaning) text "(",
+#include "jit/function/formulas.def"
+#undef X
     "fn f(a: i64, x: inout [u8]) -> i64 {",
     "let t = [u8; 16];",
     "let v = ",

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "jit/function/call.h"
-#include "jit/pipeline/function.h"
-#include "runtime/os/cpu.h"
 #include "tests/library/drawing.h"
 #include "tests/library/oracle.h"
+#include "tests/library/tiers.h"
 
 namespace trident::test {
 namespace {
@@ -29,45 +29,6 @@ std::string print(const Function& f, const std::vector<Argument>& arguments) {
   std::string text = f.name + "(";
   for (const Argument& a : arguments) text += function::print(a) + ", ";
   return text + ")";
-}
-
-/// A function in a tier: by the interpreter where it has no machine code.
-struct Tier {
-  std::string name = "interpreted";
-  function::Lowered lowered{};
-  std::optional<image::Mapped> code{};
-
-  [[nodiscard]] function::Entry entry() const { return code ? code->region_entry() : nullptr; }
-  [[nodiscard]] Result<function::Returned> call(const Function& f, const std::vector<Argument>& arguments) const {
-    constexpr std::uint64_t kBudget = 10'000'000;
-    return code ? function::call(f, lowered, entry(), arguments, kBudget)
-                : function::call(f, lowered, arguments, kBudget);
-  }
-};
-
-Result<Tier> native(const Function& f, const char* name, std::optional<codegen::Isa> bulk) {
-  TRY(pipeline::CompiledFunction made, pipeline::compile_function(f, Library::shipped(), {.bulk = bulk}));
-  TRY(const os::Fd fd, image::seal(made.image));
-  TRY(image::Mapped mapped, image::Mapped::map(fd));
-  return Tier{name, std::move(made.lowered), std::move(mapped)};
-}
-
-/// The interpreter, and where it can run machine code that has passed its trials.
-std::vector<Tier> tiers(const Function& f) {
-  auto lowered = function::lower(f, Library::shipped());
-  EXPECT_TRUE(lowered.ok()) << lowered.error().message;
-  std::vector<Tier> list;
-  list.push_back({.lowered = std::move(*lowered)});
-  if (!os::cpu_features().bmi2) return list;
-  const auto add = [&](const char* name, std::optional<codegen::Isa> bulk) {
-    auto code = native(f, name, bulk);
-    EXPECT_TRUE(code.ok()) << f.name << " " << name << ": " << code.error().message;
-    if (code.ok()) list.push_back(std::move(*code));
-  };
-  add("native", {});
-  add("bulk, AVX2", codegen::Isa::avx2);
-  if (os::cpu_features().avx512) add("bulk, AVX-512", codegen::Isa::avx512);
-  return list;
 }
 
 void expect_equal(const Function& f, const Tier& tier, const Oracle& oracle, Random& random,
