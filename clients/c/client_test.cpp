@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "clients/c/interpreted_context.h"
 #include "clients/c/kernel.h"
 #include "clients/c/trident.h"
 #include "jit/expr/builder.h"
@@ -23,32 +24,14 @@
 
 namespace {
 
-class ClientTest : public ::testing::Test {
+class ClientTest : public trident::client::InterpretedContext {
  protected:
-  void SetUp() override {
-    trident_options options{};
-    options.struct_size = sizeof(options);
-    options.mode = TRIDENT_MODE_INTERP;
-    ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx_)) << trident_last_error();
-  }
-  void TearDown() override {
-    for (trident_kernel* kernel : kernels_) trident_close_kernel(kernel);
-    trident_close(ctx_);
-  }
-  trident_kernel* submit(const char* text, const trident_submit_options* options = nullptr) {
-    trident_kernel* kernel = nullptr;
-    EXPECT_EQ(TRIDENT_OK, trident_submit(ctx_, text, options, &kernel)) << trident_last_error();
-    if (kernel != nullptr) kernels_.push_back(kernel);
-    return kernel;
-  }
   trident_status refused(const char* text, const trident_submit_options* options = nullptr) {
     trident_kernel* kernel = nullptr;
     const trident_status status = trident_submit(ctx_, text, options, &kernel);
     EXPECT_EQ(nullptr, kernel);
     return status;
   }
-  trident_ctx* ctx_ = nullptr;
-  std::vector<trident_kernel*> kernels_;
 };
 
 // Submissions that the daemon would refuse must not leave here: the kernel would stay interpreted without a word.

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "clients/c/context.h"
+#include "clients/c/interpreted_context.h"
 #include "clients/c/kernel.h"
 #include "clients/c/team.h"
 #include "jit/kir/reduction.h"
@@ -91,32 +92,17 @@ TEST(Pieces, AreWholeChunksAndHoldAllElements) {
   }
 }
 
-class DividedCallTest : public ::testing::Test {
+class DividedCallTest : public InterpretedContext {
  protected:
-  void SetUp() override {
-    trident_options options{};
-    options.struct_size = sizeof(options);
-    options.mode = TRIDENT_MODE_INTERP;
-    ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx_)) << trident_last_error();
-  }
-  void TearDown() override {
-    for (trident_kernel* kernel : kernels_) trident_close_kernel(kernel);
-    trident_close(ctx_);
-  }
   trident_kernel* submit(const char* text, trident_type type) {
     trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
     options.type = type;
     options.policy = TRIDENT_EXACT;
-    trident_kernel* kernel = nullptr;
-    EXPECT_EQ(TRIDENT_OK, trident_submit(ctx_, text, &options, &kernel)) << trident_last_error();
-    if (kernel != nullptr) kernels_.push_back(kernel);
-    return kernel;
+    return InterpretedContext::submit(text, &options);
   }
   [[nodiscard]] static bool divides(const trident_kernel* kernel) {
     return Kernel::of(kernel)->lower().value()->division.possible;
   }
-  trident_ctx* ctx_ = nullptr;
-  std::vector<trident_kernel*> kernels_;
 };
 
 /// Outputs of a call of `text`, as bits: arrays of n elements and scalars, one after the other.

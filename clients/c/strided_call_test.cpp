@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "clients/c/interpreted_context.h"
 #include "clients/c/trident.h"
 #include "jit/ir/storage.h"
 #include "tests/support/random.h"
@@ -85,21 +86,10 @@ const Text kTexts[] = {
     {"bool8(a > b)", {TRIDENT_BOOL, TRIDENT_U64}},
 };
 
-class StridedCallTest : public ::testing::Test {
+class StridedCallTest : public InterpretedContext {
  protected:
-  void SetUp() override {
-    trident_options options{};
-    options.struct_size = sizeof(options);
-    options.mode = TRIDENT_MODE_INTERP;
-    ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx_)) << trident_last_error();
-  }
-  void TearDown() override {
-    trident_close_kernel(kernel_);
-    trident_close(ctx_);
-  }
   void submit(const Text& text) {
-    trident_close_kernel(kernel_);
-    kernel_ = nullptr;
+    close_kernels();
     static const char* const kNames[] = {"a", "b"};
     std::vector<trident_variable> variables;
     for (std::size_t i = 0; i < text.arrays.size(); ++i)
@@ -108,7 +98,8 @@ class StridedCallTest : public ::testing::Test {
     options.policy = TRIDENT_EXACT;
     options.variables = variables.data();
     options.variable_count = static_cast<std::uint32_t>(variables.size());
-    ASSERT_EQ(TRIDENT_OK, trident_submit(ctx_, text.text, &options, &kernel_)) << trident_last_error();
+    kernel_ = InterpretedContext::submit(text.text, &options);
+    ASSERT_NE(nullptr, kernel_);
     trident_kernel_info info{};
     info.struct_size = sizeof(info);
     ASSERT_EQ(TRIDENT_OK, trident_info(kernel_, &info));
@@ -186,7 +177,6 @@ class StridedCallTest : public ::testing::Test {
     });
   }
 
-  trident_ctx* ctx_ = nullptr;
   trident_kernel* kernel_ = nullptr;
   std::uint32_t arrays_ = 0, outputs_ = 0;
 };
@@ -210,7 +200,8 @@ TEST_F(StridedCallTest, GivesTheBitsOfACallOnCopies) {
 TEST_F(StridedCallTest, TablesAreTakenAsTheyLie) {
   trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
   options.policy = TRIDENT_EXACT;
-  ASSERT_EQ(TRIDENT_OK, trident_submit(ctx_, "t[i64(x)]", &options, &kernel_)) << trident_last_error();
+  kernel_ = InterpretedContext::submit("t[i64(x)]", &options);
+  ASSERT_NE(nullptr, kernel_);
   const double table[] = {10, 11, 12}, x[] = {2, -1, 0, -1, 1, -1, 7, -1};
   const bool table_first = trident_array_index(kernel_, "t") == 0;
   const std::int64_t stride = 16;
