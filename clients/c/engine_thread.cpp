@@ -95,7 +95,6 @@ void EngineThread::observe(Submission& submission) {
   const bool unknown = std::all_of(submission.observed.begin(), submission.observed.end(), is_anything);
   if (unknown && !submission.slot.speculates()) return;
   queue_search(submission);
-  start_optimiser();
 }
 
 void EngineThread::queue_search(Submission& submission) {
@@ -127,13 +126,6 @@ void EngineThread::give_back(std::deque<std::uint64_t>& waiting) {
 void EngineThread::join() {
   cancel_.store(true, std::memory_order_relaxed);
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
-  join_ended();
-}
-
-/// They need the context's mutex no more.
-void EngineThread::join_ended() {
-  for (const pthread_t thread : ended_) pthread_join(thread, nullptr);
-  ended_.clear();
 }
 
 void* EngineThread::main(void* self) {
@@ -156,22 +148,11 @@ void EngineThread::wait_for_optimise(std::uint64_t job) {
   // Data that were seen during the baseline's compilation have begun a search before it.
   if (submission == nullptr || submission->searched || submission->state == JobState::finished) return;
   queue_search(*submission);
-  start_optimiser();
-}
-
-void EngineThread::start_optimiser() {
-  join_ended();
   const bool all_busy = optimising_ + optimise_.size() > threads_.size() - 1;
-  if (!all_busy || context_.stopping || threads_.size() > std::min(kOptimisersMax, os::usable_cpus())) return;
-  const auto more = start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::optimise_main, this);
-  if (more.ok()) threads_.push_back(*more);  // without it the others are as many as they were
-}
-
-bool EngineThread::optimiser_ends() {
-  if (next_tier(false) != 0) return false;
-  std::erase(threads_, ::pthread_self());
-  ended_.push_back(::pthread_self());
-  return true;
+  if (all_busy && !context_.stopping && threads_.size() <= std::min(kOptimisersMax, os::usable_cpus())) {
+    const auto more = start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::optimise_main, this);
+    if (more.ok()) threads_.push_back(*more);  // without it the others are as many as they were
+  }
 }
 
 bool EngineThread::search_follows(std::uint64_t job) {
@@ -179,7 +160,6 @@ bool EngineThread::search_follows(std::uint64_t job) {
   Submission* const submission = context_.jobs.find(job);
   if (submission == nullptr || !submission->by_engine || context_.stopping) return false;
   if (std::exchange(submission->search_again, false)) queue_search(*submission);
-  if (threads_.size() == 1 && !optimise_.empty()) start_optimiser();
   return submission->searched || is_queued(job);
 }
 
@@ -190,9 +170,9 @@ std::uint32_t EngineThread::next_tier(bool baselines) const {
 }
 
 /// Waits for the end or for a job. In mode embedded, where nobody else does, the first thread looks at calls meanwhile.
-void EngineThread::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  const bool looks = context_.settings().mode == TRIDENT_MODE_EMBEDDED;
-  const auto has_work = [&] { return context_.stopping || next_tier(true) != 0; };
+void EngineThread::wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines) {
+  const bool looks = baselines && context_.settings().mode == TRIDENT_MODE_EMBEDDED;
+  const auto has_work = [&] { return context_.stopping || next_tier(baselines) != 0; };
   while (!has_work()) {
     if (looks) context_.look(os::monotonic_ns());
     if (has_work()) return;
@@ -224,8 +204,8 @@ void EngineThread::run(bool baselines) {
     std::uint32_t tier = 0;
     {
       std::unique_lock lock(context_.mutex);
-      if (baselines) wait_for_work(lock);
-      if (context_.stopping || (!baselines && optimiser_ends())) return;
+      wait_for_work(lock, baselines);
+      if (context_.stopping) return;
       tier = next_tier(baselines);
       job = take(tier);
       if (tier == TRIDENT_TIER_OPTIMISED) ++optimising_;

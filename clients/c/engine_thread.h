@@ -1,7 +1,6 @@
 // The compiler in this process, for mode embedded and for mode auto where no daemon answers: libtrident-engine.so is
 // loaded on first need. A thread of low priority makes baselines, others of low priority optimise, what was called most
-// first: a search takes seconds, and no baseline waits for one. Those that optimise end when nothing waits for a
-// search.
+// first: a search takes seconds, and no baseline waits for one.
 #pragma once
 
 #include <pthread.h>
@@ -44,16 +43,11 @@ class EngineThread {
   void forget_closed();
   /// Runs jobs until the context stops: baselines, or optimisations.
   void run(bool baselines);
-  /// Adds a job to those that wait for the second tier.
+  /// Adds a job to those that wait for the second tier, and a thread if it would wait for another job.
   void wait_for_optimise(std::uint64_t job);
   /// Takes the next job of the tier: of the second what was called most. Needs the context's mutex.
   std::uint64_t take(std::uint32_t tier);
-  void wait_for_work(std::unique_lock<std::mutex>& lock);
-  /// Starts a thread that optimises where a job would wait for another one. Needs the context's mutex.
-  void start_optimiser();
-  /// Returns true if no job waits for the calling thread, which is to return then. Needs the context's mutex.
-  bool optimiser_ends();
-  void join_ended();
+  void wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines);
   /// Returns the tier of the job that a thread is to take, 0 for none. Needs the context's mutex.
   [[nodiscard]] std::uint32_t next_tier(bool baselines) const;
   [[nodiscard]] bool is_queued(std::uint64_t job) const;
@@ -68,7 +62,6 @@ class EngineThread {
   Context& context_;
   Engine engine_;
   std::vector<pthread_t> threads_;    ///< the first makes baselines, and optimises if it is the only one
-  std::vector<pthread_t> ended_;      ///< optimised, and have returned or are about to
   std::size_t optimising_ = 0;        ///< threads that optimise
   std::atomic<bool> cancel_ = false;  // read by the engine
   std::condition_variable work_;      // with the context's mutex

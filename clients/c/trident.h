@@ -228,7 +228,7 @@ typedef struct trident_program {
 } trident_program;
 
 /* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. Mode INTERP starts no thread. Mode EMBEDDED
- * starts one that compiles, and while it searches for better code up to four more; all of low priority. */
+ * starts one that compiles, and for its searches up to four more, which stay; all of low priority. */
 TRIDENT_API trident_status trident_open(const trident_options* options, trident_ctx** ctx);
 /* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. No
  * callback runs after this returns, nor for the end that closing is to unfinished kernels. */

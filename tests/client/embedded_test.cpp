@@ -85,24 +85,20 @@ std::ptrdiff_t threads_now() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
-// docs/embedding.md promises these numbers. Oracle: the kernel's list of this process's threads.
-TEST(Embedded, OneThreadStaysWhereNothingIsCompiled) {
+// docs/embedding.md promises these numbers. Oracle: the system's list of this process's threads.
+TEST(Embedded, AThreadCompilesAndAnotherSearches) {
   const std::ptrdiff_t own = threads_now();
   for (const trident_mode mode : {TRIDENT_MODE_INTERP, TRIDENT_MODE_EMBEDDED}) {
-    const std::ptrdiff_t promised = own + (mode == TRIDENT_MODE_EMBEDDED ? 1 : 0);
+    const std::ptrdiff_t compiles = mode == TRIDENT_MODE_EMBEDDED ? 1 : 0;
     trident_ctx* ctx = open_context(mode);
     ASSERT_NE(nullptr, ctx);
-    EXPECT_EQ(promised, threads_now());
-    for (int round = 0; round < 2; ++round) {  // a thread that has ended starts again
+    EXPECT_EQ(own + compiles, threads_now());
+    for (int round = 0; round < 2; ++round) {  // one search after the other: the same thread
       trident_kernel* kernel = submit(ctx, kText);
       ASSERT_NE(nullptr, kernel);
       expect_right(kernel, "threads");
-      EXPECT_LE(threads_now(), promised + (mode == TRIDENT_MODE_EMBEDDED ? 1 : 0));
-      trident_wait(kernel, TRIDENT_TIER_OPTIMISED, mode == TRIDENT_MODE_EMBEDDED ? kPatienceMs : 0);
-      const Clock::time_point begin = Clock::now();
-      while (threads_now() != promised && seconds_since(begin) < 60)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      EXPECT_EQ(promised, threads_now()) << mode;
+      trident_wait(kernel, TRIDENT_TIER_OPTIMISED, compiles != 0 ? kPatienceMs : 0);
+      EXPECT_LE(threads_now(), own + 2 * compiles);
       trident_close_kernel(kernel);
     }
     trident_close(ctx);
@@ -153,14 +149,9 @@ TEST(Embedded, SeveralSearchesUseTheProcessorsThatThereAre) {
   for (int i = 0; i < 6; ++i)
     kernels.push_back(submit(ctx, (std::string(kText) + std::string(static_cast<std::size_t>(i), ' ')).c_str()));
   for (const trident_kernel* kernel : kernels) ASSERT_NE(nullptr, kernel);
-  decltype(engine_threads()) most = 0;  // they end when nothing is left to search
-  const Clock::time_point begin = Clock::now();
   for (trident_kernel* kernel : kernels)
-    while (trident_wait(kernel, TRIDENT_TIER_OPTIMISED, 1) != TRIDENT_OK) {
-      ASSERT_LT(seconds_since(begin), 10 * kPatienceMs / 1000.0) << trident_last_error();
-      most = std::max(most, engine_threads());
-    }
-  EXPECT_EQ(most, 1 + std::min(std::thread::hardware_concurrency(), 4u));  // one makes baselines
+    ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, 10 * kPatienceMs)) << trident_last_error();
+  EXPECT_EQ(engine_threads(), 1 + std::min(std::thread::hardware_concurrency(), 4u));  // one makes baselines
   for (trident_kernel* kernel : kernels) {
     expect_right(kernel, "after several searches");
     trident_close_kernel(kernel);
