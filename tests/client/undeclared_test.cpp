@@ -239,7 +239,8 @@ TEST_P(Undeclared, ChildrenForkedWhileItLearnsAnswerRight) {
   EXPECT_TRUE(pair.call_until(values(3), [&] { return pair.is_done(); }));
 }
 
-/// Data are shown when the search has begun. One call with wide values shows whether the code assumes ranges.
+/// Data are shown when the search has begun. It takes them with it if the next look at calls comes before its general
+/// part ends; else one search follows. One call with wide values shows whether the code assumes ranges.
 TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
   const Client client(TRIDENT_MODE_EMBEDDED, ""), oracle(TRIDENT_MODE_INTERP, "");
@@ -250,7 +251,7 @@ TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
     pair.show(values(3));
     ASSERT_TRUE(eventually([&] { return pair.is_done(); }, 60));
     const std::uint32_t swaps = pair.info().swaps;
-    EXPECT_LE(swaps, 2u) << "one search for both kinds of code";
+    EXPECT_LE(swaps, 3u) << "the baseline, a search, and one more for data that came late";
     EXPECT_TRUE(pair.agree(values(3, kN)));
     fast = pair.info().misses != 0;
     EXPECT_EQ(pair.info().swaps, swaps);
