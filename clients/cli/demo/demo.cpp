@@ -99,8 +99,9 @@ trident_kernel_info info_of(const trident_kernel* kernel) {
   return info;
 }
 
-std::uint32_t tier_of(const trident_kernel* kernel) {
-  return std::min<std::uint32_t>(info_of(kernel).tier, kTiers - 1);
+DemoCode code_of(const trident_kernel* kernel) {
+  const trident_kernel_info info = info_of(kernel);
+  return {std::min<std::uint32_t>(info.tier, kTiers - 1), info.swaps};
 }
 
 void on_change(trident_kernel* kernel, void* user) {
@@ -299,16 +300,17 @@ class Pass {
     const std::uint64_t start = os::monotonic_ns();
     for (unsigned calls = 0; calls < turn.calls_min || os::monotonic_ns() - start < turn.ns; ++calls) {
       DemoAnswers::spoil(w);
-      const std::uint32_t before = tier_of(kernel);
+      const DemoCode before = code_of(kernel);
       const std::uint64_t begin = os::cycle_counter();
       trident_call(kernel, w.n(), w.inputs().data(), w.outputs().data(), w.params().data());
       const double ns = static_cast<double>(os::cycle_counter() - begin) * os::cycle_counter_ns();
-      k.tier = tier_of(kernel);
+      const DemoCode after = code_of(kernel);
+      k.tier = after.tier;
       TierResult& tier = k.tiers[k.tier];
       ++tier.calls;
       // A call during which a swap came belongs to no tier.
-      if (before == k.tier) live.times[k.tier].add(ns);
-      k.failure = live.answers->judge(w, before, k.tier);
+      if (before == after) live.times[k.tier].add(ns);
+      k.failure = live.answers->judge(w, before, after);
       tier.bound_share = live.answers->bound_share(k.tier);
       if (!k.failure.empty()) return;
     }
