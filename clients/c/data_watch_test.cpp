@@ -100,7 +100,7 @@ class DataWatchTest : public ::testing::Test, protected Submitted {
 
   void complete(ImageClaim&) const override {}
   void append_request(wire::Frame&, std::uint64_t, bool) const override {}
-  void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, EngineAnswer&) const override {}
+  void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, EngineAnswer&) override {}
 
   void call(float x, std::size_t n = 1000, std::uint64_t misses = 0) {
     const std::vector<float> data(n, x);

@@ -119,7 +119,7 @@ void FunctionHandle::append_request(wire::Frame& out, std::uint64_t job, bool in
 }
 
 void FunctionHandle::compile(const Engine& engine, std::uint32_t, const std::atomic<bool>&,
-                             EngineAnswer& answer) const {
+                             EngineAnswer& answer) {
   answer.is_last = true;
   answer.result.outcome = TRIDENT_ENGINE_ERROR;
   if (engine.compile_function == nullptr) {

@@ -52,7 +52,7 @@ class FunctionHandle final : public Handle {
   [[nodiscard]] std::uint64_t feature() const override;
   void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const override;
   void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-               EngineAnswer& answer) const override;
+               EngineAnswer& answer) override;
   [[nodiscard]] bool listens() const override { return true; }
   void tell(std::unique_lock<std::mutex>& lock) override;
 

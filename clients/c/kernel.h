@@ -53,7 +53,7 @@ struct Kernel final : Handle {
   void complete(ImageClaim& claim) const override;
   void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const override;
   void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-               EngineAnswer& answer) const override;
+               EngineAnswer& answer) override;
   [[nodiscard]] bool listens() const override { return told.changed != nullptr; }
   [[nodiscard]] std::uint64_t called() const override { return call_weight.load(std::memory_order_relaxed); }
   std::uint64_t look(std::uint64_t now_ns) override;

@@ -46,12 +46,12 @@ trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std:
   return job;
 }
 
-/// Gives the search ranges that came after it had begun, so that no other search is needed for them.
+/// Gives the search ranges that came after it had begun.
 int ranges_seen_meanwhile(void* user, trident_engine_range* ranges) {
   Kernel& kernel = *static_cast<Kernel*>(user);
   const std::lock_guard lock(kernel.context.mutex);
   if (kernel.submission.observed.empty()) return 0;
-  kernel.submission.search_again = false;
+  kernel.submission.search_again = false;  // no other search is needed for them
   for (const wire::Range& range : kernel.submission.observed) *ranges++ = {range.lo, range.hi};
   return 1;
 }
@@ -63,16 +63,17 @@ void Kernel::append_request(wire::Frame& out, std::uint64_t job, bool inline_ima
 }
 
 void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-                     EngineAnswer& answer) const {
+                     EngineAnswer& answer) {
   engine.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
   FlatExpr flat(*this);
   {
     const std::lock_guard lock(context.mutex);
+    if (tier == TRIDENT_TIER_OPTIMISED) submission.search_again = false;  // ranges may have come since it was taken up
     for (const wire::Range& range : submission.observed) flat.observed.push_back({range.lo, range.hi});
   }
   trident_engine_job job = job_of(*this, flat, &cancel);
   job.observe = &ranges_seen_meanwhile;
-  job.user = const_cast<Kernel*>(this);
+  job.user = this;
   engine.compile(&job, tier, &answer.result);
 }
 

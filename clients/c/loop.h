@@ -65,7 +65,7 @@ struct Loop final : trident_loop, Submitted {
   [[nodiscard]] std::uint64_t feature() const override;
   void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const override;
   void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-               EngineAnswer& answer) const override;
+               EngineAnswer& answer) override;
   void refused(std::uint32_t reason, std::uint64_t address) override;
   [[nodiscard]] bool listens() const override { return true; }
   void tell(std::unique_lock<std::mutex>& lock) override;

@@ -43,7 +43,7 @@ void Loop::append_request(wire::Frame& out, std::uint64_t job, bool inline_image
   wire::append_submit_loop(out, {job, head, code_base, code_bytes, inline_images, joined});
 }
 
-void Loop::compile(const Engine& engine, std::uint32_t, const std::atomic<bool>&, EngineAnswer& answer) const {
+void Loop::compile(const Engine& engine, std::uint32_t, const std::atomic<bool>&, EngineAnswer& answer) {
   answer.is_last = true;
   answer.result.outcome = TRIDENT_ENGINE_ERROR;
   if (engine.compile_loop == nullptr) return set_message(answer.result, kOldEngine);

@@ -79,7 +79,7 @@ class Submitted {
   /// Asks the engine for code of `tier`, prepared for that work; `cancel` ends the search. Called without the mutex,
   /// pinned.
   virtual void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-                       EngineAnswer& answer) const = 0;
+                       EngineAnswer& answer) = 0;
   /// A compiler makes no code of it, for this reason. Called with the mutex.
   virtual void refused(std::uint32_t reason, std::uint64_t address) {
     static_cast<void>(reason);

@@ -28,7 +28,7 @@ struct Counter final : Submitted {
     claim.inputs = inputs;
   }
   void append_request(wire::Frame& out, std::uint64_t, bool) const override { out.push_back({}); }
-  void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, EngineAnswer& answer) const override {
+  void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, EngineAnswer& answer) override {
     answer.result.outcome = TRIDENT_ENGINE_ERROR;
   }
   [[nodiscard]] bool listens() const override { return true; }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "clients/c/trident.h"
+#include "schemas/kernel_image.h"
 #include "tests/daemon/private_daemon.h"
 
 namespace trident::tests {
@@ -82,6 +83,9 @@ class Pair {
     info.struct_size = sizeof(info);
     EXPECT_EQ(TRIDENT_OK, trident_info(kernel_, &info));
     return info;
+  }
+  [[nodiscard]] bool has_code(int seconds) const {
+    return trident_wait(kernel_, TRIDENT_TIER_BASELINE, static_cast<std::uint32_t>(seconds) * 1000) == TRIDENT_OK;
   }
   /// Shows the library data of calls to come.
   void show(const Floats& x) const {
@@ -239,19 +243,18 @@ TEST_P(Undeclared, ChildrenForkedWhileItLearnsAnswerRight) {
   EXPECT_TRUE(pair.call_until(values(3), [&] { return pair.is_done(); }));
 }
 
-/// Data are shown when the search has begun. It takes them with it if the next look at calls comes before its general
-/// part ends; else one search follows. One call with wide values shows whether the code assumes ranges.
+/// Data are shown when the search has begun. One call with wide values shows whether the code assumes ranges.
 TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
   const Client client(TRIDENT_MODE_EMBEDDED, ""), oracle(TRIDENT_MODE_INTERP, "");
   bool fast = false;
   for (int i = 31; i <= 30 + kKernels && !fast; ++i) {
     const Pair pair(client, oracle, i);
-    ASSERT_TRUE(eventually([&] { return pair.info().tier != 0; }, 60));
+    ASSERT_TRUE(pair.has_code(60));  // at once: on an idle machine a search takes less time than sleeps of a loop
     pair.show(values(3));
     ASSERT_TRUE(eventually([&] { return pair.is_done(); }, 60));
     const std::uint32_t swaps = pair.info().swaps;
-    EXPECT_LE(swaps, 3u) << "the baseline, a search, and one more for data that came late";
+    EXPECT_LE(swaps, 2u) << "one search for both kinds of code";
     EXPECT_TRUE(pair.agree(values(3, kN)));
     fast = pair.info().misses != 0;
     EXPECT_EQ(pair.info().swaps, swaps);
