@@ -19,7 +19,7 @@ namespace trident::cli {
 
 inline constexpr std::size_t kTiers = 3;  ///< interpreter, baseline, optimised: enum trident_tier
 
-/// What answers a call.
+/// Names the code that answers a call.
 struct DemoCode {
   std::uint32_t tier = 0;
   std::uint32_t swaps = 0;  ///< how often the kernel's entry was replaced until now
