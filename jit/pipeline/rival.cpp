@@ -27,11 +27,13 @@ Result<Code> code_of(const kir::Kernel& kernel, const codegen::Variant& variant,
   return Code{std::move(code), std::move(mapped)};
 }
 
-/// Makes code of the first variants of a form, as far as there is any.
-void add_variants(const Form& form, const Options& options, std::vector<Code>& codes) {
+/// Makes code of the first variants of a form and of the rival's, as far as there is any.
+void add_variants(const Form& form, const codegen::Variant& of_rival, const Options& options,
+                  std::vector<Code>& codes) {
   const codegen::Isa isa = options.target.isa;
   auto variants = codegen::variants(form.kernel, isa, divider_of(isa, options.search));
   variants.resize(std::min(variants.size(), kVariants));
+  if (std::find(variants.begin(), variants.end(), of_rival) == variants.end()) variants.push_back(of_rival);
   for (const codegen::Variant& variant : variants)
     if (auto code = code_of(form.kernel, variant, isa); code.ok()) codes.push_back(std::move(code).value());
 }
@@ -50,7 +52,7 @@ double least_ratio(const judge::Timings& timings) {
 Result<bool> may_beat(const Rival& rival, std::span<const Tried> tried, const Options& options,
                       const judge::Workload& workload) {
   std::vector<Code> codes;
-  for (const Tried& one : tried) add_variants(one.form, options, codes);
+  for (const Tried& one : tried) add_variants(one.form, rival.variant, options, codes);
   if (codes.empty()) return true;
   std::vector<const image::Mapped*> kernels = {&rival.image};
   for (const Code& code : codes) kernels.push_back(&code.mapped);

@@ -13,10 +13,12 @@ namespace trident::pipeline {
 struct Rival {
   const image::Mapped& image;  ///< of the same arrays
   double most = 1;             ///< the greatest time that is of use, over the rival's
+  codegen::Variant variant{};  ///< its code's: a form is tried in the same one, whose gain a tournament has shown
 };
 
-/// Times the likeliest variants of all forms beside the rival, unchecked, in a sandboxed child. Returns whether one may
-/// be of use, or cannot be timed. Errors: those of the code generator for a form's last variant, OsError.
+/// Times the likeliest variants of all forms, and the rival's own, beside the rival, unchecked, in a sandboxed child.
+/// Returns whether one may be of use, or cannot be timed. Errors: those of the code generator for a form's last
+/// variant, OsError.
 Result<bool> may_beat(const Rival& rival, std::span<const Tried> tried, const Options& options,
                       const judge::Workload& workload);
 

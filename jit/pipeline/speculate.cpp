@@ -208,7 +208,7 @@ class Speculating {
     inner.budget = options_.budget;
     inner.budget.cpu_ns = left_ns_;
     inner.search = options_.search;
-    const Rival rival{*general_map_, kSpeculationGain};
+    const Rival rival{*general_map_, kSpeculationGain, general_.variant};
     inner.rival = &rival;
     TRY(Optimised fast, optimise(narrow_, inner));
     for (const PassTime& pass : fast.times) result_.times.push_back({"assumed " + pass.pass, pass.ns, pass.work_ns});

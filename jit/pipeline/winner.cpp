@@ -48,7 +48,8 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
 }
 
 Result<bool> Optimisation::may_beat_winner(const judge::Verdict& verdict, const Tried& form) {
-  const Rival winner{candidates_[verdict.gain ? verdict.winner : 0].mapped, kWorthASwap};
+  const Candidate& first = candidates_[verdict.gain ? verdict.winner : 0];
+  const Rival winner{first.mapped, kWorthASwap, first.variant};
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
   const Rival& rival = options_.rival != nullptr && !verdict.gain ? *options_.rival : winner;
   return may_beat(rival, std::span(&form, 1), options_, call.workload());
