@@ -19,8 +19,9 @@
 namespace trident::client {
 namespace {
 
-/// The shortest calls that are divided, without reductions and with them, and the shortest pieces.
-constexpr std::uint64_t kCallMin = 8 * kir::kChunk, kReducingCallMin = 32 * kir::kChunk;
+/// The shortest calls with reductions that are divided, and the shortest pieces. A piece costs a reduction some 80 ns,
+/// and its code does not fetch ahead in arrays that are so short (codegen::kFetchBytes).
+constexpr std::uint64_t kReducingCallMin = 64 * kir::kChunk;
 constexpr std::uint64_t kPieceMin = 2 * kir::kChunk, kReducingPieceMin = 8 * kir::kChunk;
 /// Pieces of a call at least, so that threads end at nearly the same time.
 constexpr std::uint64_t kPiecesWanted = 128;
@@ -32,6 +33,11 @@ constexpr std::uint64_t kSureElements = std::uint64_t{1} << 20;
 
 bool asks_for_place(const kir::Inst& inst) {
   return inst.op == kir::Op::Count || inst.op == kir::Op::Index || inst.op == kir::Op::Strided;
+}
+
+/// Returns whether the answer may have other bits without pieces: under `exact` it has one set of bits.
+bool pieces_matter(const Kernel& kernel, const Division& division) {
+  return division.scalar_count != 0 && kernel.policy.kind != expr::PolicyKind::exact;
 }
 
 /// Returns whether nothing is computed from a reduction.
@@ -61,6 +67,7 @@ class DividedCall {
       const std::uint64_t start_ns = os::monotonic_ns();
       run_piece(first++);
       if ((os::monotonic_ns() - start_ns) * (pieces_.count - 1) < kWorthNs) threads = 1;
+      if (threads == 1 && !pieces_matter(kernel_, division_)) kernel_.short_calls.add(n_);
     }
     if (threads > 1) threads = std::min(threads, os::usable_cpus());
     const auto work = [&](std::uint64_t piece) { run_piece(first + piece); };
@@ -113,7 +120,7 @@ bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void
   if (!lowered.ok() || !lowered.value()->division.possible) return false;
   const Division& division = lowered.value()->division;
   const auto pieces = pieces_of(division, n, threads);
-  if (!pieces || (threads < 2 && division.scalar_count == 0)) return false;
+  if (!pieces || (threads < 2 && !pieces_matter(kernel, division))) return false;
   DividedCall(kernel, division, *pieces, n, in, out, params).run(threads);
   return true;
 } catch (const std::bad_alloc&) {
@@ -172,7 +179,7 @@ Division division_of(const kir::Kernel& kernel) {
 
 std::optional<Pieces> pieces_of(const Division& division, std::uint64_t n, unsigned threads) {
   const bool reduces = division.scalar_count != 0;
-  if (n < (reduces ? kReducingCallMin : kCallMin)) return std::nullopt;
+  if (n < (reduces ? kReducingCallMin : kDividedMin)) return std::nullopt;
   std::uint64_t elements = std::max(reduces ? kReducingPieceMin : kPieceMin, std::bit_floor(n / kPiecesWanted));
   if (!reduces && n * division.array_bytes >= 2 * threads * kLongPieceBytes) {
     const std::uint64_t whole = (kLongPieceBytes / division.array_bytes + kir::kChunk - 1) / kir::kChunk * kir::kChunk;
@@ -191,7 +198,7 @@ void for_each_piece(const Kernel& kernel, unsigned threads, std::uint64_t pieces
 
 void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
                   const std::uint64_t* params) {
-  if (n < kCallMin) return trident_call(&kernel, n, in, out, params);
+  if (kernel.short_calls.include(n)) return trident_call(&kernel, n, in, out, params);
   if (!divided(kernel, permitted(kernel, threads), n, in, out, params)) trident_call(&kernel, n, in, out, params);
 }
 

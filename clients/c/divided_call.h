@@ -5,21 +5,23 @@
 //   jit/kir/reduction.h
 //
 // Pieces are whole chunks of a reduction's order, a power of two of them where there are reductions: so the result of a
-// piece is the tree that the whole call has there. How such calls divide depends on their length alone, not on threads,
-// because code that bounded(k) and fast permit may round a piece's result (k * sum(x) for sum(k * x)). Code in chunks
-// of its own (jit/codegen/speculative.h) has the same chunks, too.
+// piece is the tree that the whole call has there. Under bounded(k) and fast, how such calls divide depends on their
+// length alone, not on threads, because code that these permit may round a piece's result (k * sum(x) for sum(k * x)).
+// Code in chunks of its own (jit/codegen/speculative.h) has the same chunks, too.
 //
 // A kernel does not divide where a value depends on an element's number, on n, or on a reduction's result: x - mean(x).
 //
 // The first piece shows how long the others will take. Where a second thread would not pay, the rest is one more call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "clients/c/trident.h"
 #include "jit/kir/kir.h"
+#include "jit/kir/reduction.h"
 
 namespace trident::client {
 
@@ -62,6 +64,30 @@ class PieceResults {
 /// Work for which a second thread pays: waking one up takes its waker 2 to 10 us, and it runs 20 us later
 /// (runtime/os/linger.h).
 inline constexpr std::uint64_t kWorthNs = 50'000;
+/// What the first pieces of a kernel's calls have shown: calls that are too short for a second thread need not be tried
+/// each time. It is asked again after some calls, because other data or other code may take longer.
+class ShortCalls {
+ public:
+  /// Returns whether a call of `n` elements is known to be short.
+  [[nodiscard]] bool include(std::uint64_t n) {
+    if (n > elements_.load(std::memory_order_relaxed)) return false;
+    const std::uint32_t left = left_.load(std::memory_order_relaxed);
+    if (left == 0) return false;
+    left_.store(left - 1, std::memory_order_relaxed);
+    return true;
+  }
+  void add(std::uint64_t n) {
+    elements_.store(n, std::memory_order_relaxed);
+    left_.store(kTrustedCalls, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kTrustedCalls = 31;
+  std::atomic<std::uint64_t> elements_ = 0;
+  std::atomic<std::uint32_t> left_ = 0;
+};
+/// Elements of the shortest calls that are divided.
+inline constexpr std::uint64_t kDividedMin = 8 * kir::kChunk;
 /// Returns the number of threads that a caller who wants `threads` may have.
 unsigned permitted(const Kernel& kernel, unsigned threads);
 

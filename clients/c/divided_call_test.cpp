@@ -153,7 +153,7 @@ void expect_equal_bits(trident_kernel* kernel, std::size_t n) {
 }
 
 // Lengths around the ends of chunks, of pieces, and of the trees of a reduction.
-const std::size_t kLengths[] = {1, 4097, 32'768, 32'769, 65'537, 131'072, 131'073, 400'003, 4096 * 37, 4096 * 73 + 1};
+const std::size_t kLengths[] = {1, 4097, 32'768, 32'769, 65'537, 131'072, 262'144, 262'145, 800'003, 4096 * 37, 4096 * 73 + 1};
 
 TEST_F(DividedCallTest, AnyNumberOfThreadsGivesTheBitsOfTheWholeCall) {
   for (const char* text : kDividing) {

@@ -68,6 +68,7 @@ struct Kernel final : Handle {
   mutable std::atomic<const Lowered*> lowered{nullptr};
   alignas(64) std::uint64_t miss_count = 0;           ///< written by calls, atomically, and so apart from all else
   mutable std::atomic<std::uint64_t> call_weight{0};  ///< likewise, while code is waited for
+  mutable ShortCalls short_calls;                     ///< likewise, of calls that ask for threads
 
   // ---- guarded by the context's mutex ----
   alignas(64) Listener told;

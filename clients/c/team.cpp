@@ -29,13 +29,12 @@ bool Team::run_pieces(unsigned threads, std::uint64_t pieces, Piece piece, const
   wanted_ = static_cast<unsigned>(std::min<std::uint64_t>({threads - 1, pieces - 1, helpers_.size()}));
   const bool helped = start(wanted_);
   if (helped) {
-    pieces_ = pieces;
     piece_ = piece;
     context_ = context;
-    next_.store(0, std::memory_order_relaxed);
+    share_out(pieces);
     state_.fetch_add(kRound + kOpen, std::memory_order_release);
     state_.notify_all();
-    take_pieces();
+    take_pieces(0);
     close_round();
   }
   used_.store(false, std::memory_order_release);
@@ -69,7 +68,7 @@ void Team::help(unsigned number) {
     seen = round_of(next_state(seen));
     if (!join(seen)) continue;
     const bool stops = stopping_;
-    if (!stops && number < wanted_) take_pieces();
+    if (!stops && number < wanted_) take_pieces(number + 1);
     leave();
     if (stops) return;
   }
@@ -98,10 +97,26 @@ void Team::leave() {
   if ((before & (kInside | kOpen)) == 1) state_.notify_all();
 }
 
-void Team::take_pieces() {
+void Team::share_out(std::uint64_t pieces) {
+  const std::uint64_t threads = wanted_ + 1, each = pieces / threads, more = pieces % threads;
+  std::uint64_t begin = 0;
+  for (std::uint64_t i = 0; i < threads; ++i) {
+    shares_[i].next.store(begin, std::memory_order_relaxed);
+    shares_[i].end = begin += each + (i < more ? 1 : 0);
+  }
+}
+
+/// Takes the pieces of its own share, then those that are left of the others'.
+void Team::take_pieces(unsigned number) {
+  const unsigned threads = wanted_ + 1;
+  for (unsigned i = 0; i < threads; ++i) take_share((number + i) % threads);
+}
+
+void Team::take_share(unsigned number) {
+  Share& share = shares_[number];
   for (;;) {
-    const std::uint64_t piece = next_.fetch_add(1, std::memory_order_relaxed);
-    if (piece >= pieces_) return;
+    const std::uint64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
+    if (piece >= share.end) return;
     piece_(context_, piece);
   }
 }

@@ -1,5 +1,6 @@
-// Threads that help with one call at a time. A call is divided into numbered pieces, which its caller and the helpers
-// take one after the other; which of them takes which is left to chance.
+// Threads that help with one call at a time. A call is divided into numbered pieces, and its caller and the helpers
+// begin with a share each, the same in every call of that length: what a processor keeps in its caches of the arrays of
+// one call serves it in the next. Whoever is done with its share takes pieces of the others'.
 //
 // Helpers start with the first call that wants them, and sleep between calls. Nobody waits for one that wakes up late:
 // it joins a round only while that is open, and the caller closes it when no piece is left. So a round costs a caller
@@ -45,6 +46,11 @@ class Team {
 
  private:
   using Piece = void (*)(const void* context, std::uint64_t piece);
+  /// Pieces that one thread takes first.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> next = 0;
+    std::uint64_t end = 0;
+  };
   struct Member {
     Team* team = nullptr;
     unsigned number = 0;
@@ -55,7 +61,9 @@ class Team {
   bool start(unsigned helpers);
   static void* main(void* member);
   void help(unsigned number);
-  void take_pieces();
+  void share_out(std::uint64_t pieces);
+  void take_pieces(unsigned number);
+  void take_share(unsigned number);
   std::uint32_t next_state(std::uint32_t seen) const;
   bool join(std::uint32_t round);
   void leave();
@@ -68,10 +76,9 @@ class Team {
   // The round:
   alignas(64) std::atomic<std::uint32_t> state_ = 0;
   unsigned wanted_ = 0;  ///< helpers
-  std::uint64_t pieces_ = 0;
   Piece piece_ = nullptr;
   const void* context_ = nullptr;
-  alignas(64) std::atomic<std::uint64_t> next_ = 0;
+  std::array<Share, kTeamMax> shares_;  ///< the caller's, then the wanted helpers'
 };
 
 }  // namespace trident::client

@@ -16,7 +16,7 @@
 namespace {
 
 constexpr std::uint32_t kPatienceMs = 120'000;
-constexpr std::size_t kN = 131'072 + 4096 + 77;  // pieces of two lengths, and a tail
+constexpr std::size_t kN = 262'144 + 4096 + 77;  // pieces of two lengths, and a tail
 
 using Floats = std::vector<float>;
 
