@@ -64,7 +64,7 @@ class PieceResults {
 /// Work for which a second thread pays: waking one up takes its waker 2 to 10 us, and it runs 20 us later
 /// (runtime/os/linger.h).
 inline constexpr std::uint64_t kWorthNs = 50'000;
-/// What the first pieces of a kernel's calls have shown: calls that are too short for a second thread need not be tried
+/// Keeps what the first pieces of a kernel's calls have shown: those too short for a second thread need not be tried
 /// each time. It is asked again after some calls, because other data or other code may take longer.
 class ShortCalls {
  public:
