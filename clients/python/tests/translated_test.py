@@ -89,6 +89,16 @@ def shifted_sometimes(a: int, n: int) -> int:
     return a >> n if a > 0 else a << n & 7
 
 
+def divided_sometimes(q: list[int], n: int) -> float:
+    return 6.0 / pop(q) if n > 0 else float(7 // n)
+
+
+def joined(q: list[int], n: int) -> bool:
+    return q[0] < n and 7 // n < pop(q) or \
+        q[0] % n == pop(q) and \
+        q[n] < q[pop(q)] < 8 // q[1]
+
+
 def like_words(n: int) -> float:
     inf, sqrt, fn, t_1, n_, len_ = 5.0, 2, 3, 4, 7, 9
     for let in range(n):
@@ -211,6 +221,11 @@ class TranslatedTest(unittest.TestCase):
             self.compare(plain, ((0, 0, 0, 0, 0),), ((5, 1, 2, 3, 4, 5, 6, 7, 8),), ((1, 2, 3, 4),))
         self.compare(doubled, ((0, 0), (0, 10, 20, 30)), ((1, 0), (5, 10, 20, 30)), ((7, 0), (5, 10)))
 
+    def test_parts_that_are_not_always_evaluated(self):
+        cases = [(numbers, n) for numbers in ((-1, 0), (0, 1), (3, 2), (1, 2, 0)) for n in range(4)]
+        self.compare(divided_sometimes, *cases)
+        self.compare(joined, *cases)
+
     def test_names(self):
         self.compare(like_words, (0,), (1,), (7,))
         self.compare(closed_over(), (2,))
@@ -302,9 +317,6 @@ class TranslatedTest(unittest.TestCase):
         def unknown(q: list[int]) -> int:
             return half(5)
 
-        def divided(q: list[int], x: float) -> float:
-            return x / pop(q) if x > 0.0 else 0.0
-
         def method(n: int) -> int:
             return n.bit_length()
 
@@ -323,7 +335,6 @@ class TranslatedTest(unittest.TestCase):
                                   (none, "int\\(\\)", "one value"), (three, "this loop", "for i, value in"),
                                   (started, "this loop", "for i, value in"), (stored, "this loop", "for i, value in"),
                                   (maybe, "'t', which may not be made here", "before"), (unknown, "call of 'half'", "use len"),
-                                  (divided, "where it is not always evaluated", "a name"),
                                   (method, "call of 'n.bit_length'", "use len"), (attribute, "an assignment to attribute", "a name"),
                                   (sqrt, "", "the language has a function of this name"),
                                   (ended, "", "the end is reached without a return")):
@@ -426,23 +437,20 @@ class Drawn:
         self.line(depth, self.rng.choice(["for d in q:", "for d, c in enumerate(q):"]))
         self.block(depth + 1, 2)
 
-    def number(self, depth, is_sure=True):
-        """The text of an expression; divisors that are drawn stand only where it is sure to be evaluated."""
+    def number(self, depth):
         if depth == 0 or self.rng.random() < 0.15:
             return self.rng.choice(["a", "b", "K", "c", "d", "sqrt", "q[0]", "q[1]", "q[-1]", "pop(q)", str(self.rng.randint(0, 9))])
-        left, right = self.number(depth - 1, is_sure), self.number(depth - 1, is_sure)
+        left, right = self.number(depth - 1), self.number(depth - 1)
         shapes = [f"({left} + {right})", f"({left} - {right})", f"({left} ^ {right})", f"({left} & {right})",
                   f"({left}) % 97 * (({right}) % 31)", f"min({left}, {right})", f"({left} // 3)",
-                  f"({self.number(depth - 1, False)} if {self.truth(depth - 1)} else {self.number(depth - 1, False)})"
-                  if is_sure else f"(-{left})"]
-        if is_sure:
-            shapes += [f"({left} // {right})", f"({left} % {right})", f"(({left}) % 1009 << ({right}) % 4)",
-                       f"({left} >> ({right}) % 5 - {self.rng.choice(['0', '1'])})", f"(7 + int({self.truth(depth - 1)}))",
-                       self.place(depth - 1)]
+                  f"({self.number(depth - 1)} if {self.truth(depth - 1)} else {self.number(depth - 1)})",
+                  f"({left} // {right})", f"({left} % {right})", f"(({left}) % 1009 << ({right}) % 4)",
+                  f"({left} >> ({right}) % 5 - {self.rng.choice(['0', '1'])})", f"(7 + int({self.truth(depth - 1)}))",
+                  self.place(depth - 1)]
         return self.rng.choice(shapes)
 
     def truth(self, depth):
-        left, middle, right = self.number(depth - 1 if depth else 0), self.number(0), self.number(0)
+        left, middle, right = (self.number(max(depth - below, 0)) for below in (1, 2, 1))
         return self.rng.choice([f"{left} < {right}", f"{left} <= {middle} < {right}", f"{left} != {right}",
                                 f"({left} < {right} and {middle} > 2)", f"not {left}"])
 

@@ -18,9 +18,10 @@ _VALUE, _IN, _OUT, _INOUT = range(4)  # enum trident_passing
 
 
 class FunctionError(TridentError):
-    """A call that ended without a result. failure: "division", "index", "budget", "range" or "shift"; line: of the function's text,
-    or of the Python file that it was translated from; function: its name; argument: of "range", the parameter. Each
-    failure is also the Python exception that it resembles: ZeroDivisionError, IndexError, TimeoutError, ValueError."""
+    """A call that ended without a result. failure: "division", "index", "budget" or "range", in what was translated from
+    Python also "shift", "domain" or "overflow"; line: of the function's text, or of the Python file that it was translated
+    from; function: its name; argument: of "range", the parameter. Each failure is also the Python exception that it
+    resembles: ZeroDivisionError, IndexError, TimeoutError, ValueError, OverflowError."""
 
     def __init__(self, message, failure, line, function, argument=None):
         super().__init__(message)
@@ -33,6 +34,14 @@ class DivisionFailure(FunctionError, ZeroDivisionError):
 
 class ShiftFailure(FunctionError, ValueError):
     """A shift by a negative number, in a function that was translated from Python."""
+
+
+class DomainFailure(FunctionError, ValueError):
+    """An argument of a function of math where it has no value, in a function that was translated from Python."""
+
+
+class OverflowFailure(FunctionError, OverflowError):
+    """A result of math that is too large for its type, in a function that was translated from Python."""
 
 
 class IndexFailure(FunctionError, IndexError):
@@ -51,6 +60,9 @@ _FAILURES = {1: ("division", DivisionFailure, "a division by zero"),
              2: ("index", IndexFailure, "an index outside of its array"),
              3: ("budget", BudgetFailure, "more rounds of loops than the budget allows"),
              4: ("range", RangeFailure, "an argument outside of its declared range")}
+
+_TRANSLATED_FAILURES = {"shift": (ShiftFailure, "a negative shift count"), "domain": (DomainFailure, "a math domain error"),
+                        "overflow": (OverflowFailure, "a math range error")}
 
 
 class _Parameter:
@@ -179,8 +191,9 @@ class Function:
         line, place = returned.line, f"{function}: line {returned.line}"
         lines = self._lines_of(function)
         if lines is not None and argument is None:
-            if line in lines["shifts"]:
-                name, kind, sentence = "shift", ShiftFailure, "a negative shift count"
+            if line in lines["kinds"]:
+                name = lines["kinds"][line]
+                kind, sentence = _TRANSLATED_FAILURES[name]
             line = lines.get(line, line)
             place = f"{lines['file']}:{line}: {function}"
         return kind(f"{place}: {sentence}" + (f": {argument}" if argument else ""), name, line, function, argument)

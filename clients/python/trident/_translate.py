@@ -1,9 +1,10 @@
 """Plain Python functions with loops as texts of trident's language, by their syntax tree. Nothing is run.
 
 A translated function computes what Python computes as long as numbers stay within 64 bits: // and % round down, chained
-comparisons and the order of evaluation hold. Four things differ, and each is an error or documented: numbers wrap at 64
-bits, a byte that is stored keeps its low eight bits, a negative index that is no constant raises, and names from outside
-keep the meaning that they have when the function is translated.
+comparisons and the order of evaluation hold. Five things differ, and each is an error or documented: numbers wrap at 64
+bits, or raise where they come from floats; a byte that is stored keeps its low eight bits; a negative index that is no
+constant raises; names from outside keep the meaning that they have when the function is translated; functions of math may
+differ from the C library's in the last bits.
 
 What the language cannot say is refused by name, with its line and with what to write instead.
 """
@@ -15,16 +16,14 @@ import tempfile
 
 from ._function import Function, library
 from ._native import TridentError
-from ._translate_expressions import Expressions, Refused, Value
+from ._translate_expressions import FIRST, Expressions, Refused, Value
 from ._translate_source import BUILTINS, Outside, Unreadable, tree_of
 
 _TYPES = {"int": "i64", "bool": "bool", "float": "f64", "i64": "i64", "u8": "u8", "f64": "f64", "bytes": "[u8]",
           "bytearray": "inout [u8]", "list[int]": "inout [i64]", "list[float]": "inout [f64]"}
 _ARRAYS = {"[i64]": ("i64", ""), "[u8]": ("u8", ""), "[f64]": ("f64", "")}
-_FIRST = {"int": "0", "bool": "false", "float": "0.0"}
 _NAMES_TAKEN = {"fn", "let", "if", "else", "while", "for", "in", "out", "inout", "break", "continue", "return", "true",
                 "false", "i64", "u8", "f64", "bool", "len", "abs", "min", "max"}
-_SHIFT_FAILURE = re.compile(r"< 0 (\? 1 / 0 :|\{ let \w+ = 1 / 0; \})")  # as _shift writes it
 
 
 class TranslationError(TypeError):
@@ -42,7 +41,7 @@ class _Translator(Expressions):
         self._tree, self._own = tree, _own_names(tree)
         self._outer = names = Outside(function, self._own)
         self._lines_before = lines_before
-        self._lines, self._depth = [], 0  # (text, line of the file or None, whether it fails as a shift)
+        self._lines, self._depth = [], 0  # (text, line of the file or None, kind of its failure or None)
         self._arrays, self._types, self._temporaries = {}, {}, 0
         self._declared, self._assigned = set(), set()
         self._texts_of_names = {a.arg: a.arg for a in tree.args.args}
@@ -67,22 +66,20 @@ class _Translator(Expressions):
         self._depth = 1
         top = len(self._lines)
         self._block(body)
-        self._lines[top:top] = [(f"  let {self._written(name)} = {_FIRST[type]};", None, False)
+        self._lines[top:top] = [(f"  let {self._written(name)} = {FIRST[type]};", None, None)
                                 for name, type in self._types.items() if name in self._hoisted]
-        self._lines.append(("}", None, False))
+        self._lines.append(("}", None, None))
         return "".join(text + "\n" for text, _, _ in self._lines)
 
     @property
     def lines(self):
-        """Lines of the file by lines of the text, and the set of lines of the text whose failure is a shift's."""
+        """Lines of the file by lines of the text, and kinds of failures by lines of the text that have no other."""
         numbered = list(enumerate(self._lines, 1))
         return {**{n: at for n, (_, at, _) in numbered if at is not None},
-                "shifts": {n for n, (_, _, is_shift) in numbered if is_shift}}
+                "kinds": {n: kind for n, (_, _, kind) in numbered if kind is not None}}
 
-    def _emit(self, text):
-        others = _SHIFT_FAILURE.sub("", text)
-        is_shift = others != text and " / " not in others and " % " not in others
-        self._lines.append(("  " * self._depth + text, self._at.lineno + self._lines_before, is_shift))
+    def _emit(self, text, kind=None):
+        self._lines.append(("  " * self._depth + text, self._at.lineno + self._lines_before, kind))
 
     def _written(self, name):
         """The text of a name. An own one gets an underscore, so that no word of the language is like it."""
@@ -315,8 +312,7 @@ class _Translator(Expressions):
         text = self._truth(self._value(test))
         if len(self._lines) == lines:
             return text
-        del self._lines[lines:]
-        self._temporaries = count
+        self._undone(lines, count)
         return None
 
     def _for(self, node):
@@ -445,8 +441,9 @@ def function(text_or_function, *, context=None):
             return n
 
     Parameters have types: int, bool, float, bytes, bytearray, list[int], or as texts "[i64]", "inout [u8]", "out [i64]".
-    Numbers wrap at 64 bits; a division by zero raises, of floats too; names from outside of the function keep the meaning
-    that they have now. What cannot be translated is a TranslationError that names line and cure."""
+    Numbers wrap at 64 bits; a division by zero raises, of floats too; functions of math may be called; names
+    from outside of the function keep the meaning that they have now. What cannot be translated is a TranslationError that
+    names line and cure."""
     if isinstance(text_or_function, str):
         return Function(text_or_function, context=context)
     if not inspect.isfunction(text_or_function):

@@ -2,17 +2,20 @@
 
 Where an expression needs a name for a part of it, a line `let` goes in front of its statement. The parts that Python
 evaluates before get names in front of that line (_in_order), so calls that write and failures keep Python's order. A part
-that is not always evaluated gets no line: it is refused, because its failure would come when Python has none.
+that is not always evaluated has its lines in the block of an `if` (_apart).
 """
 import ast
 import operator
+
+from . import _translate_math as maths
 
 _ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^^"}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _FOLDED = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
            ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor}
 _FALLIBLE = (ast.Subscript, ast.BinOp, ast.Call)  # get lines of their own where a statement has several
-_ARITY = {"len": 1, "abs": 1, "min": 2, "max": 2, "int": 1, "bool": 1, "ord": 1}
+_ARITY = {"len": 1, "abs": 1, "min": 2, "max": 2, "int": 1, "float": 1, "bool": 1, "ord": 1}
+FIRST = {"int": "0", "bool": "false", "float": "0.0"}
 
 
 class Refused(Exception):
@@ -35,15 +38,14 @@ class Expressions:
     """A translator's view of values: it has names with their types (_types), arrays (_arrays), names that have a value here
     (_assigned), names from outside (_outer), and it writes lines (_emit, _lines) that name a node of Python's (_at)."""
 
-    _conditional = 0  # depth of parts that are not always evaluated
-    _writes = 0       # calls so far that may write to arrays
+    _writes = 0  # calls so far that may write to arrays
 
     def _value(self, node):
         if id(node) in self._known:
             return self._known[id(node)]
         statement, self._at = self._at, node
         value = self._value_of(node)
-        if node.lineno != self._statement.lineno and isinstance(node, _FALLIBLE) and not self._conditional:
+        if node.lineno != self._statement.lineno and isinstance(node, _FALLIBLE):
             value = self._named(value)
         self._at = statement
         return value
@@ -68,6 +70,25 @@ class Expressions:
                 self._lines += behind
             values.append(value)
         return values
+
+    def _apart(self, read):
+        """Reads a part that is not always evaluated: the lines that it needs in front, and its value."""
+        mark = len(self._lines)
+        self._depth += 1
+        value = read()
+        self._depth -= 1
+        lines = self._lines[mark:]
+        del self._lines[mark:]
+        return lines, value
+
+    def _undone(self, mark, count):
+        """Takes back the lines from `mark` on, and the names behind `count`."""
+        del self._lines[mark:]
+        self._temporaries = count
+
+    def _fail_if(self, condition, kind):
+        """A line that fails as `kind` says where the condition holds."""
+        self._emit(f"if {condition} {{ let {self._temporary()} = 1 / 0; }}", kind)
 
     def _int(self, node):
         value = self._value(node)
@@ -97,8 +118,8 @@ class Expressions:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self._constant(node.operand)
             return -inner if isinstance(inner, (int, float)) else None
-        if isinstance(node, ast.Name):
-            return self._outer.number(node.id)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._outer.number(node)
         if isinstance(node, ast.BinOp):
             return self._folded(node)
         return None
@@ -137,13 +158,19 @@ class Expressions:
             raise Refused(node, f"the array '{node.id}' as a value", "use its elements, or len()")
         if node.id in self._own:
             raise Refused(node, f"'{node.id}', which may have no value here", "give it one before")
-        held = self._outer.number(node.id)
+        return self._from_outside(node)
+
+    def _e_attribute(self, node):
+        return self._from_outside(node)
+
+    def _from_outside(self, node):
+        held, name = self._outer.number(node), ast.unparse(node)
         if held is not None:
             return self._number(node, held)
-        if self._outer.is_known(node.id):
-            raise Refused(node, f"the name '{node.id}', whose value is no int, float or bool",
+        if self._outer.is_known(node):
+            raise Refused(node, f"the name '{name}', whose value is no int, float or bool",
                           "make it one outside, by int() or float()")
-        raise Refused(node, f"the name '{node.id}'", "use parameters, own variables and numbers from outside")
+        raise Refused(node, f"the name '{name}'", "use parameters, own variables and numbers from outside")
 
     def _e_subscript(self, node):
         return Value(self._element(node), self._element_type(node))
@@ -194,31 +221,32 @@ class Expressions:
         if "float" in (left.type, right.type):
             return self._float(node, left, right)
         if kind not in _ARITHMETIC:
-            cure = {ast.Div: "write a // b, or float parameters", ast.Pow: "multiply in a loop"}
+            cure = {ast.Div: "write a // b, or float(a) / b", ast.Pow: "multiply in a loop"}
             raise Refused(node, f"the operator of '{ast.unparse(node)}'", cure.get(kind, "use + - * // % & | ^ << >>"))
         if kind in (ast.BitAnd, ast.BitOr, ast.BitXor) and left.type == right.type == "bool":
             sign = {ast.BitAnd: "&&", ast.BitOr: "||", ast.BitXor: "!="}[kind]
-            return Value(f"({self._held(node, left).text} {sign} {self._held(node, right).text})", "bool")
+            return Value(f"({self._once(left).text} {sign} {self._once(right).text})", "bool")
         return Value(f"({self._as(left, 'int', node)} {_ARITHMETIC[kind]} {self._as(right, 'int', node)})", "int")
 
     def _float(self, node, left, right):
         sign = {**{k: v for k, v in _ARITHMETIC.items() if v in "+-*"}, ast.Div: "/"}.get(type(node.op))
         if sign is None:
-            raise Refused(node, f"the operator of '{ast.unparse(node)}' on floats", "use + - * /")
+            cure = "use + - * /" + (", or math.pow(a, b)" if isinstance(node.op, ast.Pow) else "")
+            raise Refused(node, f"the operator of '{ast.unparse(node)}' on floats", cure)
         if sign == "/":
             right = self._divisor(node.right, right)
-        texts = [v.text if v.type == "float" else f"f64({self._as(v, 'int', node)})" for v in (left, right)]
-        return Value(f"({texts[0]} {sign} {texts[1]})", "float")
+        return Value(f"({self._real(node, left).text} {sign} {self._real(node, right).text})", "float")
+
+    def _real(self, node, value):
+        return value if value.type == "float" else Value(f"f64({self._as(value, 'int', node)})", "float")
 
     def _divisor_of(self, node):
         """The value of a divisor of floats, whose text is read twice."""
-        value, is_writing = self._with_writes(lambda: self._value(node))
-        is_long = not self._conditional or len(value.text) > 200
-        return self._held(node, value) if is_writing or is_long else value
+        return self._once(self._value(node))
 
     def _divisor(self, node, value):
         """A divisor of floats that fails where it is zero, as Python's. It is read behind the dividend."""
-        text = value.text if value.type == "float" else f"f64({self._as(value, 'int', node)})"
+        text = self._real(node, value).text
         constant = self._constant(node)
         if constant is not None:
             return Value(text if constant != 0 else "f64(1 / 0)", "float", True)
@@ -235,20 +263,12 @@ class Expressions:
                 return Value(f"({text})", "int")
             if not is_quotient:
                 return Value(f"(({left.text} % {divisor} + {divisor}) % {divisor})", "int")
-        a, b = self._held(node, left), self._held(node, right)
-        rest = self._held(node, Value(f"{a.text} % {b.text}", "int"))
+        a, b = self._once(left), self._once(right)
+        rest = self._named(Value(f"{a.text} % {b.text}", "int"))
         differs = f"{rest.text} != 0 && ({rest.text} ^^ {b.text}) < 0"
         if is_quotient:
             return Value(f"({a.text} / {b.text} - i64({differs}))", "int")
         return Value(f"({differs} ? {rest.text} + {b.text} : {rest.text})", "int")
-
-    def _held(self, node, value):
-        if value.simple:
-            return value
-        if self._conditional:
-            raise Refused(node, f"'{ast.unparse(node)}' where it is not always evaluated",
-                           "give it a name in a line of its own, or divide by a positive constant")
-        return self._named(value)
 
     def _shift(self, node):
         count = self._constant(node.right)
@@ -257,38 +277,54 @@ class Expressions:
         if not isinstance(count, int) or not 0 <= count < 64:
             if count is not None:
                 raise Refused(node.right, f"a shift by {count}", "shift by 0 to 63")
-            left, by = left if self._conditional else self._held(node, left), self._held(node, by)
+            left, by = self._once(left), self._once(by)
             beyond = "0" if sign == "<<" else f"{left.text} >> 63"
-            shifted = f"{by.text} > 63 ? {beyond} : {left.text} {sign} {by.text}"
-            if self._conditional:
-                return Value(f"({by.text} < 0 ? 1 / 0 : {shifted})", "int")
-            self._emit(f"if {by.text} < 0 {{ let {self._temporary()} = 1 / 0; }}")
-            return Value(f"({shifted})", "int")
+            self._fail_if(f"{by.text} < 0", "shift")
+            return Value(f"({by.text} > 63 ? {beyond} : {left.text} {sign} {by.text})", "int")
         return Value(f"({left.text} {sign} {count})", "int")
 
     def _e_compare(self, node):
-        values = self._compared(node)
-        parts = [self._comparison(node, op, *pair) for op, *pair in zip(node.ops, values, values[1:])]
-        return Value("(" + " && ".join(parts) + ")" if len(parts) > 1 else parts[0], "bool")
+        mark, count = len(self._lines), self._temporaries
+        compared = self._chain(node, lambda value, writes: self._once(value) if writes else value)
+        if compared is None:
+            self._undone(mark, count)
+            compared = self._chain(node, lambda value, writes: self._once(value))
+        return compared
 
-    def _compared(self, node):
-        """The operands of a comparison. Those in the middle are read twice."""
-        first, *others = (lambda one=one: self._value(one) for one in (node.left, *node.comparators))
-        values = self._in_order(first, lambda: self._middle(node, others[0]) if len(others) > 1 else others[0]())
-        self._conditional += 1
-        values += [self._middle(node, read) for read in others[1:-1]] + [read() for read in others[1:][-1:]]
-        self._conditional -= 1
-        return values
+    def _chain(self, node, hold):
+        """A comparison. `hold` makes names of operands that are read twice; nothing, if it makes none and a later
+        operand needs lines of its own, which may change them."""
+        operands = [node.left, *node.comparators]
+        last, held, needs_names = len(operands) - 1, [], False
 
-    def _middle(self, node, read):
-        """The value as it may be read twice: a call that writes comes once."""
-        value, is_writing = self._with_writes(read)
-        return self._held(node, value) if is_writing else value
+        def operand(i):
+            writes = self._writes
+            value = self._value(operands[i])
+            return hold(value, self._writes > writes) if 0 < i < last else value
 
-    def _with_writes(self, read):
-        """A value, and whether it calls what may write."""
-        writes = self._writes
-        return read(), self._writes > writes
+        def compared(i):
+            nonlocal needs_names
+            mark = len(self._lines)
+            held.extend([operand(i + 1)] if held else self._in_order(lambda: operand(0), lambda: operand(1)))
+            needs_names = needs_names or (i > 0 and len(self._lines) > mark and not held[i].simple)
+            return self._comparison(node, node.ops[i], held[i], held[i + 1])
+        joint = self._joint("&&", [lambda i=i: compared(i) for i in range(last)])
+        return None if needs_names else joint
+
+    def _joint(self, sign, readers):
+        """Conditions joined by && or ||: each is evaluated if those before do not settle it."""
+        first, parts = readers[0](), [self._apart(read) for read in readers[1:]]
+        if all(not lines for lines, _ in parts):
+            return Value(f"({f' {sign} '.join([first, *(text for _, text in parts)])})" if parts else first, "bool")
+        name = self._temporary()
+        self._emit(f"let {name} = {first};")
+        for lines, text in parts:
+            self._emit(f"if {'' if sign == '&&' else '!'}{name} {{")
+            self._lines += lines
+            self._emit(f"  {name} = {text};")
+        for _ in parts:
+            self._emit("}")
+        return Value(name, "bool", True)
 
     def _comparison(self, node, op, left, right):
         sign = _COMPARISONS.get(type(op))
@@ -305,22 +341,31 @@ class Expressions:
         return self._as(value, type, node)
 
     def _e_boolop(self, node):
-        parts = [self._value(node.values[0])]
-        self._conditional += 1
-        parts += [self._value(v) for v in node.values[1:]]
-        self._conditional -= 1
-        if any(p.type != "bool" for p in parts):
+        return self._joint("&&" if isinstance(node.op, ast.And) else "||", [lambda v=v: self._condition(node, v)
+                                                                           for v in node.values])
+
+    def _condition(self, node, operand):
+        value = self._value(operand)
+        if value.type != "bool":
             raise Refused(node, "and, or on numbers", "compare them first: x != 0 and y != 0")
-        joint = " && " if isinstance(node.op, ast.And) else " || "
-        return Value("(" + joint.join(p.text for p in parts) + ")", "bool")
+        return value.text
 
     def _e_ifexp(self, node):
         test = self._truth(self._value(node.test))
-        self._conditional += 1
-        then, otherwise = self._value(node.body), self._value(node.orelse)
-        self._conditional -= 1
-        type = then.type if then.type == otherwise.type else "int"
-        return Value(f"({test} ? {self._as(then, type, node)} : {self._as(otherwise, type, node)})", type)
+        parts = [self._apart(lambda one=one: self._value(one)) for one in (node.body, node.orelse)]
+        types = {value.type for _, value in parts}
+        type = types.pop() if len(types) == 1 else "int"
+        (then, first), (otherwise, second) = [(lines, self._as(value, type, node)) for lines, value in parts]
+        if not then and not otherwise:
+            return Value(f"({test} ? {first} : {second})", type)
+        name = self._temporary()
+        self._emit(f"let {name} = {FIRST[type]};")
+        for head, lines, text in ((f"if {test} {{", then, first), ("} else {", otherwise, second)):
+            self._emit(head)
+            self._lines += lines
+            self._emit(f"  {name} = {text};")
+        self._emit("}")
+        return Value(name, type, True)
 
     def _e_call(self, node):
         name = node.func.id if isinstance(node.func, ast.Name) else None
@@ -330,15 +375,51 @@ class Expressions:
             if called.type is None:
                 raise Refused(node, f"'{ast.unparse(node)}' as a value", "it returns none: call it in a line of its own")
             return called
+        mathematical = self._outer.of_math(node.func)
+        if mathematical is not None:
+            return self._mathematical(node, mathematical)
         if name not in _ARITY or not self._outer.is_builtin(name):
-            raise Refused(node, f"the call of '{ast.unparse(node.func)}'",
-                           "use len, abs, min, max, int, bool, ord, and what trident.function has made before or "
-                           "trident.library() has")
-        if node.keywords or len(node.args) != _ARITY[name]:
-            cure = "takes one value" if _ARITY[name] == 1 else f"takes two numbers: {name}(a, {name}(b, c))"
-            raise Refused(node, f"'{ast.unparse(node)}'", f"{name} {cure}")
+            raise Refused(node, f"the call of '{ast.unparse(node.func)}'", self._instead(node.func))
+        self._check_arity(node, name, _ARITY[name])
         return {"len": self._len, "abs": self._abs, "min": self._least, "max": self._least, "int": self._to_int,
-                "bool": self._to_bool, "ord": self._ord}[name](node)
+                "float": self._to_float, "bool": self._to_bool, "ord": self._ord}[name](node)
+
+    def _instead(self, function):
+        name = function.attr if isinstance(function, ast.Attribute) else ""
+        if maths.row_of(name) is not None:
+            return f"use math.{name}"
+        return ("use len, abs, min, max, int, float, bool, ord, functions of math, and what trident.function has made before "
+                "or trident.library() has")
+
+    def _check_arity(self, node, name, arity):
+        if node.keywords or len(node.args) != arity:
+            cure = "takes one value" if arity == 1 else f"takes two numbers: {name}(a, {name}(b, c))"
+            raise Refused(node, f"'{ast.unparse(node)}'", f"{name} {cure}")
+
+    def _mathematical(self, node, name):
+        """A call of a function of math. With a base, log is a quotient, as Python's."""
+        if name == "log" and len(node.args) == 2 and not node.keywords:
+            logarithms = [ast.copy_location(ast.Call(node.func, [a], []), node) for a in node.args]
+            return self._value(ast.copy_location(ast.BinOp(logarithms[0], ast.Div(), logarithms[1]), node))
+        row = maths.row_of(name)
+        self._check_arity(node, name, len(row.operands))
+        read = self._int if row.operands[0] == "i" else lambda a: self._real(a, self._value(a))
+        return self._guarded(row, self._in_order(*(lambda a=a: read(a) for a in node.args)))
+
+    def _guarded(self, row, operands):
+        """A row's value, with a line for each failure in front or behind."""
+        if row.domain or row.overflow:
+            operands = [self._once(value) for value in operands]
+        texts = dict(zip("xy", (value.text for value in operands)))
+        if row.domain:
+            self._fail_if(row.domain.format(**texts), "domain")
+        if row.overflow and "{r}" not in row.overflow:
+            self._fail_if(row.overflow.format(**texts), "overflow")
+        value = Value(row.text.format(**texts), row.result)
+        if row.overflow and "{r}" in row.overflow:
+            value = self._named(value)
+            self._fail_if(row.overflow.format(r=value.text, **texts), "overflow")
+        return value
 
     def _called(self, node, callee):
         if node.keywords or len(node.args) != len(callee.parameters):
@@ -366,14 +447,21 @@ class Expressions:
         return Value(f"len({self._written(node.args[0].id)})", "int")
 
     def _abs(self, node):
-        return Value(f"abs({self._int(node.args[0]).text})", "int")
+        value = self._value(node.args[0])
+        return Value(f"abs({value.text})", "float") if value.type == "float" else \
+            Value(f"abs({self._as(value, 'int', node)})", "int")
 
     def _least(self, node):
         values = self._in_order(*(lambda a=a: self._int(a) for a in node.args))
         return Value(f"{node.func.id}({', '.join(v.text for v in values)})", "int")
 
     def _to_int(self, node):
-        return self._int(node.args[0])
+        value = self._value(node.args[0])
+        return self._guarded(maths.TO_INT, [value]) if value.type == "float" else \
+            Value(self._as(value, "int", node), "int", value.simple)
+
+    def _to_float(self, node):
+        return self._real(node, self._value(node.args[0]))
 
     def _to_bool(self, node):
         return Value(self._truth(self._value(node.args[0])), "bool")

@@ -3,10 +3,12 @@ import ast
 import builtins
 import enum
 import inspect
+import types
 
 import numpy as np
 
 from ._function import Function
+from ._translate_math import name_of
 
 BUILTINS = {held.__name__: held for held in (abs, bool, bytearray, bytes, enumerate, float, int, len, list, max, min, ord,
                                              range)}
@@ -70,9 +72,20 @@ class Outside:
                 return _ABSENT
         return self._globals.get(name, vars(builtins).get(name, _ABSENT))
 
-    def is_known(self, name):
+    def _held(self, node):
+        """The value of a name, or of a module's name."""
+        if isinstance(node, ast.Name):
+            return self._find(node.id)
+        module = self._find(node.value.id) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else None
+        return getattr(module, node.attr, _ABSENT) if isinstance(module, types.ModuleType) else _ABSENT
+
+    def is_known(self, node):
         """Whether the name has a value here."""
-        return self._find(name) is not _ABSENT
+        return self._held(node) is not _ABSENT
+
+    def of_math(self, node):
+        """The name in the module math of the function that this names, if the language has it, else None."""
+        return name_of(self._held(node))
 
     def is_builtin(self, name):
         """Whether the name is Python's own and has its own meaning."""
@@ -83,9 +96,9 @@ class Outside:
         held = self._find(name)
         return held if isinstance(held, Function) else None
 
-    def number(self, name):
+    def number(self, node):
         """The int, bool or float of this name, or None."""
-        held = self._find(name)
+        held = self._held(node)
         if type(held) is int or type(held) is bool or type(held) is float:
             return held
         if isinstance(held, enum.IntEnum):

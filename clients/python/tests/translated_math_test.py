@@ -1,0 +1,182 @@
+"""Functions of the module math in translated functions. Oracle: Python's own answers, failures included.
+
+The C library and we round some functions each in their own way: the bound in units of the last place is the sum of our
+greatest error (jit/kir/math/errors.def) and of that which the C library's manual gives.
+"""
+import math
+import os
+import random
+import re
+import sys
+import types
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import numpy as np  # noqa: E402
+from math import pi, sqrt as root  # noqa: E402
+
+import trident  # noqa: E402
+from translated_test import defined  # noqa: E402
+
+_ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+_ERRORS_OF_C = {"cbrt": 4, "sinh": 2, "cosh": 2, "tanh": 2, "asinh": 2, "acosh": 2, "atanh": 2, "log10": 2}  # others: 1
+_CORNERS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.0, -2.5, 3.0, 20.0, 5e-324, 1e-310, -1e-310, 709.5,
+            1023.5, -745.5, 1e15 + 0.5, 2.0**62, 2.0**63, -2.0**63, -2.0**63 - 2048, 1e300, -1e300, math.nextafter(1, 2),
+            math.nextafter(1, 0), math.inf, -math.inf, math.nan]
+_NUMBERS = [0, 1, -1, 2, 3, 12, -18, 20, 21, 360, 999_999_937]
+
+
+def words(path):
+    with open(os.path.join(_ROOT, path)) as file:
+        return re.findall(r'^X\((?:\w+, +)?"(\w+)"', file.read(), re.M)
+
+
+def language():
+    """The names of the language that Python's module math has, too."""
+    shipped = words("jit/function/formulas.def") + words("jit/function/intrinsics.def") + list(trident.library())
+    return sorted({name for name in shipped if hasattr(math, name)} | {"isinf", "fabs"})
+
+
+def bounds():
+    with open(os.path.join(_ROOT, "jit/kir/math/errors.def")) as file:
+        rows = re.findall(r"^X\((\w+), +[\d.]+, +[\d.]+, +([\d.]+),", file.read(), re.M)
+    return {name.lower(): float(ours) + _ERRORS_OF_C.get(name.lower(), 1) for name, ours in rows
+            if name not in ("Fmod", "Round", "Rsqrt")}
+
+
+def outcome(call, arguments):
+    """The result, or the failure and its line."""
+    try:
+        return call(*arguments)
+    except trident.FunctionError as error:
+        assert error.failure in ("division", "domain", "overflow"), error
+        return next(kind for kind in (ZeroDivisionError, OverflowError, ValueError) if isinstance(error, kind)), error.line
+    except (ZeroDivisionError, OverflowError, ValueError) as error:
+        return type(error), error.__traceback__.tb_next.tb_lineno
+
+
+def is_near(got, expected, ulps):
+    if type(got) is not type(expected):
+        return False
+    if not isinstance(expected, float) or not math.isfinite(expected) or not math.isfinite(got):
+        return got == expected or got != got and expected != expected
+    if expected == 0:
+        return got == 0 and math.copysign(1, got) == math.copysign(1, expected)
+    return abs(got - expected) <= ulps * math.ulp(expected)
+
+
+def logarithm_of_base(x: float, b: float) -> float:
+    return math.log(x, b)
+
+
+def quotient(x: float, y: float) -> float:
+    return (math.sqrt(x) / math.log(y) if x > -2.0
+            else math.exp(y)
+            / math.atanh(x))
+
+
+def first_failure(x: float, y: float) -> bool:
+    return math.exp(x) < 3.0 and math.sqrt(
+        y) > 1.0 or 1.0 / x < math.log(y)
+
+
+def between(x: float, y: float) -> bool:
+    return math.sqrt(
+        x) < y < math.exp(
+            y) <= math.acos(y)
+
+
+def rounds(x: float, y: float) -> int:
+    n = 0
+    while math.log(x) > 0.0 and n < 50:
+        x /= 2.0
+        n += 1
+    return n + int(y)
+
+
+def renamed(x: float, y: float) -> float:
+    return root(x) + math.tau * pi + abs(y) + float(int(x)) + (math.inf if y > x else -math.inf)
+
+
+def of_whole_numbers(n: int, is_odd: bool) -> float:
+    return math.sin(n) + math.hypot(n, is_odd) + math.fabs(n) + math.exp(is_odd)
+
+
+class TranslatedMathTest(unittest.TestCase):
+    def compare(self, plain, cases, ulps=0.0):
+        made = trident.function(plain)
+        for tier in (0, 1):
+            if tier:
+                made.wait(2, 5000)
+            for case in cases:
+                expected, got = outcome(plain, case), outcome(made, case)
+                self.assertTrue(is_near(got, expected, ulps), f"{plain.__name__}{case} tier {tier}: {got}, Python {expected}\n{made.text}")
+
+    def test_each_function_that_the_language_has(self):
+        names, inexact = language(), bounds()
+        self.assertGreater(len(names), 35)
+        for name in names:
+            count = 2 if name in ("atan2", "copysign", "fmod", "hypot", "pow", "remainder", "gcd", "lcm") else 1
+            is_whole = name in ("gcd", "lcm", "factorial", "isqrt")
+            kind = "int" if is_whole or name in ("floor", "ceil", "trunc") else "bool" if name.startswith("is") else "float"
+            parameters = [f"{p}: {'int' if is_whole else 'float'}" for p in "xy"[:count]]
+            plain = defined(f"def plain({', '.join(parameters)}) -> {kind}:\n    return math.{name}({', '.join('xy'[:count])})\n",
+                            {"math": math})
+            self.compare(plain, self.cases(name, count, is_whole), inexact.get(name, 0.0))
+
+    def cases(self, name, count, is_whole):
+        rng = random.Random(name)
+        if is_whole:
+            values = _NUMBERS + [rng.randrange(10**9) for _ in range(20)]
+            if name == "factorial":
+                values = [v for v in values if v <= 20]
+        else:
+            values = _CORNERS + [math.ldexp(rng.uniform(-1, 1), rng.randint(-8, 10)) for _ in range(200)]
+        if count == 1:
+            return [(v,) for v in values if name not in ("floor", "ceil", "trunc") or not 2.0**63 <= abs(v) < math.inf or v == -2.0**63]
+        corners = _NUMBERS if is_whole else _CORNERS
+        return [(a, b) for a in corners for b in corners] + list(zip(values, reversed(values)))
+
+    def test_results_beyond_64_bits_fail(self):
+        for name in ("floor", "ceil", "trunc"):
+            made = trident.function(defined(f"def plain(x: float) -> int:\n    return math.{name}(x)\n", {"math": math}))
+            for x in (2.0**63, -2.0**63 - 2048, 1e300):
+                with self.assertRaises(OverflowError) as raised:
+                    made(x)
+                self.assertEqual((raised.exception.failure, raised.exception.line), ("overflow", 2))
+        with self.assertRaisesRegex(OverflowError, r"drawn_\d+\.py:2: plain: a math range error"):
+            made(1e300)
+        with self.assertRaises(OverflowError):
+            trident.function(defined("def plain(n: int) -> int:\n    return math.factorial(n)\n", {"math": math}))(21)
+
+    def test_failures_come_in_pythons_order_on_its_lines(self):
+        values = [-math.inf, -800.0, -2.0, -1.0, -0.5, 0.0, 0.3, 1.0, 2.0, 3.7, 800.0, math.inf]
+        pairs = [(x, y) for x in values for y in values]
+        for plain in (logarithm_of_base, quotient, first_failure, between, rounds):
+            self.compare(plain, pairs, 8.0)
+
+    def test_other_names_and_types(self):
+        self.compare(renamed, [(1.0, 2.0), (2.5, -2.0), (-1.0, 0.0), (0.0, 0.0)], 8.0)
+        self.compare(of_whole_numbers, [(0, True), (-7, False), (10**6, True)], 8.0)
+
+    def test_a_parameter_of_a_functions_name(self):
+        plain = defined("def plain(sin: float, n: int) -> float:\n    for gcd in range(n):\n        sin = math.sin(sin) + math.gcd(gcd, 6)\n"
+                        "    return sin\n", {"math": math})
+        self.compare(plain, [(0.5, 3), (2.0, 0)], 8.0)
+
+    def test_what_is_another_or_absent_is_refused(self):
+        other = types.SimpleNamespace(sin=math.cos)
+        for text, names, what in (("np.sin(x)", {"np": np}, "'np.sin' cannot be translated: use math.sin"),
+                                  ("math.sin(x)", {"math": other}, "'math.sin' cannot be translated: use math.sin"),
+                                  ("math.gamma(x)", {"math": math}, "'math.gamma' cannot be translated: use .* functions of math"),
+                                  ("math.hypot(x, x, x)", {"math": math}, r"hypot takes two numbers: hypot\(a, hypot\(b, c\)\)"),
+                                  ("math.sin()", {"math": math}, "sin takes one value"),
+                                  ("math.gcd(x, 2)", {"math": math}, "a value of type float where int is known"),
+                                  ("math.far", {"math": math}, "the name 'math.far'"),
+                                  ("x ** 2.5", {"math": math}, r"or math.pow\(a, b\)")):
+            with self.assertRaisesRegex(trident.TranslationError, what, msg=text):
+                trident.function(defined(f"def plain(x: float) -> float:\n    return {text}\n", names))
+
+
+if __name__ == "__main__":
+    unittest.main()
