@@ -280,7 +280,8 @@ bool Composer::update_places() {
 
 // Builds a node of operands that have their final types. A tree of literals stays open to another type.
 Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
-  if (failed_ || !is_whole(a) || !is_whole(b) || !is_whole(c)) return {};
+  a = whole(a), b = whole(b), c = whole(c);
+  if (failed_) return {};
   const Signature signature = info(op).signature;
   Node node{op, builder_.type_of(a.id), a.id, b.id, c.id, 0};
   if (signature == Signature::Compare) node.type = Type::b32;
@@ -386,7 +387,8 @@ NodeId Composer::retype(NodeId id, Type type) {
 // `a` as `type`: literals take the type, everything else is cast.
 Value Composer::convert(Value a, Type type) {
   if (failed_ || builder_.type_of(a.id) == type) return a;
-  if (!is_whole(a)) return {};
+  a = whole(a);
+  if (failed_) return {};
   if (a.literal_depth > 0 && !ir::is_mask(type) && (a.integral || !ir::is_int(type))) {
     if (a.bare && ir::is_int(type) && type == Type::i32) {
       const double v = number_of(a);
@@ -411,13 +413,6 @@ Value Composer::settle(Value a) {
   a.literal_depth = 0;
   a.bare = false;
   return a;
-}
-
-bool Composer::is_whole(const Value& a) {
-  if (a.storage != Storage::f16) return true;
-  fail(a.offset, ErrorCode::kTypeError,
-       "f16(...) rounds where it is stored, so it must be the last operation of an output: leave it out here");
-  return false;
 }
 
 void Composer::output(std::string_view text, Value value) {

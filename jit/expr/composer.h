@@ -144,7 +144,7 @@ class Composer {
   bool bits_operands(std::span<Value> operands, Op op, std::size_t offset);
   Value convert(Value a, Type type);
   NodeId retype(NodeId id, Type type);
-  bool is_whole(const Value& a);
+  Value whole(Value a);
   Value declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset);
   Value declare_again(const Variable& variable, Name& n, std::size_t offset);
   [[nodiscard]] Variable* declared_by_caller(const Name& n);

@@ -219,7 +219,8 @@ Value Composer::logical_not(Value a, std::size_t offset) {
 }
 
 Value Composer::cast(Type type, Value a, std::size_t offset) {
-  if (failed_ || !is_whole(a)) return {};
+  a = whole(a);
+  if (failed_) return {};
   a.storage = Storage::own;
   if (a.literal_depth > 0 && (a.integral || !ir::is_int(type))) {
     a = convert(a, type);  // the type that a cast names is settled

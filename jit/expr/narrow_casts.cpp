@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "jit/expr/composer.h"
 
@@ -116,6 +117,24 @@ std::optional<NarrowCast> narrow_cast_named(std::string_view name) {
   const bool clamps = storage && ir::is_integer(*storage) && *storage != Storage::boolean && *storage != Storage::u64;
   if (!storage || (saturates && !clamps)) return std::nullopt;
   return NarrowCast{*storage, saturates};
+}
+
+/// Returns `a` as an operand. What f16() has rounded for a store is rounded here, for it is not stored: to eleven bits,
+/// or to whole multiples of the least subnormal. An operand of 24 bits keeps its last bit above that of 2^42 times
+/// itself, so the sum never reaches the next power of two, and ties go to even.
+expr::Value Composer::whole(expr::Value a) {
+  constexpr double kShift = 0x1p42, kLeastShift = 0x1p28, kFirstInfinite = 65520;
+  if (failed_ || a.storage != Storage::f16) return a;
+  const std::uint32_t offset = a.offset;
+  a.storage = Storage::own;
+  const expr::Value wide = cast(Type::f64, a, offset), size = unary(Op::Abs, wide, offset);
+  const expr::Value scaled = binary(Op::Mul, size, literal(kShift, offset), offset);
+  const expr::Value shift = binary(Op::Max, scaled, literal(kLeastShift, offset), offset);
+  const expr::Value near = binary(Op::Sub, binary(Op::Add, size, shift, offset), shift, offset);
+  const expr::Value overflows = binary(Op::Ge, size, literal(kFirstInfinite, offset), offset);
+  const expr::Value infinity = literal(std::numeric_limits<double>::infinity(), offset);
+  const expr::Value rounded = ternary(Op::Select, overflows, infinity, near, offset);
+  return cast(Type::f32, binary(Op::Copysign, rounded, wide, offset), offset);
 }
 
 expr::Value Composer::narrow_cast(const NarrowCast& cast, std::span<const expr::Value> arguments, std::size_t offset) {

@@ -6,7 +6,8 @@
 //               (u32, u64: no i64) count as its least integer, so they give 0
 //   u8_sat(x)   as video filters store: rounded to nearest, ties to even, and clamped; NaN gives the least value
 //   bool8(x)    x != 0, as 0 or 1
-//   f16(x)      rounded where it is stored, from f32: only outputs have it
+//   f16(x)      rounded to nearest, ties to even, from f32: by the store where it is the last operation, else by
+//               operations on f64
 #pragma once
 
 #include <optional>

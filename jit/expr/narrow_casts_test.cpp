@@ -23,6 +23,7 @@ const Row kRows[] = {
      {Storage::u8, Storage::i16, Storage::u32, Storage::u32, Storage::u64}},
     {"x: f16; (bool8(x > 1), bool8(x), f16(x*3))", {Storage::boolean, Storage::boolean, Storage::f16}},
     {"x: f16; t = f16(x + 1); t", {Storage::f16}},
+    {"x: f16, y: f32; t = f16(x + y); (f16(t*x), t - y, f32(t))", {Storage::f16, Storage::own, Storage::own}},
     {"x: u32, y: i64; (u32(x - y), u16(y), u64(x*y))", {Storage::u32, Storage::u16, Storage::u64}},
     {"x: u8; u8(sum(x))", {Storage::own}},
     {"x: uint8, y: float16; uint16(x + i32(y))", {Storage::u16}},

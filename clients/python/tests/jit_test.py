@@ -214,7 +214,7 @@ class Untraceable(unittest.TestCase):
             (in_order, X8), (catching, abs(X8)), (keyword, X8), (optional, X8), (in_place, X8),
             (lambda x: x * x.shape[0], X8), (lambda x: x.T, X8), (lambda x: x.size + x, X8), (lambda x: x.cumsum(), X8),
             (lambda x: x.ravel(), X8), (lambda x: round(x[0]), X8), (lambda x: x @ x, X8), (lambda x: x + 1j, X8),
-            (lambda x: x + 1, X8.astype(complex)), (lambda x: x + 1, X8.astype("f2")), (lambda x: x > 1, I4.astype("u8")),
+            (lambda x: x + 1, X8.astype(complex)), (lambda x: np.spacing(x), X8.astype("f2")), (lambda x: x > x.astype("i8"), I4.astype("u8")),
             (lambda b: b // ~(b & ~b), B), (lambda b: np.sqrt(b), B), (lambda b: b**2, B), (lambda x: x + 1, X8.view(Masked)),
             (lambda x: x * 2 if isinstance(x, np.ndarray) else x, X8), (lambda x: np.sum(x, where=x > 0), X8),
             (lambda x: {"a": x}["a"] + np.arange(500), X8), (lambda x: float(f"{x[0]}") + x, X8), (lambda x: x.real, X8),

@@ -46,7 +46,7 @@ class Part:
     def _stored(self):
         """The nodes as kernels store them: booleans and narrow integers in elements of their own, where they are arrays."""
         made = g.as_kernel(self.nodes + self.guards, bytes_out=True)
-        return [g.Node(g.NARROW[d], g.I32, (n,)) if d in _narrow.DTYPES and n.kind == g.I32 else n
+        return [g.Node(g.NARROW[d], n.kind, (n,)) if d in _narrow.DTYPES and n.kind in (g.I32, g.F32) and n.op != "f16" else n
                 for n, d in zip(made, self.narrow)] + made[len(self.narrow):]
 
     def _survey(self):

@@ -2,14 +2,15 @@
 integers in int32, uint32 in int64 and float16 in float32; NumPy itself says which type a result has (it is asked with arrays
 of one element), and an integer result is wrapped to it, as NumPy's is.
 
-uint64 is the same bits as int64, so it has what wraps, and no order. float16 has what needs no rounding: NumPy rounds each of
-its operations, kernels none. All else is refused by name."""
+uint64 is the same bits as int64; _unsigned.py has its order and its quotients. NumPy rounds each operation of float16, computed
+in float32, to float16; so do kernels. All else is refused by name."""
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import _graph as g
 from . import _refusals
 from . import _tracer
+from . import _unsigned
 from ._tracer import ByType, Tracer
 
 _COMPUTED_IN = {np.dtype(t): kind for kind, types in ((g.I32, (np.uint8, np.int8, np.uint16, np.int16)),
@@ -19,6 +20,9 @@ UINT64, FLOAT16 = np.dtype(np.uint64), np.dtype(np.float16)
 _BITS = set("""add subtract multiply negative positive square bitwise_and bitwise_or bitwise_xor invert left_shift""".split())
 _WRAPPED = _BITS | set("absolute sign minimum maximum fmin fmax right_shift floor_divide remainder fmod power".split())
 _EXACT = set("negative positive absolute sign minimum maximum fmin fmax floor ceil trunc rint copysign".split())
+_ROUNDED = set("""add subtract multiply divide true_divide square reciprocal sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan
+arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot power floor_divide remainder fmod deg2rad radians rad2deg
+degrees logaddexp logaddexp2 heaviside""".split())
 _FIRST = {  # of float16: when NumPy takes the first operand, which tells the zeros apart
     "minimum": lambda a, b: (a <= b) | (a != a), "maximum": lambda a, b: (a >= b) | (a != a),
     "fmin": lambda a, b: (a <= b) | (b != b), "fmax": lambda a, b: (a >= b) | (b != b)}
@@ -27,7 +31,9 @@ _REDUCTIONS = "sum prod min max mean var std argmin argmax any all".split()
 _REDUCE = {**{getattr(np, name): name for name in _REDUCTIONS}, np.amin: "min", np.amax: "max"}
 _REDUCE_OF_UFUNC = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
 _IN_FLOAT64 = "mean", "var", "std"
-_CURE = {UINT64: "convert it first: x.astype(np.int64)", FLOAT16: "convert it first: x.astype(np.float32)",
+_BY_ORDER = "min", "max", "argmin", "argmax"
+_OF_HALF = "min", "max", "sum", "mean"  # NumPy rounds these once; each product and each square of the others
+_CURE = {UINT64: "convert it first: x.astype(np.int64) or np.float64", FLOAT16: "convert it first: x.astype(np.float32)",
          np.dtype(np.uint32): "convert it first: x.astype(np.int64) or np.float64"}
 _REFUSED = """bool float int complex index floor ceil trunc round getitem setitem delitem len iter reversed contains array hash str
 repr format""".split()
@@ -53,13 +59,19 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def astype(self, dtype):
         self._check_alive()
         dtype = np.dtype(dtype)
-        if self._dtype == UINT64 and dtype.kind == "f" or dtype == FLOAT16 != self._dtype:
-            self._refuse(f"{self._dtype}: .astype({dtype})")
-        return Narrow(self._node, self._trace, dtype) if dtype == FLOAT16 else converted(self._trace, self._node, dtype)
+        if dtype == self._dtype:
+            return self
+        kind = g.F32 if dtype == FLOAT16 else _tracer._KIND.get(dtype)
+        return converted(self._trace, self._wide(self, kind)._node if kind in g.FLOATS else self._node, dtype)
 
     def clip(self, min=None, max=None):  # noqa: A002
         result = self if min is None else np.maximum(self, min)
         return result if max is None else np.minimum(result, max)
+
+    def __pow__(self, other):
+        if type(other) in (float, np.float64) and other == 0.5 and self._dtype == FLOAT16:  # NumPy calls sqrt for these
+            return np.sqrt(self)
+        return super().__pow__(other)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         self._check_alive()
@@ -79,16 +91,31 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         dtype = made.dtype if type(made) is np.ndarray else None
         if dtype is None or not self._has(name, dtype, inputs):
             self._refuse(f"np.{name} of {self._dtype}" + ("" if dtype is None else f", which has results of {dtype},"))
-        wide = [self._wide(v, self._kind(dtype, inputs)) for v in inputs]
+        if _has_uint64(inputs) and name in _unsigned.OF_BITS and dtype in (UINT64, bool) and not _meets_floats(inputs):
+            node = _unsigned.OF_BITS[name](*[g.cast(self._wide(v, g.I64)._node, g.I64) for v in _as_nodes(self._trace, inputs)])
+            return Narrow(node, self._trace, dtype) if dtype == UINT64 else Tracer(node, self._trace)
+        wide = [self._wide(v, self._kind(dtype, inputs)) for v in self._numbers_in_half(inputs)]
         result = np.where(_FIRST[name](*wide), *wide) if dtype == FLOAT16 and name in _FIRST else function(*wide)
+        if dtype == FLOAT16 and name in _ROUNDED:
+            return converted(self._trace, result._node, dtype)
         return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
 
     def _has(self, name, dtype, inputs):
         """Returns whether a kernel computes the ufunc `name` with results of `dtype` as NumPy does."""
-        if any(type(v) is Narrow and v._dtype == UINT64 for v in inputs):
-            same = name in ("equal", "not_equal") and all(type(v) is Narrow and v._dtype == UINT64 for v in inputs)
-            return dtype == UINT64 and name in _BITS or name in _TRUTHS or same
-        return dtype in _tracer._KIND or dtype in DTYPES and name in (_EXACT if dtype == FLOAT16 else _WRAPPED)
+        if _has_uint64(inputs):
+            if name in _unsigned.OF_BITS and dtype in (UINT64, bool):  # NumPy 1 compares with signed integers in float64
+                return not any(_is_signed(v) for v in inputs)
+            return dtype in _tracer._KIND or dtype == UINT64 and (name in _BITS or name == "power" and not _is_uint64(inputs[-1]))
+        known = _EXACT | _ROUNDED if dtype == FLOAT16 else _WRAPPED
+        return dtype in _tracer._KIND or dtype in DTYPES and name in known
+
+    def _numbers_in_half(self, inputs):
+        """The inputs of an operation; its numbers rounded, where NumPy takes them as float16."""
+        if not any(type(v) is Narrow and v._dtype == FLOAT16 for v in inputs):
+            return inputs
+        with np.errstate(all="ignore"):
+            half = np.result_type(*[self._sample(v, inputs) for v in inputs]) == FLOAT16
+            return [float(np.float16(v)) if half and type(v) not in (Narrow, Tracer) else v for v in inputs]
 
     @staticmethod
     def _kind(dtype, inputs):
@@ -96,6 +123,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         kind = kind_of(dtype) if dtype in DTYPES else _tracer._KIND[dtype]
         if kind in g.FLOATS:
             return kind
+        if _has_uint64(inputs) and _meets_floats(inputs):
+            return g.F64
         kinds = [v._node.kind for v in inputs if type(v) is Narrow]
         return g.F32 if g.F32 in kinds else g.I64 if g.I64 in kinds else g.I32
 
@@ -117,10 +146,9 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def _chosen(self, function, with_samples, with_values, values):
         """The outcome of a function that chooses among values, which are of the type that NumPy finds for all of them."""
         dtype = function(*with_samples([self._sample(v, values) for v in values])).dtype
-        if dtype not in DTYPES and dtype not in _tracer._KIND or \
-                dtype != UINT64 and any(type(v) is Narrow and v._dtype == UINT64 for v in values):
+        if dtype not in DTYPES and dtype not in _tracer._KIND:
             self._refuse(f"np.{function.__name__} of {self._dtype}, which has results of {dtype},")
-        result = function(*with_values([self._wide(v, self._kind(dtype, values)) for v in values]))
+        result = function(*with_values([self._wide(v, self._kind(dtype, values)) for v in self._numbers_in_half(values)]))
         return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
 
     def _reduced(self, name, args, kwargs):
@@ -132,11 +160,15 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
                 return function(self._trace, self, *args, **kwargs)
             self._refuse(f"np.{name} of {self._dtype} with these arguments")
         dtype = getattr(np, name)(np.ones(1, self._dtype)).dtype
-        ordered = self._dtype != UINT64 or name in ("sum", "prod", "any", "all")
-        exact = dtype != FLOAT16 or name in ("min", "max")
-        if not (ordered and exact) or dtype not in DTYPES and dtype not in _tracer._KIND:
+        if dtype == FLOAT16 and name not in _OF_HALF or dtype not in DTYPES and dtype not in _tracer._KIND:
             self._refuse(f"np.{name} of {self._dtype}, which gives {dtype},")
-        result = function(self._trace, self._wide(self, g.F64 if name in _IN_FLOAT64 else self._node.kind), **rest)
+        wide = self._wide(self, g.F64 if name in _IN_FLOAT64 and dtype != FLOAT16 else self._node.kind)
+        by_order = self._dtype == UINT64 and name in _BY_ORDER
+        result = function(self._trace, Tracer(_unsigned.ordered(wide._node), self._trace) if by_order else wide, **rest)
+        if by_order and dtype == UINT64:
+            return Narrow(_unsigned.ordered(result._node), self._trace, dtype)
+        if dtype == FLOAT16 and name not in _BY_ORDER:
+            return converted(self._trace, result._node, dtype)
         return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
 
     def _sample(self, value, beside):
@@ -151,9 +183,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
                 self._refuse(f"a number of {value.dtype}, an argument or reduced, beside an array of {self._dtype}")
             return np.ones(1, value.dtype)
         if type(value) is float or type(value) is int or isinstance(value, np.integer):
-            with np.errstate(all="ignore"):
-                half = float(np.float16(value)) if abs(value) < 2**63 else np.inf
-            if any(v._dtype == FLOAT16 and half != value or not v._node.mask and type(value) is not float for v in narrow):
+            if any(not v._node.mask and (type(value) is not float or v._dtype == FLOAT16) for v in narrow):
                 self._refuse(f"{value} beside an array or a number of {self._dtype}")
             return value
         self._refuse(f"a value of type {type(value).__name__} beside an array of {self._dtype}")
@@ -167,8 +197,12 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         return type(value._number)(1)
 
     def _wide(self, value, kind):
+        if _is_uint64(value) and kind in g.FLOATS:
+            return Tracer(_unsigned.as_float(value._node, kind), self._trace)
         if type(value) is Narrow:
             return Tracer(g.cast(value._node, kind), self._trace)
+        if kind == g.I64 and self._dtype == UINT64 and type(value) is not Tracer and 2**63 <= value < 2**64:
+            return _unsigned.wrapped(value)
         return value
 
     def _check_alive(self):
@@ -219,8 +253,10 @@ def converted(trace, node, dtype):
     """The stand-in of `node` as `dtype`, as a cast of NumPy has it."""
     if dtype not in DTYPES:
         return Tracer(_tracer._convert(node, dtype), trace)
+    if dtype == FLOAT16 and node.kind == g.F64:  # by way of float32 it would be rounded twice
+        trace.refuse("a conversion of float64 to float16 cannot be recorded; convert the result: f(x).astype(np.float16)")
     if dtype == FLOAT16:
-        trace.refuse("a conversion to float16 cannot be recorded; convert the result: f(x).astype(np.float16)")
+        return Narrow(g.Node("f16", g.F32, (g.cast(node, g.F32),)), trace, dtype)
     if dtype == UINT64 and node.kind in g.FLOATS:
         trace.refuse("a conversion of floats to uint64 cannot be recorded; convert to np.int64, or convert the result")
     return _cut(trace, node, dtype)
@@ -236,6 +272,29 @@ def _cut(trace, node, dtype):
         return Narrow(g.Node("and", kind, (wide, g.const(2**bits - 1, kind))), trace, dtype)
     left = g.Node("shl", kind, (wide, g.const(all_bits - bits, kind)))
     return Narrow(g.Node("sar", kind, (left, g.const(all_bits - bits, kind))), trace, dtype)
+
+
+def _is_uint64(value):
+    return type(value) is Narrow and value._dtype == UINT64
+
+
+def _has_uint64(inputs):
+    return any(map(_is_uint64, inputs))
+
+
+def _meets_floats(inputs):
+    """Returns whether NumPy takes uint64 for float64 among these: beside floats and negative numbers."""
+    return any(v < 0 or type(v) is float if type(v) not in (Tracer, Narrow) else v.dtype.kind == "f" for v in inputs)
+
+
+def _is_signed(value):
+    """Returns whether a stand-in is of signed integers; Python's numbers that fit an array of uint64 are not."""
+    return type(value) in (Tracer, Narrow) and value.dtype.kind == "i" and value._number is None
+
+
+def _as_nodes(trace, inputs):
+    """Numbers as stand-ins, too."""
+    return [v if type(v) in (Tracer, Narrow) else Tracer(g.const(_unsigned.wrapped(v), g.I64), trace) for v in inputs]
 
 
 def _as_array(number, array):
