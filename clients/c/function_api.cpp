@@ -20,6 +20,10 @@ Result<const FunctionHandle*> function_of(const trident_kernel* kernel) {
   return FunctionHandle::of(kernel);
 }
 
+constexpr const char* kCureOfAbsent =
+    "'NAME' does not come with the program: put NAME.fn and this text into a folder, and open that as a library "
+    "(C: trident_library_open, C++: trident::library, Python: trident.library)";
+
 const function::Library& shipped_for_texts(const void*) {
   return shipped_library();
 }
@@ -43,8 +47,9 @@ Result<trident_kernel*> submit_program(Context& context, function::Program progr
 }
 
 Result<trident_kernel*> submit_function(Context& context, std::string_view text) {
-  TRY(function::Program program, function::resolve(text, &shipped_for_texts, nullptr));
-  return submit_program(context, std::move(program));
+  auto program = function::resolve(text, &shipped_for_texts, nullptr);
+  if (!program.ok()) return function::with_cure(program.error(), shipped_library(), kCureOfAbsent);
+  return submit_program(context, std::move(*program));
 }
 
 }  // namespace trident::client

@@ -53,9 +53,11 @@ Error unknown_function(const trident_library& library, std::string_view name) {
 
 Result<void> read_folder(trident_library& library, const char* folder) {
   TRY(const std::vector<std::string> files, function::files_below(folder));
-  TRY(function::Library read, function::read_library(files, &trident::client::shipped_library()));
-  TRY_VOID(function::test_library(read));
-  library.own = std::make_unique<const function::Library>(std::move(read));
+  auto read = function::read_library(files, &trident::client::shipped_library());
+  if (!read.ok())
+    return function::with_cure(read.error(), trident::client::shipped_library(), "add NAME.fn to the folder");
+  TRY_VOID(function::test_library(*read));
+  library.own = std::make_unique<const function::Library>(std::move(*read));
   return {};
 }
 

@@ -43,6 +43,10 @@ class Checker {
   Result<void> exponent(const Expression& e, Type base);
   Result<Type> unary(Expression& e);
   Result<Type> binary(Expression& e);
+  /// Refuses a dividend of f64.
+  Result<void> whole(Expression& dividend);
+  /// Refuses an f64 beside an i64, which is the one to convert.
+  Result<void> widened(const Expression& left, Expression& right);
   Result<Type> choice(Expression& e);
   Result<Type> call(Expression& e);
   [[nodiscard]] bool is_array_name(const Expression& e) const;
@@ -89,6 +93,14 @@ bool is_literal(const Expression& e) {
 void make_real(Expression& literal) {
   literal.type = Type::f64;
   for (Expression& operand : literal.operands) make_real(operand);
+}
+
+/// Returns what to write for `e` where the other type is wanted, with a colon in front; empty where nothing is plain.
+std::string conversion(const Expression& e, Type wanted) {
+  const bool is_number = wanted == Type::f64 ? e.type == Type::i64 : e.type == Type::f64 || e.type == Type::boolean;
+  if (wanted == Type::boolean && e.type == Type::i64) return ": compare it, as in n != 0";
+  if (!is_number || wanted == Type::boolean) return {};
+  return ": write " + std::string(name_of(wanted)) + "(" + (e.kind == EK::name ? e.name : "..") + ")";
 }
 
 bool always_leaves(const std::vector<Statement>& list);
@@ -214,9 +226,8 @@ Result<void> Checker::expect(Expression& e, Type wanted, const char* what) {
   TRY(const Type type, type_of(e));
   if (type == wanted) return {};
   if (wanted == Type::f64 && is_literal(e)) return make_real(e), Result<void>();
-  const std::string cure = wanted == Type::f64 && type == Type::i64 ? ": write f64(..)" : "";
   return fault(e.offset, std::string(what) + " is " + std::string(name_of(wanted)) + ", and this is " +
-                             std::string(type == Type::none ? "no value" : name_of(type)) + cure);
+                             std::string(type == Type::none ? "no value" : name_of(type)) + conversion(e, wanted));
 }
 
 Result<Type> Checker::type_of(Expression& e) {
@@ -295,10 +306,24 @@ Result<Type> Checker::binary(Expression& e) {
   const OperatorRow& row = row_of(e.op);
   const bool is_any = row.operands == 'n' || row.operands == 's';
   if (is_any) TRY_VOID(adapt(e.operands[0], e.operands[1]));
+  if (e.op == Operator::Remainder) TRY_VOID(whole(e.operands[0]));
   TRY(const Type type, operand_type(e.operands[0], row.operands, "the left operand"));
+  if (is_any && type == Type::i64) TRY_VOID(widened(e.operands[0], e.operands[1]));
   TRY_VOID(expect(e.operands[1], type, "the right operand"));
   if (e.op == Operator::Power) TRY_VOID(exponent(e.operands[1], type));
   return of_letter(row.result, type);
+}
+
+Result<void> Checker::whole(Expression& dividend) {
+  TRY(const Type type, type_of(dividend));
+  if (type != Type::f64) return {};
+  return fault(dividend.offset, "% divides numbers of i64: fmod(a, b) and remainder(a, b) are for those of f64");
+}
+
+Result<void> Checker::widened(const Expression& left, Expression& right) {
+  TRY(const Type type, type_of(right));
+  if (type != Type::f64) return {};
+  return fault(left.offset, "the right operand is f64, and this is i64" + conversion(left, Type::f64));
 }
 
 Result<Type> Checker::choice(Expression& e) {
@@ -320,7 +345,7 @@ Result<Type> Checker::call(Expression& e) {
   if (const IntrinsicRow* row = intrinsic_of(e)) return intrinsic_call(e, *row);
   if (callee != nullptr) return call_of(e, *callee);
   if (shared != nullptr) return intrinsic_call(e, *shared);  // says what is wrong
-  return fault(e.offset, "there is no function '" + e.name + "'");
+  return fault(e.offset, std::string(kAbsentFunction) + e.name + "'");
 }
 
 /// An integer literal is the first operand of a function of f64 where another operand is f64, or no other function has

@@ -7,6 +7,7 @@
 #include "jit/function/shipped_functions.h"
 #include "jit/ir/text.h"
 #include "runtime/base/check.h"
+#include "runtime/base/nearest.h"
 
 namespace trident::function {
 namespace {
@@ -60,6 +61,20 @@ class Order {
   std::map<std::string, Mark> marks_;
 };
 
+/// Returns the name of the function whose absence an error reports; empty for other errors.
+std::string absent_function(std::string_view message) {
+  const std::size_t at = message.find(kAbsentFunction);
+  if (at == std::string_view::npos) return {};
+  message.remove_prefix(at + kAbsentFunction.size());
+  return std::string(message.substr(0, message.find('\'')));
+}
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
+    text.replace(at, word.size(), by);
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> callees_of(const Function& function) {
@@ -108,11 +123,27 @@ const Function* Library::find(std::string_view name) const {
   return base_ != nullptr ? base_->find(name) : nullptr;
 }
 
+std::vector<std::string> Library::names() const {
+  std::vector<std::string> names = base_ != nullptr ? base_->names() : std::vector<std::string>();
+  for (const auto& [name, function] : functions_) names.push_back(name);
+  return names;
+}
+
 std::vector<const Function*> Library::list() const {
   std::vector<const Function*> all;
   for (const auto& [name, function] : functions_) all.push_back(&function);
   std::stable_sort(all.begin(), all.end(), [](const Function* a, const Function* b) { return a->area < b->area; });
   return all;
+}
+
+Error with_cure(Error error, const Library& known, const std::string& cure) {
+  const std::string name = absent_function(error.message);
+  if (name.empty()) return error;
+  std::vector<std::string> names = known.names();
+  for (std::string& word : intrinsic_names()) names.push_back(std::move(word));
+  const std::string meant = nearest(names, name, name.size() / 4);
+  error.message += "\n" + (meant.empty() ? replaced(cure, "NAME", name) : "did you mean '" + meant + "'?");
+  return error;
 }
 
 }  // namespace trident::function

@@ -27,6 +27,8 @@ class Library {
   static Result<Library> make(const std::vector<Text>& texts, const Library* base = nullptr);
 
   [[nodiscard]] const Function* find(std::string_view name) const;
+  /// Returns all names, those of the base too.
+  [[nodiscard]] std::vector<std::string> names() const;
   /// Returns all functions by area and name, those of the base left out.
   [[nodiscard]] std::vector<const Function*> list() const;
 
@@ -34,5 +36,9 @@ class Library {
   std::map<std::string, Function, std::less<>> functions_;
   const Library* base_ = nullptr;
 };
+
+/// Adds to an error of check() about a function that is absent: a name that is like it, or else how to give it, a text
+/// in which NAME stands for its name. Leaves other errors as they are.
+Error with_cure(Error error, const Library& known, const std::string& cure);
 
 }  // namespace trident::function

@@ -44,6 +44,12 @@ const IntrinsicRow* intrinsic_of(const Expression& call) {
   return is_of_type ? row : intrinsic(call.name);
 }
 
+std::vector<std::string> intrinsic_names() {
+  std::vector<std::string> names;
+  for (const IntrinsicRow& row : kIntrinsics) names.emplace_back(row.text);
+  return names;
+}
+
 bool begins_with(const IntrinsicRow& row, Type type) {
   return type == (row.operands[0] == 'b' ? Type::boolean : Type::f64);
 }

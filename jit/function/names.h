@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "jit/function/function.h"
 
@@ -30,6 +32,10 @@ const IntrinsicRow* shared_intrinsic(std::string_view name);
 bool begins_with(const IntrinsicRow& row, Type type);
 /// Returns what a call whose operands have types is a call of; null where that is a function of a library.
 const IntrinsicRow* intrinsic_of(const Expression& call);
+/// Returns the names of functions that the language has itself.
+std::vector<std::string> intrinsic_names();
+/// Begins the error of a call whose function is absent; the name and a quote follow.
+inline constexpr std::string_view kAbsentFunction = "there is no function '";
 
 struct OperatorRow {
   Operator op;

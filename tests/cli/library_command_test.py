@@ -138,7 +138,19 @@ class LibraryVerb(CommandCase):
             wrong = self.trident(verb, far, status=2).stderr
             self.assertIn("there is no function 'quad'", wrong)
             self.assertIn("no quad.fn is beside its caller or above: give --library FOLDER", wrong)
+            self.assertIn("add quad.fn to ", self.trident(verb, far, "--library", self.at("far"), status=2).stderr)
             self.assertIn("--library is about functions", self.trident(verb, "1+x", *mine, status=2).stderr)
+
+    def test_an_absent_function_is_said_to_be_absent_where_it_is(self):
+        file = self.write("typo.fn", "fn typo(s: [u8]) -> i64 {\n  return strchrr(s, 'a');\n}\n")
+        wrong = self.trident("run", file, status=2).stderr
+        self.assertRegex(wrong, r"typo.fn:2:10: there is no function 'strchrr'\n.*\n +\^\ndid you mean 'strchr'\?")
+        file = self.write("power.fn", "fn power(x: f64, n: i64) -> f64 {\n  return pow(x, n) + sin(x);\n}\n")
+        wrong = self.trident("run", file, status=2).stderr
+        self.assertIn("an operand is f64, and this is i64: write f64(n)", wrong)
+        self.assertNotIn("--library", wrong)  # nothing is absent
+        self.assertIn("give six.fn, too, or the folder", self.trident(
+            "library", "test", self.write("seven.fn", "fn seven() -> i64 {\n  return six() + 1;\n}\n"), status=2).stderr)
 
     def test_a_circle_of_files_is_an_error(self):
         os.makedirs(self.at("mine"))

@@ -48,24 +48,18 @@ class Nearby {
     for (const auto& [name, file] : files_) all.push_back(file.string());
     return all;
   }
-  /// A function that is called and not found; empty when there is none.
-  [[nodiscard]] const std::string& missing() const { return missing_; }
 
  private:
   void find(const std::string& name, const fs::path& folder) {
     if (Library::shipped().find(name) != nullptr || files_.contains(name)) return;
     const fs::path file = file_above(folder, name);
-    if (file.empty()) {
-      missing_ = name;
-      return;
-    }
+    if (file.empty()) return;  // a word of the language, or absent
     files_.emplace(name, file);
     waiting_.push_back(file);
   }
 
   std::vector<fs::path> waiting_;
   std::map<std::string, fs::path> files_;
-  std::string missing_;
 };
 
 Result<function::Program> resolve_file(const std::string& file, const std::vector<std::string>& others) {
@@ -91,10 +85,10 @@ Result<function::Program> program_nearby(const std::string& file) {
   Nearby nearby;
   TRY_VOID(nearby.follow(fs::absolute(file).lexically_normal()));
   auto program = resolve_file(file, nearby.files());
-  if (program.ok() || nearby.missing().empty()) return program;
-  const std::string& name = nearby.missing();
-  return Error{program.error().code, program.error().message + "\n'" + name + "' is no shipped function, and no " +
-                                         name + ".fn is beside its caller or above: give --library FOLDER"};
+  if (program.ok()) return program;
+  return function::with_cure(
+      program.error(), Library::shipped(),
+      "'NAME' is no shipped function, and no NAME.fn is beside its caller or above: give --library FOLDER");
 }
 
 }  // namespace
@@ -112,7 +106,9 @@ Result<void> check_library_fits(Verb verb) {
 Result<function::Program> program_of_file(const std::string& file, const std::string& folder) {
   if (folder.empty()) return program_nearby(file);
   TRY(const std::vector<std::string> others, files_beside(file, folder));
-  return resolve_file(file, others);
+  auto program = resolve_file(file, others);
+  if (program.ok()) return program;
+  return function::with_cure(program.error(), Library::shipped(), "add NAME.fn to " + folder);
 }
 
 }  // namespace trident::cli

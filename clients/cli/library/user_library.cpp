@@ -12,6 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kCureOfAbsent =
+    "'NAME' is no shipped function: give NAME.fn, too, or the folder that has both files";
+
 bool is_file_word(const std::string& word) {
   return word.ends_with(".fn") || word.find('/') != std::string::npos || fs::is_directory(word);
 }
@@ -49,8 +52,9 @@ Result<ChosenFunctions> chosen_functions(const std::vector<std::string>& words) 
   std::copy_if(words.begin(), words.end(), std::back_inserter(file_words), is_file_word);
   TRY(const std::vector<std::string> files, function_files(file_words));
   if (!files.empty()) {
-    TRY(function::Library library, function::read_library(files, &function::Library::shipped()));
-    out.users = std::make_unique<function::Library>(std::move(library));
+    auto library = function::read_library(files, &function::Library::shipped());
+    if (!library.ok()) return function::with_cure(library.error(), function::Library::shipped(), kCureOfAbsent);
+    out.users = std::make_unique<function::Library>(std::move(*library));
     out.chosen = out.users->list();
   }
   for (const std::string& word : words) {

@@ -147,6 +147,18 @@ class FunctionsTest(unittest.TestCase):
         with self.assertRaises(TimeoutError):
             trident.function("fn f() { while true { } }")(budget=1000)
 
+    def test_an_absent_function_comes_with_a_cure(self):
+        text = "fn f(a: i64) -> i64 {\n  return half(a);\n}\n"
+        with self.assertRaisesRegex(trident.TridentError, r"f.fn:2:10: .*'half'[^^]*\^\n.*put half.fn and this .*trident.library"):
+            trident.function(text)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "f.fn"), "w") as file:
+                file.write(text)
+            with self.assertRaisesRegex(trident.TridentError, "'half'[^^]*\\^\nadd half.fn to the folder"):
+                trident.library(folder)
+        with self.assertRaisesRegex(trident.TridentError, "did you mean 'strchr'"):
+            trident.function(text.replace("half", "strchrr"))
+
     def test_memory_is_not_copied(self):
         fill = trident.library().fill
         zeros = np.ones(5, np.int64)
