@@ -131,7 +131,8 @@ class LaterFunctions(unittest.TestCase):
     def test_texts_are_checked_unless_told_otherwise(self):
         a = np.ones(2)
         for text in ("a.__class__", "a[0]", "lambda: a", "__import__", "import os;", "a .shape", "a.\u1d47it"):
-            self.assertRaisesRegex(ValueError, "expressions do not have", trident.evaluate, text)
+            for kind in (ValueError, TypeError):  # of numexpr since 2.8.5, and before
+                self.assertRaisesRegex(kind, "expressions do not have", trident.evaluate, text)
         for text in ("a*2.e-5", "2.+a", "a.real", "a. imag", "a*1.5e+3", ".5*a", "a_b__c*1"):
             trident.evaluate(text, {"a": a, "a_b__c": a})
         with self.assertRaises(SyntaxError):

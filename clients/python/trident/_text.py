@@ -63,6 +63,10 @@ _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.Bin
              ast.BoolOp, ast.boolop, ast.Call, ast.keyword, ast.Attribute)
 
 
+class ForbiddenError(ValueError, TypeError):
+    """A text has a character that expressions do not have. numexpr raises ValueError since 2.8.5, and raised TypeError before."""
+
+
 class Reduction:
     """A reduction at the root of the expression: `op` of sum, min, max, prod, mean and so on over `axis` (None: all) of
     `operand`."""
@@ -137,8 +141,8 @@ def _deep_tree(text):
 def _check_forbidden(text):
     found = _FORBIDDEN.search(_QUOTED_OR_NUMBER.sub("0", text))
     if found is not None:
-        raise ValueError(f"expressions do not have {found[0]!r}: they consist of names, numbers, operators, calls of functions, "
-                         ".real and .imag")
+        raise ForbiddenError(f"expressions do not have {found[0]!r}: they consist of names, numbers, operators, calls of functions, "
+                             ".real and .imag")
 
 
 def _check_disguise(text):
