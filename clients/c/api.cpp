@@ -250,6 +250,8 @@ void count_arguments(const Handle& handle, trident_kernel_info& info) {
   info.array_count = kernel.array_count;
   info.scalar_count = kernel.scalar_count;
   info.misses = __atomic_load_n(&kernel.miss_count, __ATOMIC_RELAXED);
+  const trident::client::Lowered* const lowered = kernel.lowered.load(std::memory_order_acquire);
+  info.divides = lowered != nullptr && lowered->division.possible ? 1 : 0;
 }
 
 }  // namespace

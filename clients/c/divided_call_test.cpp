@@ -101,7 +101,12 @@ class DividedCallTest : public InterpretedContext {
     return InterpretedContext::submit(text, &options);
   }
   [[nodiscard]] static bool divides(const trident_kernel* kernel) {
-    return Kernel::of(kernel)->lower().value()->division.possible;
+    const auto lowered = Kernel::of(kernel)->lower();
+    trident_kernel_info info{};
+    info.struct_size = sizeof(info);
+    EXPECT_EQ(TRIDENT_OK, trident_info(kernel, &info));
+    EXPECT_EQ(lowered.value()->division.possible, info.divides == 1);
+    return lowered.value()->division.possible;
   }
 };
 

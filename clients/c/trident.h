@@ -151,7 +151,9 @@ typedef struct trident_kernel_info {
   /* The daemon's last report of its progress; since 0.1.1 (an older library leaves these as they were). */
   uint32_t stage; /* enum trident_stage */
   uint32_t stage_done, stage_total;
-  uint32_t reserved;
+  /* 1: calls on parts of the arrays give the same elements, for none depends on its number, on n or on other elements.
+   * Known from the first call on, or trident_wait(kernel, 0, 0); since 0.1.8. */
+  uint32_t divides;
   double best_ratio; /* of the best candidate so far to the baseline, 1 until one is faster; 0: unknown */
   const char* note;  /* trident_kernel_note(); since 0.1.3 */
   uint64_t misses;   /* times that data lay outside the ranges in which the code is fast; 0: it is fast in none */

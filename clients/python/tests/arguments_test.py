@@ -5,6 +5,7 @@ import decimal
 import fractions
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -186,6 +187,45 @@ class Conversions(unittest.TestCase):
         for out in (3, [1.0], np.float64(1), "x"):
             with self.subTest(out=out), self.assertRaisesRegex(ValueError, "out for .* must be a writable"):
                 trident.Kernel("x + 1")(np.ones(1), out=out)
+
+
+class Converted(unittest.TestCase):
+    """Long operands of other types. The oracle is NumPy on the same elements."""
+
+    def test_layouts_and_types(self):
+        rng, size = np.random.default_rng(5), 70_000
+        kernel = trident.Kernel("(x*2 + y, bool8(x < y))", policy="exact")
+        for kind in ("f4", "i4", "u1", "i8", "f2", ">f8", ">i2", "?"):
+            whole = rng.integers(0, 2 if kind == "?" else 100, (2, size)).astype(kind)
+            y = rng.normal(size=size)
+            for x in (whole[0], whole[0, ::-1], whole.T[:, 1], np.broadcast_to(whole[0, :1], size)):
+                sum_, less = kernel(x, y)
+                np.testing.assert_array_equal(x.astype(float) * 2 + y, sum_)
+                np.testing.assert_array_equal(x.astype(float) < y, less)
+            made = np.empty((size, 3))[:, 1], np.empty(size, bool)
+            kernel(whole[0].reshape(-1), y, out=made)
+            np.testing.assert_array_equal(whole[0].astype(float) * 2 + y, made[0])
+        grid = rng.integers(0, 9, (300, 200)).astype("u2")
+        np.testing.assert_array_equal(grid.T + grid[:, 0].astype("f8"), trident.Kernel("x + y")(grid.T, grid[:, 0].copy()))
+
+    def test_elements_that_depend_on_others(self):
+        x = np.arange(100_000, dtype=np.int32) % 1000
+        np.testing.assert_array_equal(x + np.arange(x.size), trident.Kernel("x + f64(index)", policy="exact")(x))
+        self.assertEqual(int(x.sum()), trident.Kernel("sum(x)", policy="exact")(x))
+        np.testing.assert_array_equal(x - x.max(), trident.Kernel("x - maxof(x)", policy="exact")(x))
+        table = np.arange(5, dtype=np.int32)
+        np.testing.assert_array_equal(table[x % 5] * 1.5, trident.Kernel(
+            "t[i] * 1.5", types={"i": "i64"}, tables=["t"], policy="exact")(t=table, i=x % 5))
+
+    def test_no_operand_is_copied_as_a_whole(self):
+        code = ("import resource, numpy as np, trident\n"
+                "x, out = np.ones(8_000_000, np.float32), np.ones(8_000_000)\n"
+                "kernel = trident.Kernel('2*x')\nkernel(x[:70_000], out=out[:70_000])\n"
+                "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+                "before = peak(); kernel(x, out=out); print(peak() - before)")
+        said = subprocess.run([sys.executable, "-c", code], text=True, check=True, capture_output=True, env={
+            **os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(trident.__file__))}).stdout
+        self.assertLess(int(said), 20_000, "KiB more at the peak: the operand as float64 has 62,500")
 
 
 class Names(unittest.TestCase):

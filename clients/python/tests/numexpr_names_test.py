@@ -1,5 +1,7 @@
 """The names that numexpr exports, each with a counterpart or refused by name; contexts and several outputs of evaluate().
 Oracles: numexpr, NumPy."""
+import importlib
+import inspect
 import os
 import sys
 import unittest
@@ -30,6 +32,26 @@ class Names(unittest.TestCase):
         self.assertGreaterEqual(answered, 16)
         with self.assertRaisesRegex(AttributeError, "module 'trident' has no attribute 'nothing'"):
             trident.nothing
+
+    def test_arguments_come_in_the_order_of_numexpr(self):
+        for function, names in ((trident.evaluate, "ex local_dict global_dict out order casting sanitize _frame_depth disable_cache"),
+                                (trident.validate, "ex local_dict global_dict out order casting _frame_depth sanitize"),
+                                (trident.re_evaluate, "local_dict global_dict _frame_depth"), (trident.NumExpr, "ex signature sanitize"),
+                                (trident.set_vml_accuracy_mode, "mode"), (trident.set_num_threads, "nthreads")):
+            self.assertEqual(names.split(), list(inspect.signature(function).parameters)[:names.count(" ") + 1])
+        x = np.arange(3.0)
+        np.testing.assert_array_equal(2 * x, trident.evaluate("2*x", {"x": x}, {}, None, "K", "same_kind", False, 3, True))
+        self.assertIsNone(trident.validate("2*x", {"x": x}, {}, None, "K", "safe", 2, True))
+        np.testing.assert_array_equal(2 * x, trident.NumExpr("2*a", (), False)(x))
+
+    def test_modules_have_their_counterparts(self):
+        self.assertIs(trident.E, trident.expressions.E)
+        for module, names in (("necompiler", "typecode_to_kind CacheDict getContext stringToExpression"), ("utils", "CacheDict log"),
+                              ("expressions", "functions VariableNode")):
+            self.assertEqual(f"trident.{module}", importlib.import_module(f"trident.{module}").__name__)
+            for name in names.split():
+                with self.assertRaisesRegex(AttributeError, f"trident.{module} has no '{name}': .*have a counterpart: .*"):
+                    getattr(getattr(trident, module), name)
 
     def test_compiled_expressions_are_called_as_numexpr_calls_them(self):
         x, y, i = np.linspace(-2, 2, 7), np.arange(7.0), np.arange(7, dtype=np.int32)

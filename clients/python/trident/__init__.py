@@ -30,7 +30,7 @@ from ._kernel import Context, Kernel, default_context
 from ._native import TridentError
 from ._numexpr import (NumExpr, get_vml_num_threads, get_vml_version, refuse as __getattr__, set_vml_accuracy_mode,
                        set_vml_num_threads, use_vml, validate)
-from ._numexpr_modules import necompiler, utils
+from ._numexpr_modules import expressions, necompiler, utils
 from ._program import Program
 from ._refusals import TraceError
 from ._symbols import E
@@ -44,5 +44,5 @@ nthreads = get_num_threads()
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
            "TridentError", "function", "Function", "FunctionError", "library", "Library", "TranslationError", "set_num_threads",
            "get_num_threads", "detect_number_of_cores", "detect_number_of_threads", "MAX_THREADS", "ncores", "nthreads", "validate",
-           "NumExpr", "E", "utils", "necompiler", "use_vml", "get_vml_version", "set_vml_accuracy_mode", "set_vml_num_threads",
+           "NumExpr", "E", "utils", "necompiler", "expressions", "use_vml", "get_vml_version", "set_vml_accuracy_mode", "set_vml_num_threads",
            "get_vml_num_threads"]

@@ -28,7 +28,7 @@ from . import _threads
 from ._cache import Cache
 from ._chain import Chain, graphs
 from ._installed_numexpr import Numexpr, check_installed, check_known, import_numexpr
-from ._kernel import Kernel, address, check_context
+from ._kernel import BLOCK, ITERATED_MAX, Kernel, address, check_context
 from ._native import TridentError
 from ._out import Borrowed, One, check_out, store, store_reduced
 from ._promise import EXACT, Promise
@@ -37,8 +37,6 @@ from ._stages import Stages
 from ._strided import in_c_order, in_fortran_order, lies_apart, meet, same_elements
 
 _CACHE_MAX = 256
-_BLOCK = 16384  # elements of one block where operands must be copied
-_ITERATED_MAX = 31  # operands of one numpy.nditer, beside the result
 _REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce,
                  **{name: getattr(np, name) for name in _text.BEYOND_REDUCTIONS}}
@@ -53,8 +51,8 @@ _programs = Cache(_CACHE_MAX)
 _last = threading.local()
 
 
-def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", *, policy="exact", k=None,
-             ranges=None, threads=None, context=None, **kwargs):
+def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", sanitize=None, _frame_depth=3,
+             disable_cache=False, *, policy="exact", k=None, ranges=None, threads=None, context=None, **kwargs):
     """Evaluates an array expression such as "2*a + 3*b" element by element; a drop-in for numexpr.evaluate. The answer is
     the same at once and later, on every processor and in every run: operations as they are written, functions good to an
     ulp. policy="bounded" (with k=, default 2) or "fast" permit faster forms, as trident.Kernel says; then the last bits may
@@ -75,8 +73,10 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     variables or operations than one kernel holds) is evaluated by numexpr, if it is installed, on its own terms; if not, the
     error says so. optimization, truediv, sanitize and disable_cache are numexpr's.
     """
-    frame = sys._getframe(max(kwargs.pop("_frame_depth", 3), 3) - 2)  # numexpr counts from inside
-    program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame)
+    del disable_cache  # numexpr's own cache
+    frame = sys._getframe(max(_frame_depth, 3) - 2)  # numexpr counts from inside
+    program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context,
+                                         {**kwargs, "sanitize": sanitize}, frame)
     with _threads.permitted(threads):
         return program.run(arguments, out, order, casting)
 
@@ -137,9 +137,9 @@ def _find_tree(ex, sanitize):
 
 def _check_options(kwargs):
     """The options that change what a text means: optimization, and whether it is checked for what numexpr forbids. Division
-    is true division whatever `truediv` says, as in numexpr on Python 3; `disable_cache` is about numexpr's own."""
+    is true division whatever `truediv` says, as in numexpr on Python 3."""
     for name in kwargs:
-        if name not in (*_OPTIONS, "sanitize", "disable_cache"):
+        if name not in (*_OPTIONS, "sanitize"):
             raise ValueError(f"Unknown keyword argument '{name}'")
     for name, allowed in _OPTIONS.items():
         if kwargs.get(name, allowed[-1]) not in allowed:
@@ -388,14 +388,14 @@ class _Program(One):
             return out
         if out is not None:
             check_out(out, self.result_dtype, casting)
-        if len(arrays) > _ITERATED_MAX:
+        if len(arrays) >= ITERATED_MAX:
             return self._run_many(arrays, dtypes, params, out, order)
         flags = ["external_loop", "buffered", "delay_bufalloc", "zerosize_ok", "copy_if_overlap"]
         read = ["readonly", "aligned", "nbo", "contig", "overlap_assume_elementwise"]
         write = ["writeonly", "aligned", "nbo", "contig", "no_broadcast", "allocate", "overlap_assume_elementwise"]
         iterator = np.nditer([out, *arrays], flags, [write] + [read] * len(arrays), [self.result_dtype, *dtypes],
-                             order=order, casting="unsafe", buffersize=_BLOCK)  # what `casting` forbids was refused before
-        wide = np.empty(_BLOCK, np.int32) if self.wide_bools else None
+                             order=order, casting="unsafe", buffersize=BLOCK)  # what `casting` forbids was refused before
+        wide = np.empty(BLOCK, np.int32) if self.wide_bools else None
         with iterator:
             iterator.reset()
             if iterator.itersize:
@@ -418,8 +418,8 @@ class _Program(One):
         if out is None or any(np.may_share_memory(a, out) for a in arrays):
             result = np.empty(shape, self.result_dtype, "F" if fortran else "C")
         flat = [np.broadcast_to(a, shape).flat for a in arrays]
-        for start in range(0, result.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, result.size, BLOCK):
+            block = slice(start, start + BLOCK)
             operands = [np.ascontiguousarray(f[block], d) for f, d in zip(flat, dtypes)]
             target = np.empty(operands[0].size, np.int32 if self.wide_bools else self.result_dtype)
             self.kernel._run(target.size, [address(o) for o in operands], [address(target)], params)
@@ -475,6 +475,7 @@ def _reduce_with_numpy(reduction, whole):
 
 _short_call.set_up(_last, Borrowed)
 python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
-evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", *, '
-                             'policy="exact", k=None, ranges=None, threads=None, context=None, **kwargs)')
+evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", '
+                             'sanitize=None, _frame_depth=3, disable_cache=False, *, policy="exact", k=None, ranges=None, '
+                             'threads=None, context=None, **kwargs)')
 re_evaluate = _short_call.front(1, re_evaluate, "(local_dict=None, global_dict=None, _frame_depth=2)")

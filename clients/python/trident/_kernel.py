@@ -14,7 +14,7 @@ from . import _program
 from . import _short_call
 from . import _threads
 from ._native import TridentError, lib
-from ._operand import converted
+from ._operand import checked, converted
 from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
 from ._strided import address, is_plain, lies_apart, meet, same_elements, strides_of
 
@@ -102,6 +102,9 @@ def check_context(context):
     if context is not None and not isinstance(context, Context):
         raise TypeError(f"context must be a trident.Context, here {shown(context)}")
 
+
+BLOCK = 16384  # elements of one block where operands must be copied
+ITERATED_MAX = 32  # operands of one numpy.nditer, results among them
 
 _default = {}  # None -> the context of everything, "interp" -> that of _reader()
 
@@ -268,19 +271,22 @@ class Kernel:
         missing = [n for n in self.arrays + self.scalars if n not in values]
         if missing:
             raise TypeError(f"missing: {', '.join(missing)}")
-        operands = [converted(values[n], d, n) for n, d in zip(self.arrays, self.array_dtypes)]
+        operands = [checked(values[n], d, n) for n, d in zip(self.arrays, self.array_dtypes)]
         shape = np.broadcast_shapes(*[o.shape for n, o in zip(self.arrays, operands) if n not in self.tables])
         if len(self.arrays) == len(self.tables):
             shape = self._shape_of(out)
-        operands = [np.ascontiguousarray(o.reshape(-1)) if n in self.tables else np.broadcast_to(o, shape)
-                    for n, o in zip(self.arrays, operands)]
+        by_blocks = self._converts_blocks(operands, math.prod(shape))
+        operands = [np.ascontiguousarray(o.reshape(-1), d) if n in self.tables else
+                    np.broadcast_to(o if by_blocks else o.astype(d, copy=False), shape)
+                    for n, d, o in zip(self.arrays, self.array_dtypes, operands)]
         lengths = [o.size for n, o in zip(self.arrays, operands) if n in self.tables]
         results = self._allocate(shape, out)
         if out is not None:
             operands = _apart(operands, results)
             operands = [o.copy() if n in self.tables and any(np.may_share_memory(o, r) for r in results) else o
                         for n, o in zip(self.arrays, operands)]
-        self._run_on(shape, operands, results, self.pack([*(values[n] for n in self.scalars), *lengths]))
+        run = self._run_blocks if by_blocks else self._run_on
+        run(shape, operands, results, self.pack([*(values[n] for n in self.scalars), *lengths]))
         finished = tuple(r[()] if s and out is None else r for r, s in zip(results, self.output_is_scalar))
         return finished[0] if len(finished) == 1 else finished
 
@@ -338,6 +344,30 @@ class Kernel:
             self._handle, len(shape), (ctypes.c_uint64 * max(1, len(shape)))(*shape),
             self._in_type(*map(address, arrays)), strides_of(taken, len(shape)),
             self._out_type(*map(address, results)), strides_of(written, len(shape)), params, _threads.count()))
+
+    def _converts_blocks(self, operands, n):
+        """Returns whether a call on n elements converts operands of other types block by block, so none is copied as a whole."""
+        if n <= BLOCK or any(self.output_is_scalar) or len(operands) + len(self.outputs) > ITERATED_MAX \
+                or all(o.dtype == d for o, d in zip(operands, self.array_dtypes)):
+            return False
+        native.check(lib.trident_wait(self._handle, 0, 0))  # from here on it is known
+        return self._info().divides == 1
+
+    def _run_blocks(self, shape, operands, results, params):
+        """Does as _run_on for a kernel that divides."""
+        del shape
+        read, write = ["readonly", "aligned", "nbo", "contig"], ["writeonly", "aligned", "nbo", "contig"]
+        taken = [i for i, n in enumerate(self.arrays) if n not in self.tables]
+        places = [address(o) for o in operands]
+        iterator = np.nditer([*results, *(operands[i] for i in taken)], ["external_loop", "buffered"],
+                             [write] * len(results) + [read] * len(taken), [*self.output_dtypes, *(self.array_dtypes[i] for i in taken)],
+                             order="C", casting="unsafe", buffersize=BLOCK)
+        with iterator:
+            for block in iterator:
+                made, given = block[:len(results)], block[len(results):]
+                for i, part in zip(taken, given):
+                    places[i] = address(part)
+                self._run(part.size, places, [address(m) for m in made], params)
 
     def wait(self, tier=2, timeout_ms=10_000):
         """Waits until tier 1 (baseline) or 2 (optimised) is reached or nothing more will come; TimeoutError if neither.

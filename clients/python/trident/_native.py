@@ -41,7 +41,7 @@ class KernelInfo(ctypes.Structure):
                 ("scalar_count", ctypes.c_uint32), ("output_count", ctypes.c_uint32), ("swaps", ctypes.c_uint32),
                 ("done", ctypes.c_uint32), ("isa", ctypes.c_uint32), ("baseline_ns", ctypes.c_double),
                 ("optimised_ns", ctypes.c_double), ("stage", ctypes.c_uint32), ("stage_done", ctypes.c_uint32),
-                ("stage_total", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("best_ratio", ctypes.c_double),
+                ("stage_total", ctypes.c_uint32), ("divides", ctypes.c_uint32), ("best_ratio", ctypes.c_double),
                 ("note", ctypes.c_char_p), ("misses", ctypes.c_uint64)]
 
 

@@ -16,9 +16,9 @@ _MISSING = {
     "disassemble": "kernels are machine code, no program of numexpr's machine: `trident explain 'EXPR'` and `trident disasm 'EXPR'` "
                    "show them",
     "print_versions": "trident.__version__ has Trident's",
-    "test": "the tests do not come with the package",
+    **dict.fromkeys(("test", "tests"), "the tests do not come with the package"),
     "version": "trident.__version__ has it",
-    **dict.fromkeys(("expressions", "interpreter", "__BLOCK_SIZE1__", "is_cpu_amd_intel", "os", "platform", "ConstantNode",
+    **dict.fromkeys(("interpreter", "cpuinfo", "__BLOCK_SIZE1__", "is_cpu_amd_intel", "os", "platform", "ConstantNode",
                      "VariableNode", "precompile", "stringToExpression", "getContext", "getArguments", "getType"),
                     "it is a part of how numexpr works"),
 }
@@ -31,12 +31,17 @@ def refuse(name):
     raise AttributeError(f"module 'trident' has no attribute '{name}'")
 
 
-def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", **kwargs):
+def reason(name):
+    """The reason why a name of numexpr's modules has no counterpart."""
+    return _MISSING.get(name, "what else is there is a part of how numexpr works")
+
+
+def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", _frame_depth=2, sanitize=None, **kwargs):
     """Returns None for an expression that evaluate() takes, else the error that it would raise; evaluates nothing.
     re_evaluate() then does what was validated."""
     try:
-        program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, "exact", None, None, None, kwargs,
-                                             sys._getframe(1))
+        program, arguments, order = prepared(ex, local_dict, global_dict, out, order, casting, "exact", None, None, None,
+                                             {**kwargs, "sanitize": sanitize}, sys._getframe(max(_frame_depth, 2) - 1))
         if isinstance(program, Numexpr):  # only a run tells
             program.run(arguments, None, order, casting)
     except Exception as error:
@@ -55,14 +60,14 @@ class NumExpr:
     a name and a type (one of NumPy's; bool; int for int32 and float for float32, as numexpr has it). Without one all
     variables are float64 and come by name."""
 
-    def __init__(self, ex, signature=(), **kwargs):
+    def __init__(self, ex, signature=(), sanitize=True, **kwargs):
         if isinstance(ex, Expression):
             ex = str(ex)
-        _, names = _text.parse(ex)
+        _, names = _text.parse(ex, sanitize)
         given = [name for name, _ in signature]
         if missing := [n for n in given if n not in names]:
             raise ValueError(f"the signature has '{missing[0]}', which the expression has not")
-        self._text, self._options = ex, kwargs
+        self._text, self._options = ex, {**kwargs, "sanitize": sanitize}
         self.input_names = (*given, *(n for n in names if n not in given))
         self._dtypes = [np.dtype(np.float64)] * len(self.input_names)
         for i, (name, type_) in enumerate(signature):

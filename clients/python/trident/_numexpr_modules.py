@@ -1,8 +1,8 @@
-"""numexpr's modules utils and necompiler, with those of their names that have a counterpart: trident.utils, trident.necompiler."""
+"""numexpr's modules utils, necompiler and expressions, with those of their names that have a counterpart: trident.utils and so on."""
 import sys
 import types
 
-from . import _evaluate, _numexpr, _threads
+from . import _evaluate, _numexpr, _symbols, _threads
 
 
 def _picked(names, *sources):
@@ -10,8 +10,14 @@ def _picked(names, *sources):
 
 
 def _made(name, members):
+    def refuse(asked):
+        if asked.startswith("__"):
+            raise AttributeError(f"module '{module.__name__}' has no attribute '{asked}'")
+        raise AttributeError(f"trident.{name} has no '{asked}': {_numexpr.reason(asked)}. It has those names of numexpr.{name} that "
+                             f"have a counterpart: {', '.join(sorted(members))}")
+
     module = types.ModuleType(f"{__package__}.{name}", f"The names of numexpr.{name} that have a counterpart.")
-    module.__dict__.update(members, __getattr__=_numexpr.refuse)
+    module.__dict__.update(members, __getattr__=refuse)
     sys.modules[module.__name__] = module
     return module
 
@@ -21,3 +27,4 @@ utils = _made("utils", {"_init_num_threads": _threads.init_num_threads, **_picke
     "get_vml_version set_vml_accuracy_mode set_vml_num_threads", _threads, _numexpr)})
 necompiler = _made("necompiler", {"getExprNames": _numexpr.get_expr_names, **_picked(
     "evaluate re_evaluate NumExpr validate", _evaluate, _numexpr)})
+expressions = _made("expressions", {"E": _symbols.E})

@@ -1,4 +1,4 @@
-"""Arguments of a kernel's call as arrays of the type that the kernel takes. An integer that the type does not hold, and what is
+"""Arguments of a kernel's call in the type that the kernel takes. An integer that the type does not hold, and what is
 no real number, is refused: a cast would make another number of it."""
 import operator
 
@@ -14,6 +14,11 @@ _WHOLE = "iub"
 
 def converted(value, dtype, name):
     """Returns `value` as an array of `dtype`. Integers of any type must fit; floats round as NumPy casts them."""
+    return checked(value, dtype, name).astype(dtype, copy=False)
+
+
+def checked(value, dtype, name):
+    """Returns `value` as an array whose elements `dtype` can take: of that type, or of another that is yet to be cast."""
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
@@ -24,7 +29,7 @@ def converted(value, dtype, name):
     if dtype.kind in _WHOLE and array.size and not np.can_cast(array.dtype, dtype):
         _check_fit(int(array.min()), dtype, name)
         _check_fit(int(array.max()), dtype, name)
-    return array.astype(dtype, copy=False)
+    return array
 
 
 def _number(array, value, dtype, name):
