@@ -56,6 +56,13 @@ Result<void> test_library(const Library& library) {
   return {};
 }
 
+std::string text_of_line(std::string_view text, std::size_t line) {
+  std::size_t begin = 0;
+  for (std::size_t at = 1; at < line && begin < text.size(); ++at)
+    begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
+  return std::string(text.substr(begin, text.find('\n', begin) - begin));
+}
+
 std::size_t line_of_test(const Function& function, std::size_t test) {
   const auto offset = static_cast<std::ptrdiff_t>(function.tests[test].offset);
   return static_cast<std::size_t>(std::count(function.text.begin(), function.text.begin() + offset, '\n')) + 1;

@@ -22,6 +22,9 @@ Result<Library> read_library(const std::vector<std::string>& files, const Librar
 /// errors of lowering.
 Result<void> test_library(const Library& library);
 
+/// Returns a line of a text, numbered from 1, without its line feed.
+std::string text_of_line(std::string_view text, std::size_t line);
+
 /// The line of a function's file that its test stands on.
 std::size_t line_of_test(const Function& function, std::size_t test);
 

@@ -60,12 +60,12 @@ class LibraryVerb(CommandCase):
         folder = self.folder_of(double=DOUBLE, other=DOUBLE.replace("double", "other").replace("2 * a", "a / a"))
         for tier in ("interpreted", "native", "optimised"):
             wrong = self.library("test", folder, "--tier", tier, status=1)
-            self.assertEqual(f"{folder}/area/other.fn:3: 1, not 4\n2 functions, 2 tests, 1 failed\n", wrong.stdout)
+            self.assertEqual(f"{folder}/area/other.fn:3: 1, not 4\n  @test other(2) = 4\n2 functions, 2 tests, 1 failed\n", wrong.stdout)
 
     def test_a_wrong_test_names_its_line(self):
         folder = self.folder_of(double=DOUBLE.replace("= 4", "= 5"))
         wrong = self.library("test", folder, status=1)
-        self.assertEqual(f"{folder}/area/double.fn:3: 4, not 5\n1 function, 1 test, 1 failed\n", wrong.stdout)
+        self.assertEqual(f"{folder}/area/double.fn:3: 4, not 5\n  @test double(2) = 5\n1 function, 1 test, 1 failed\n", wrong.stdout)
         miss = json.loads(self.library("test", folder, "--json", status=1).stdout)["misses"][0]
         self.assertEqual(("double", 3, "4, not 5"), (miss["function"], miss["line"], miss["why"]))
 
@@ -105,8 +105,9 @@ class LibraryVerb(CommandCase):
                           self.trident("run", LIBRARY + "/array/quicksort.fn", "-i", "a=3,-4,9,1", *how).stdout)
             self.assertIn('s = "SOME, TEXT"\n',
                           self.trident("run", LIBRARY + "/string/to_upper.fn", "-i", "s=Some, text", *how).stdout)
-        wrong = {("a=48",): "b has no value", ("a=x", "b=1"): "a number is expected", ("a=1", "c=2"): "no parameter",
-                 ("a=2000000000000000000", "b=1"): "gcd: line 1: an argument outside of its declared range: a"}
+        wrong = {("a=48",): "b has no value", ("a=x", "b=1"): "a whole number is expected", ("a=1", "c=2"): "no such parameter, only: a, b",
+                 ("a=2000000000000000000", "b=1"): "gcd: line 1: an argument outside of its declared range: a\n"
+                  "  @param a in [-1000000000000000000, 1000000000000000000]: an integer"}
         for inputs, why in wrong.items():
             options = [word for i in inputs for word in ("-i", i)]
             self.assertIn(why, self.trident("run", LIBRARY + "/math/gcd.fn", *options, "--mode", "interp", status=2).stderr)
@@ -114,7 +115,7 @@ class LibraryVerb(CommandCase):
         self.assertIn("torn.fn:2:13: expected a value before '*'\n    return a +* 2;\n              ^",
                       self.trident("run", self.at("torn.fn"), "-i", "a=1", "--mode", "interp", status=2).stderr)
         self.write("forever.fn", "fn forever(a: i64) -> i64 {\n  while true {\n    a = a + 1;\n  }\n  return a;\n}\n")
-        self.assertIn("forever: line 2: more rounds of loops than the budget allows",
+        self.assertIn("forever: line 2: more rounds of loops than the budget allows\n    while true {\n",
                       self.trident("run", self.at("forever.fn"), "-i", "a=1", "--mode", "interp", "--budget", "1000",
                                    status=2).stderr)
         self.assertIn("--budget is about functions", self.trident("run", "1+1", "--budget", "9", status=2).stderr)
@@ -145,6 +146,8 @@ class LibraryVerb(CommandCase):
         file = self.write("typo.fn", "fn typo(s: [u8]) -> i64 {\n  return strchrr(s, 'a');\n}\n")
         wrong = self.trident("run", file, status=2).stderr
         self.assertRegex(wrong, r"typo.fn:2:10: there is no function 'strchrr'\n.*\n +\^\ndid you mean 'strchr'\?")
+        wrong = self.trident("run", self.at("gcd.fn"), status=2).stderr
+        self.assertIn("there is no such file\n`trident library show gcd > gcd.fn` writes the shipped function", wrong)
         file = self.write("power.fn", "fn power(x: f64, n: i64) -> f64 {\n  return pow(x, n) + sin(x);\n}\n")
         wrong = self.trident("run", file, status=2).stderr
         self.assertIn("an operand is f64, and this is i64: write f64(n)", wrong)

@@ -91,6 +91,20 @@ Result<function::Program> program_nearby(const std::string& file) {
       "'NAME' is no shipped function, and no NAME.fn is beside its caller or above: give --library FOLDER");
 }
 
+Result<function::Program> program_below(const std::string& file, const std::string& folder) {
+  TRY(const std::vector<std::string> others, files_beside(file, folder));
+  auto program = resolve_file(file, others);
+  if (program.ok()) return program;
+  return function::with_cure(program.error(), Library::shipped(), "add NAME.fn to " + folder);
+}
+
+/// Returns how to get the file, if it is absent and has the name of a shipped function.
+std::string how_to_write(const std::string& file) {
+  const std::string name = fs::path(file).stem().string();
+  if (fs::exists(file) || Library::shipped().find(name) == nullptr) return {};
+  return "\n`trident library show " + name + " > " + name + ".fn` writes the shipped function";
+}
+
 }  // namespace
 
 void add_library_option(Verb verb, std::string& folder) {
@@ -104,11 +118,9 @@ Result<void> check_library_fits(Verb verb) {
 }
 
 Result<function::Program> program_of_file(const std::string& file, const std::string& folder) {
-  if (folder.empty()) return program_nearby(file);
-  TRY(const std::vector<std::string> others, files_beside(file, folder));
-  auto program = resolve_file(file, others);
+  auto program = folder.empty() ? program_nearby(file) : program_below(file, folder);
   if (program.ok()) return program;
-  return function::with_cure(program.error(), Library::shipped(), "add NAME.fn to " + folder);
+  return Error{program.error().code, program.error().message + how_to_write(file)};
 }
 
 }  // namespace trident::cli

@@ -124,7 +124,8 @@ class TestReport {
     if (json_)
       misses_.push_back(Json{{"function", f.name}, {"file", f.file}, {"line", line}, {"why", miss.why}});
     else
-      std::printf("%s:%zu: %s\n", f.file.c_str(), line, miss.why.c_str());
+      std::printf("%s:%zu: %s\n  %s\n", f.file.c_str(), line, miss.why.c_str(),
+                  function::text_of_line(f.text, line).c_str());
   }
 
   bool json_;

@@ -12,6 +12,7 @@
 #include "clients/c/trident_function.h"
 #include "clients/cli/library/file_program.h"
 #include "jit/function/call.h"
+#include "jit/function/folder.h"
 
 namespace trident::cli {
 namespace {
@@ -33,8 +34,12 @@ struct Filled {
   }
 };
 
-Error bad_input(std::string_view text, const char* why) {
-  return make_error(ErrorCode::kInvalidArgument, "--input %s: %s", std::string(text).c_str(), why);
+Error bad_input(std::string_view text, const std::string& why) {
+  return make_error(ErrorCode::kInvalidArgument, "--input %s: %s", std::string(text).c_str(), why.c_str());
+}
+
+const char* kind_of(std::uint32_t type) {
+  return type == TRIDENT_F64 ? "number" : type == TRIDENT_BOOL ? "truth value, true or false," : "whole number";
 }
 
 /// The bits of a number of the parameter's type.
@@ -67,11 +72,17 @@ Result<void> fill_array(Filled& p, std::string_view value, std::string_view text
   while (!value.empty()) {
     const std::size_t end = std::min(value.find(','), value.size());
     const auto number = number_of(value.substr(0, end), p.facts.type);
-    if (!number) return bad_input(text, "a list of numbers with commas between is expected");
+    if (!number) return bad_input(text, std::string(kind_of(p.facts.type)) + "s with commas between are expected");
     p.words.push_back(*number);
     value.remove_prefix(std::min(end + 1, value.size()));
   }
   return {};
+}
+
+std::string names_of(const std::vector<Filled>& parameters) {
+  std::string names;
+  for (const Filled& p : parameters) names += (names.empty() ? "" : ", ") + std::string(p.facts.name);
+  return names;
 }
 
 Result<void> fill(std::vector<Filled>& parameters, const std::string& text) {
@@ -79,13 +90,14 @@ Result<void> fill(std::vector<Filled>& parameters, const std::string& text) {
   if (equals == std::string::npos) return bad_input(text, "name=value is expected");
   const auto p = std::find_if(parameters.begin(), parameters.end(),
                               [&](const Filled& one) { return text.compare(0, equals, one.facts.name) == 0; });
-  if (p == parameters.end()) return bad_input(text, "the function has no parameter of this name");
+  if (p == parameters.end())
+    return bad_input(text, "the function has no such parameter, only: " + names_of(parameters));
   if (p->given) return bad_input(text, "it has a value already");
   p->given = true;
   const std::string_view value = std::string_view(text).substr(equals + 1);
   if (p->is_array()) return fill_array(*p, value, text);
   const auto number = number_of(value, p->facts.type);
-  if (!number) return bad_input(text, "a number is expected");
+  if (!number) return bad_input(text, std::string("a ") + kind_of(p->facts.type) + " is expected");
   p->argument.value.i = *number;
   return {};
 }
@@ -134,14 +146,24 @@ std::string outcome_text(const trident_function_facts& facts, const trident_retu
   return text;
 }
 
-Error failed(const trident_returned& returned) {
+/// Returns the line of the function's own text that a failure is about: that of the statement, or the @param line.
+std::string line_of(const trident_returned& returned, const trident_function_facts& facts) {
+  if (std::string_view(returned.function) != facts.name) return {};
+  const std::string_view text = facts.text;
+  if (returned.argument == nullptr) return "\n  " + function::text_of_line(text, returned.line);
+  const std::size_t at = text.find("@param " + std::string(returned.argument) + " in ");
+  return at == std::string_view::npos ? "" : "\n  " + std::string(text.substr(at, text.find('\n', at) - at));
+}
+
+/// Says where and why a call failed.
+Error failed(const trident_returned& returned, const trident_function_facts& facts) {
   constexpr const char* kWhy[] = {"", "a division by zero", "an index outside of its array",
                                   "more rounds of loops than the budget allows",
                                   "an argument outside of its declared range"};
   const char* why = returned.failure < std::size(kWhy) ? kWhy[returned.failure] : "it failed";
   const char* argument = returned.argument == nullptr ? "" : returned.argument;
-  return make_error(ErrorCode::kInvalidArgument, "%s: line %u: %s%s%s", returned.function, returned.line, why,
-                    *argument == '\0' ? "" : ": ", argument);
+  return make_error(ErrorCode::kInvalidArgument, "%s: line %u: %s%s%s%s", returned.function, returned.line, why,
+                    *argument == '\0' ? "" : ": ", argument, line_of(returned, facts).c_str());
 }
 
 }  // namespace
@@ -171,7 +193,7 @@ Result<std::string> call_with_inputs(const trident_kernel* kernel, const std::ve
   if (trident_function_call(kernel, arguments.data(), static_cast<std::uint32_t>(arguments.size()), budget,
                             &returned) != TRIDENT_OK)
     return make_error(ErrorCode::kInvalidArgument, "%s", trident_last_error());
-  if (returned.failure != TRIDENT_RETURNED) return failed(returned);
+  if (returned.failure != TRIDENT_RETURNED) return failed(returned, facts);
   return outcome_text(facts, returned, parameters);
 }
 

@@ -26,7 +26,7 @@ Result<const function::Function*> shipped_function(const std::string& name) {
   for (const function::Function* f : library.list()) names.push_back(f->name);
   constexpr std::size_t kTyposMax = 2;
   const std::string meant = nearest(names, name, kTyposMax);
-  return make_error(ErrorCode::kInvalidArgument, "the library has no function '%s'%s; `trident library list` names all",
+  return make_error(ErrorCode::kInvalidArgument, "the library has no function '%s'%s\n`trident library list` names all",
                     name.c_str(), meant.empty() ? "" : (": did you mean '" + meant + "'?").c_str());
 }
 
