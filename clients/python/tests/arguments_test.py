@@ -1,5 +1,6 @@
 """Wrong arguments of every public call: a ValueError or TypeError at once, which names the argument, what was given and
 what is allowed. The oracle is the list of what the documents allow."""
+import copy
 import datetime
 import decimal
 import fractions
@@ -60,7 +61,10 @@ TEXTS = {"x^2": r"'\^' needs booleans or integers; a power is x\*\*y", "x@x": "m
          "sin(x, x)": r"sin\(\) takes 1 argument, here 2", "exp()": r"exp\(\) takes 1 argument, here 0",
          "where(x > 1, x)": r"where\(\) takes 3 arguments, here 2", "max(x, x)": r"the greater of two is maximum\(x, y\)",
          "x**'a'": "constants of type str", "median(x)": "'median' is not a function .* @trident.jit takes NumPy's",
-         "0 < x < 1": "'&' instead of 'and'", "x[0]": r"do not have '\['", "x.sum()": "do not have '.sum'"}
+         "0 < x < 1": r"a chain of comparisons.*write \(a < x\) & \(x < b\)", "x[0]": r"do not have '\['.*outside",
+         "x.sum()": r"do not have '.sum'.*Write sum\(x\)", "np.sin(x)": r"Write sin\(x\)", "clip(x, 0, 1)": r"write minimum\(maximum\(x, lo\), hi\)",
+         "gamma(x)": "compute it outside", "erf(x)": "trident.Kernel has it", "{x}": "consist of", "sum(x, dtype=float)": "takes axis= and keepdims=",
+         "round(x, 2)": r"round\(\) takes 1 argument, here 2", "floor(z)": r"real\(z\) and imag\(z\)"}
 FUNCTIONS = {"np.cumsum": (lambda x: np.cumsum(x), "call it outside of the function"), "np.fft": (lambda x: np.fft.fft(x), "outside"),
              "np.gcd": (lambda x: np.gcd(x, x), "call it outside"), "np.inner": (lambda x: np.inner(x, x), "write np.dot"),
              "np.matmul": (lambda x: x @ x, "write np.dot"), "np.diff": (lambda x: np.diff(x), r"f\(x\[1:\], x\[:-1\]\)"),
@@ -71,13 +75,20 @@ class Refusals(unittest.TestCase):
     def test_texts(self):
         for text, words in TEXTS.items():
             with self.subTest(text), self.assertRaisesRegex((TypeError, ValueError, NotImplementedError), words):
-                trident.evaluate(text, {"x": np.arange(1.0, 4.0)})
+                trident.evaluate(text, {"x": np.arange(1.0, 4.0), "z": np.ones(3, complex)})
+        for text in ("", "  "):
+            with self.assertRaisesRegex(SyntaxError, "is empty"):
+                trident.evaluate(text)
 
     def test_functions(self):
         for name, (function, words) in FUNCTIONS.items():
             with self.subTest(name), self.assertRaisesRegex(trident.TraceError, words) as caught:
                 trident.jit(function)(np.arange(4.0))
             self.assertIn(name, str(caught.exception))
+
+    def test_copies_are_recorded(self):
+        for x in (np.arange(4.0), np.arange(4, dtype=np.uint8)):
+            np.testing.assert_array_equal(x + x, trident.jit(lambda x: copy.deepcopy(x) + copy.copy(x))(x))
 
     def test_complex_arguments(self):
         with self.assertRaisesRegex(trident.TraceError, "'x' is complex128.*pass its real and its imaginary part"):

@@ -79,7 +79,8 @@ def kind_of_dtype(dtype):
         return I32 if dtype.itemsize < 4 else I64
     if dtype.kind == "f":
         return F32 if dtype.itemsize <= 4 else F64
-    raise refused(NotImplementedError, f"arrays of {dtype} are not supported (bool, integers and floats up to 64 bits are)")
+    cure = ": take real(z) and imag(z)" if dtype.kind == "c" else ""
+    raise refused(NotImplementedError, f"arrays of {dtype} are not supported (bool, integers and floats up to 64 bits are){cure}")
 
 
 def const(value, kind=None):

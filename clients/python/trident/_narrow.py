@@ -68,6 +68,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         result = self if min is None else np.maximum(self, min)
         return result if max is None else np.minimum(result, max)
 
+    __copy__, __deepcopy__ = Tracer.__copy__, Tracer.__deepcopy__
+
     def __pow__(self, other):
         if type(other) in (float, np.float64) and other == 0.5 and self._dtype == FLOAT16:  # NumPy calls sqrt for these
             return np.sqrt(self)

@@ -33,7 +33,7 @@ def refuse(name):
 
 def reason(name):
     """The reason why a name of numexpr's modules has no counterpart."""
-    return _MISSING.get(name, "what else is there is a part of how numexpr works")
+    return _MISSING.get(name, "it is a part of how numexpr works, or no name of it")
 
 
 def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", _frame_depth=2, sanitize=None, **kwargs):

@@ -13,8 +13,8 @@ def _made(name, members):
     def refuse(asked):
         if asked.startswith("__"):
             raise AttributeError(f"module '{module.__name__}' has no attribute '{asked}'")
-        raise AttributeError(f"trident.{name} has no '{asked}': {_numexpr.reason(asked)}. It has those names of numexpr.{name} that "
-                             f"have a counterpart: {', '.join(sorted(members))}")
+        raise AttributeError(f"trident has no counterpart of numexpr.{name}.{asked}: {_numexpr.reason(asked)}. trident.{name} has "
+                             f"{', '.join(sorted(members))}")
 
     module = types.ModuleType(f"{__package__}.{name}", f"The names of numexpr.{name} that have a counterpart.")
     module.__dict__.update(members, __getattr__=refuse)

@@ -15,6 +15,10 @@ INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as 
 ELSEWHERE = "call it outside of the function, on arguments or results, or write it with ufuncs, np.where and reductions"
 INSTEAD_OF = {  # functions
     "inner": "write np.dot(x, y)", "diff": "pass both parts in, f(x[1:], x[:-1])", "interp": "write a loop with @trident.function",
+    "outer": "pass x[:, None] and y as arguments, and write x * y", "ldexp": "write x * 2.0**k", "polyval": "write a*x*x + b*x + c",
+    "isin": "write (x == a) | (x == b)", "array_equal": "write np.all(x == y)", "angle": "pass both parts in, and write np.arctan2(im, re)",
+    "empty_like": "write np.zeros_like(x)", **dict.fromkeys(("cumsum", "cumprod", "gcd", "lcm", "frexp", "sort", "convolve"),
+                                                            "call it outside of the function, or write a loop with @trident.function"),
     "searchsorted": "write a loop with @trident.function", "take": "pass in the elements, f(x[i])",
     "matmul": "write np.dot(x, y) for two vectors, and multiply matrices outside of the function"}
 BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"

@@ -9,6 +9,7 @@ import unicodedata
 
 import numpy as np
 
+from . import _cures
 from . import _deep
 from . import _elementwise
 from . import _graph as g
@@ -44,8 +45,6 @@ _COMPARE = {
     ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt),
     ast.GtE: ("ge", operator.ge), ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne),
 }
-_NO_BOOLEANS = ("You can't use Python's standard boolean operators in expressions. You should use their bitwise "
-                "counterparts instead: '&' instead of 'and', '|' instead of 'or', and '~' instead of 'not'.")
 _RESERVED = {*_FUNCTIONS, *_REDUCTIONS, "where", "copy", "ones_like", "real", "imag", "complex", "conj", "contains"} - {
     "log2", "exp2", "cbrt", "rint"}
 _NUMEXPRS = _RESERVED | {"isnan", "isinf", "isfinite", "maximum", "minimum", "round", "trunc", "sign", "signbit", "copysign",
@@ -57,8 +56,6 @@ _CONSTANT_BITS_MAX = 1 << 16
 _TEXT_MAX = 1 << 20  # characters
 # A row of the same sign in front of an operand, of which the first may be an operator.
 _SIGNS = re.compile(r"(?:-[ \t]*){64,}|(?:~[ \t]*){64,}|(?:\+[ \t]*){64,}")
-_CURES = {ast.IfExp: "write where(condition, a, b)", ast.MatMult: "multiply matrices outside of it",
-          ast.In: "write (x == a) | (x == b) for 'in'"}
 _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Compare, ast.cmpop,
              ast.BoolOp, ast.boolop, ast.Call, ast.keyword, ast.Attribute)
 
@@ -87,6 +84,8 @@ def parse(text, sanitize=True):
     if not text.isascii():
         _check_disguise(text)
     text = shortened(text.strip())
+    if not text:
+        raise SyntaxError("the expression is empty")
     try:
         return _named(ast.parse(text, "<expr>", "eval").body)
     except (RecursionError, MemoryError):  # it recurses for each term of a chain and each parenthesis
@@ -110,10 +109,21 @@ def _named(tree):
     nodes = _nodes(tree)
     called = {id(n.func) for n in nodes if type(n) is ast.Call}
     names = {n.id for n in nodes if type(n) is ast.Name and id(n) not in called}
+    for n in nodes:
+        if type(n) is ast.Call and n.keywords:
+            _check_keywords(n)
     for name in names & _RESERVED:
         raise TypeError(f"unsupported expression: '{name}' is a function, here a variable")
     _check_growth(nodes)
     return tree, sorted(names)
+
+
+def _check_keywords(call):
+    """Refuses arguments that numexpr does not have either, before their values are looked up as variables."""
+    name, unknown = getattr(call.func, "id", ""), [k.arg for k in call.keywords if k.arg not in ("axis", "keepdims")]
+    if unknown and (name in _REDUCTIONS or name in BEYOND_REDUCTIONS):
+        raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}': it takes axis= and keepdims=; np.{name}, or "
+                        "@trident.jit, has others")
 
 
 def _staged(text):
@@ -141,8 +151,7 @@ def _deep_tree(text):
 def _check_forbidden(text):
     found = _FORBIDDEN.search(_QUOTED_OR_NUMBER.sub("0", text))
     if found is not None:
-        raise ForbiddenError(f"expressions do not have {found[0]!r}: they consist of names, numbers, operators, calls of functions, "
-                             ".real and .imag")
+        raise ForbiddenError(_cures.of_forbidden(found[0], text))
 
 
 def _check_disguise(text):
@@ -275,8 +284,6 @@ class _Walker:
         arguments = list(tree.args)
         axis, keepdims = None, False
         for keyword in tree.keywords:
-            if keyword.arg not in ("axis", "keepdims"):
-                raise g.refused(TypeError, f"{name}() got an unexpected keyword argument '{keyword.arg}'")
             if keyword.arg == "axis":
                 axis = self.visit(keyword.value)
             else:
@@ -335,9 +342,10 @@ class _Walker:
         operands = _Walker.operands(tree)
         if isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not):
             return operands
-        if isinstance(tree, ast.BoolOp) or isinstance(tree, ast.UnaryOp) or \
-                isinstance(tree, ast.Compare) and len(tree.ops) != 1:
-            raise g.refused(TypeError, _NO_BOOLEANS)
+        if isinstance(tree, ast.Compare) and len(tree.ops) != 1:
+            raise g.refused(TypeError, _cures.of_chain(_shown(tree)))
+        if isinstance(tree, (ast.BoolOp, ast.UnaryOp)):
+            raise g.refused(TypeError, _cures.BOOLEANS)
         if isinstance(tree, ast.BinOp) and type(tree.op) in _BINARY or \
                 isinstance(tree, ast.Compare) and type(tree.ops[0]) in _COMPARE:
             return operands
@@ -345,7 +353,7 @@ class _Walker:
             if tree.func.id in _REDUCTIONS or tree.func.id in BEYOND_REDUCTIONS:
                 raise g.refused(RuntimeError, "invalid program: reduction operations must occur last")
             if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS and tree.func.id not in _AS_NUMPY:
-                raise g.refused(TypeError, f"'{tree.func.id}' is not a function that expressions know; @trident.jit takes NumPy's")
+                raise g.refused(TypeError, _cures.of_function(tree.func.id))
             if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
                 raise g.refused(TypeError, f"{tree.func.id}() takes plain arguments only")
             return operands
@@ -355,15 +363,13 @@ class _Walker:
             if tree.attr not in ("real", "imag"):
                 raise AttributeError(f"expressions have no attribute '{tree.attr}'")
             return operands
-        operator_of = tree.ops[0] if isinstance(tree, ast.Compare) else getattr(tree, "op", tree)
-        cure = _CURES.get(type(operator_of))
-        raise g.refused(TypeError, f"'{_shown(tree)}' is not supported in expressions{': ' if cure else ''}{cure or ''}")
+        raise g.refused(TypeError, _cures.of_syntax(tree, _shown(tree)))
 
     @staticmethod
     def visit_Constant(tree):
         if isinstance(tree.value, (bool, int, float)) or tree.value is None:
             return tree.value
-        raise g.refused(NotImplementedError, f"constants of type {type(tree.value).__name__} are not supported")
+        raise g.refused(NotImplementedError, f"constants of type {type(tree.value).__name__} are not supported: numbers, True and False are")
 
     def visit_Name(self, tree):
         return self.inputs[tree.id]
@@ -421,7 +427,8 @@ class _Walker:
     def call(name, args):
         def expect(count):
             if len(args) != count:
-                raise g.refused(NotImplementedError, f"{name}() takes {count} argument{'s' if count > 1 else ''}, here {len(args)}")
+                kind = TypeError if len(args) < count or name == "where" else NotImplementedError  # as numexpr has it
+                raise kind(f"{name}() takes {count} argument{'s' if count > 1 else ''}, here {len(args)}")
 
         literal = not any(isinstance(a, g.Node) for a in args)
         if name == "where":

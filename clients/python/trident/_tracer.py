@@ -184,6 +184,12 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
     def clip(self, *args, **kwargs):
         return _clip(self._trace, self, *args, **kwargs)
 
+    def __copy__(self):
+        return self  # nothing changes it
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __divmod__(self, other):
         return (self // other, self % other) if self._number is not None else super().__divmod__(other)
 
@@ -350,7 +356,7 @@ _KIND = {dtype: kind for kind, dtype in g.DTYPE.items()}
 
 def _convert(node, dtype):
     if dtype not in _KIND:
-        raise TraceError(f"astype({dtype}) cannot be recorded; bool, int32, int64, float32 and float64 can")
+        raise TraceError(f"astype({dtype}) cannot be recorded; bool, integers and floats up to 64 bits can")
     return g.cast(node, _KIND[dtype])
 
 
