@@ -149,6 +149,14 @@ Result<expr::Expr> parse_text(std::string_view text, const trident_submit_option
   }
 }
 
+Result<expr::Expr> expression_of(std::string_view text, const trident_submit_options& options) {
+  auto parsed = parse_text(text, options);
+  if (parsed.ok() || !(text.starts_with("fn ") || text.starts_with('@'))) return parsed;
+  return Error{parsed.error().code, parsed.error().message +
+                                        "\nfunctions with statements are submitted with TRIDENT_SYNTAX_FUNCTION "
+                                        "(C++: trident::function, Python: trident.function)"};
+}
+
 Result<expr::Policy> policy_of(const trident_submit_options& options) {
   if (options.policy > TRIDENT_FAST) return invalid("unknown policy");
   if (options.k != 0 && !(options.k >= trident::limits::kPolicyKMin && options.k <= trident::limits::kPolicyKMax)) {
@@ -172,7 +180,7 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
     TRY(*kernel, trident::client::submit_function(*ctx, {text, size}));
     return {};
   }
-  TRY(expr::Expr parsed, parse_text({text, size}, options));
+  TRY(expr::Expr parsed, expression_of({text, size}, options));
   const auto is_diff = [](const expr::Node& node) { return node.op == expr::Op::Diff; };
   if (std::any_of(parsed.nodes.begin(), parsed.nodes.end(), is_diff)) {
     TRY(parsed, expr::eliminate_derivatives(parsed));

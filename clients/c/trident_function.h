@@ -75,7 +75,7 @@ typedef struct trident_parameter {
   uint32_t type;      /* enum trident_type: I64, F64, U8 or BOOL; of an array's elements */
   uint32_t passing;   /* enum trident_passing; all but BY_VALUE are arrays */
   uint32_t has_range; /* 1: values, or elements, lie in [lo, hi] */
-  int64_t lo, hi;
+  int64_t lo, hi;     /* of F64: the bits of doubles */
   const char* name;    /* lives as long as the handle */
   const char* meaning; /* the text of its @param line, perhaps empty; likewise */
 } trident_parameter;

@@ -147,6 +147,13 @@ class FunctionsTest(unittest.TestCase):
         with self.assertRaises(TimeoutError):
             trident.function("fn f() { while true { } }")(budget=1000)
 
+    def test_ranges_are_of_the_parameters_type(self):
+        half = trident.function("@param x in [-0.5, 2.5]: a\n@param n in [1, 3]: b\nfn f(x: f64, n: i64) -> f64 {\n  return x;\n}\n")
+        self.assertEqual([p.range for p in half.parameters], [(-0.5, 2.5), (1, 3)])
+        for arguments, why in (((3.0, 1), "x, from -0.5 to 2.5"), ((0.0, 4), "n, from 1 to 3")):
+            with self.assertRaisesRegex(ValueError, f"declared range: {why}$"):
+                half(*arguments)
+
     def test_an_absent_function_comes_with_a_cure(self):
         text = "fn f(a: i64) -> i64 {\n  return half(a);\n}\n"
         with self.assertRaisesRegex(trident.TridentError, r"f.fn:2:10: .*'half'[^^]*\^\n.*put half.fn and this .*trident.library"):
@@ -156,6 +163,8 @@ class FunctionsTest(unittest.TestCase):
                 file.write(text)
             with self.assertRaisesRegex(trident.TridentError, "'half'[^^]*\\^\nadd half.fn to the folder"):
                 trident.library(folder)
+        with self.assertRaisesRegex(trident.TridentError, "Python: trident.function"):
+            trident.Kernel(text)
         with self.assertRaisesRegex(trident.TridentError, "did you mean 'strchr'"):
             trident.function(text.replace("half", "strchrr"))
 
@@ -357,8 +366,8 @@ class FunctionsTest(unittest.TestCase):
         def untyped(a) -> int:
             return a
 
-        def powers(a: int) -> int:
-            return a ** 2
+        def powers(a: int, b: int) -> int:
+            return a ** b
 
         def exact(a: int) -> int:
             return a / 2
@@ -390,7 +399,7 @@ class FunctionsTest(unittest.TestCase):
 
         for plain, what, cure in (
                 (recursive, "the call of 'recursive'", "trident.library"), (untyped, "the parameter 'a' without a type", "annotate"),
-                (powers, "a ** 2", "multiply"), (exact, "a / 2", "a // b"), (sliced, "'len(a[1:])'", "an array"),
+                (powers, "a ** b", "multiply"), (exact, "a / 2", "a // b"), (sliced, "'len(a[1:])'", "an array"),
                 (maybe, "'b', which may have no value here", "before"), (caught, "the statement 'try'", "use assignments"),
                 (mixed, "a value of type int where bool is known", "one type"), (numbers, "and, or on numbers", "compare"),
                 (comprehension, "the call of 'sum'", "use len"), (lambda a: a, "with def", "")):

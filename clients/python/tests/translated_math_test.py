@@ -98,6 +98,22 @@ def renamed(x: float, y: float) -> float:
     return root(x) + math.tau * pi + abs(y) + float(int(x)) + (math.inf if y > x else -math.inf)
 
 
+def clipped(x: float, y: float) -> float:
+    return min(max(x, -1.5), y) + max(x + y, math.fabs(x))
+
+
+def powers(x: float, y: float) -> float:
+    return x ** 2 - y ** -1 if -3 < x <= 800 else x ** 3 * y ** 0
+
+
+def powers_of_two(n: int, m: int) -> int:
+    return n ** 2 + (-m) ** 3 * n ** 0
+
+
+def halves(x: float, y: float) -> int:
+    return round(x) - round(y) * round(3)
+
+
 def of_whole_numbers(n: int, is_odd: bool) -> float:
     return math.sin(n) + math.hypot(n, is_odd) + math.fabs(n) + math.exp(is_odd)
 
@@ -159,6 +175,13 @@ class TranslatedMathTest(unittest.TestCase):
         self.compare(renamed, [(1.0, 2.0), (2.5, -2.0), (-1.0, 0.0), (0.0, 0.0)], 8.0)
         self.compare(of_whole_numbers, [(0, True), (-7, False), (10**6, True)], 8.0)
 
+    def test_least_greatest_powers_and_roundings(self):
+        pairs = [(x, y) for x in _CORNERS for y in _CORNERS]
+        self.compare(clipped, pairs)
+        self.compare(powers, pairs, 8.0)
+        self.compare(powers_of_two, [(n, m) for n in (-5, 0, 7, 10**6) for m in (-3, 0, 10**5)])
+        self.compare(halves, [(x, y) for x, y in pairs if not max(abs(x), abs(y)) >= 2.0**60])
+
     def test_a_parameter_of_a_functions_name(self):
         plain = defined("def plain(sin: float, n: int) -> float:\n    for gcd in range(n):\n        sin = math.sin(sin) + math.gcd(gcd, 6)\n"
                         "    return sin\n", {"math": math})
@@ -173,7 +196,10 @@ class TranslatedMathTest(unittest.TestCase):
                                   ("math.sin()", {"math": math}, "sin takes one value"),
                                   ("math.gcd(x, 2)", {"math": math}, "a value of type float where int is known"),
                                   ("math.far", {"math": math}, "the name 'math.far'"),
-                                  ("x ** 2.5", {"math": math}, r"or math.pow\(a, b\)")):
+                                  ("x ** 2.5", {"math": math}, r"use math.pow\(a, b\)"),
+                                  ("1.0 if int(x) < x else 0.0", {}, r"an int compared .* write float\(n\)"),
+                                  ("max(x, 0)", {}, "a value of type int where float .* write 1.0 for 1"),
+                                  ("[1, 2][0]", {}, "an element of")):
             with self.assertRaisesRegex(trident.TranslationError, what, msg=text):
                 trident.function(defined(f"def plain(x: float) -> float:\n    return {text}\n", names))
 

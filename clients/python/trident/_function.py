@@ -2,6 +2,7 @@
 import array
 import ctypes
 import operator
+import struct
 import weakref
 
 import numpy as np
@@ -68,7 +69,8 @@ _TRANSLATED_FAILURES = {"shift": (ShiftFailure, "a negative shift count"), "doma
 class _Parameter:
     def __init__(self, facts):
         self.name, self.type, self.passing = facts.name.decode(), facts.type, facts.passing
-        self.range = (facts.lo, facts.hi) if facts.has_range else None
+        ends = struct.pack("=qq", facts.lo, facts.hi)
+        self.range = struct.unpack("=dd" if self.type == _F64 else "=qq", ends) if facts.has_range else None
         self.meaning = facts.meaning.decode()
 
     @property
@@ -196,7 +198,14 @@ class Function:
                 kind, sentence = _TRANSLATED_FAILURES[name]
             line = lines.get(line, line)
             place = f"{lines['file']}:{line}: {function}"
-        return kind(f"{place}: {sentence}" + (f": {argument}" if argument else ""), name, line, function, argument)
+        return kind(f"{place}: {sentence}" + self._which(argument, function), name, line, function, argument)
+
+    def _which(self, argument, function):
+        """The argument that is outside of its range, and the range where it is known."""
+        ranges = {p.name: p.range for p in self.parameters} if function == self.__name__ else {}
+        if argument is None or ranges.get(argument) is None:
+            return f": {argument}" if argument else ""
+        return ": {}, from {} to {}".format(argument, *ranges[argument])
 
     def _lines_of(self, name):
         if name == self.__name__:
@@ -263,7 +272,10 @@ def _read(p, value, dtype):
 
 def _described(value):
     if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} with {value.ndim} dimensions"
+        faults = [] if value.ndim == 1 else [f"{value.ndim} dimensions"]
+        faults += [] if value.flags.c_contiguous else ["steps"]
+        faults += [] if value.flags.writeable else ["no leave to write"]
+        return f"an array of {value.dtype}" + (f" with {' and '.join(faults)}" if faults else "")
     return type(value).__name__
 
 

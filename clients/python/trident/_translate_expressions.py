@@ -14,7 +14,8 @@ _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.G
 _FOLDED = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
            ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor}
 _FALLIBLE = (ast.Subscript, ast.BinOp, ast.Call)  # get lines of their own where a statement has several
-_ARITY = {"len": 1, "abs": 1, "min": 2, "max": 2, "int": 1, "float": 1, "bool": 1, "ord": 1}
+_ARITY = {"len": 1, "abs": 1, "min": 2, "max": 2, "int": 1, "float": 1, "round": 1, "bool": 1, "ord": 1}
+_CONVERSION = {("int", "float"): "write 1.0 for 1, float(n) for n", ("float", "int"): "write int(x), or 0.0 for 0 where a name begins"}
 FIRST = {"int": "0", "bool": "false", "float": "0.0"}
 
 
@@ -99,7 +100,8 @@ class Expressions:
             return value.text
         if type == "int" and value.type == "bool":
             return f"i64({value.text})"
-        raise Refused(node, f"a value of type {value.type} where {type} is known", "give each name one type")
+        raise Refused(node, f"a value of type {value.type} where {type} is known",
+                      _CONVERSION.get((value.type, type), "give each name one type"))
 
     def _truth(self, value):
         return value.text if value.type == "bool" else f"({value.text} != {'0' if value.type == 'int' else '0.0'})"
@@ -172,6 +174,9 @@ class Expressions:
                           "make it one outside, by int() or float()")
         raise Refused(node, f"the name '{name}'", "use parameters, own variables and numbers from outside")
 
+    def _e_list(self, node):
+        raise Refused(node, f"the list '{ast.unparse(node)}'", f"begin with [0] * {len(node.elts)} and store the elements")
+
     def _e_subscript(self, node):
         return Value(self._element(node), self._element_type(node))
 
@@ -216,13 +221,15 @@ class Expressions:
             return self._division(node)
         if kind in (ast.LShift, ast.RShift):
             return self._shift(node)
+        if kind is ast.Pow:
+            return self._power(node)
         right_of = self._divisor_of if kind is ast.Div else self._value
         left, right = self._in_order(lambda: self._value(node.left), lambda: right_of(node.right))
         if "float" in (left.type, right.type):
             return self._float(node, left, right)
         if kind not in _ARITHMETIC:
-            cure = {ast.Div: "write a // b, or float(a) / b", ast.Pow: "multiply in a loop"}
-            raise Refused(node, f"the operator of '{ast.unparse(node)}'", cure.get(kind, "use + - * // % & | ^ << >>"))
+            cure = "write a // b, or float(a) / b" if kind is ast.Div else "use + - * // % & | ^ << >>"
+            raise Refused(node, f"the operator of '{ast.unparse(node)}'", cure)
         if kind in (ast.BitAnd, ast.BitOr, ast.BitXor) and left.type == right.type == "bool":
             sign = {ast.BitAnd: "&&", ast.BitOr: "||", ast.BitXor: "!="}[kind]
             return Value(f"({self._once(left).text} {sign} {self._once(right).text})", "bool")
@@ -231,14 +238,29 @@ class Expressions:
     def _float(self, node, left, right):
         sign = {**{k: v for k, v in _ARITHMETIC.items() if v in "+-*"}, ast.Div: "/"}.get(type(node.op))
         if sign is None:
-            cure = "use + - * /" + (", or math.pow(a, b)" if isinstance(node.op, ast.Pow) else "")
-            raise Refused(node, f"the operator of '{ast.unparse(node)}' on floats", cure)
+            raise Refused(node, f"the operator of '{ast.unparse(node)}' on floats", "use + - * /")
         if sign == "/":
             right = self._divisor(node.right, right)
         return Value(f"({self._real(node, left).text} {sign} {self._real(node, right).text})", "float")
 
     def _real(self, node, value):
         return value if value.type == "float" else Value(f"f64({self._as(value, 'int', node)})", "float")
+
+    def _power(self, node):
+        """A power whose exponent is known, so that its type is: others of Python's may be complex, or floats of ints."""
+        exponent, base = self._constant(node.right), self._value(node.left)
+        is_known = type(exponent) in (int, float) and abs(exponent) < 2**31 and exponent == int(exponent)
+        if base.type != "float":
+            if type(exponent) is not int or not 0 <= exponent < 2**31:
+                raise Refused(node, f"the operator of '{ast.unparse(node)}'", "multiply in a loop")
+            return Value(f"({self._as(base, 'int', node)} ^ {exponent})", "int")
+        if not is_known:
+            raise Refused(node, f"the operator of '{ast.unparse(node)}' on floats", "use math.pow(a, b)")
+        base = self._once(base)
+        if exponent < 0:
+            self._emit(f"if {base.text} == 0.0 {{ let {self._temporary()} = 1 / 0; }}")
+        return self._guarded(maths.SQUARE, [base]) if exponent == 2 else \
+            self._guarded(maths.POWER, [base, Value(f"({float(exponent)!r})", "float", True)])
 
     def _divisor_of(self, node):
         """The value of a divisor of floats, whose text is read twice."""
@@ -337,7 +359,10 @@ class Expressions:
 
     def _widened(self, value, type, node):
         if type == "float" and value.type == "int":
-            raise Refused(node, "an int compared with a float", "write 1.0 for 1, or use one type")
+            literal = value.text.strip("()-")
+            if literal.isdigit() and int(literal) <= 2**53:
+                return f"f64({value.text})"
+            raise Refused(node, "an int compared with a float", "write float(n)")
         return self._as(value, type, node)
 
     def _e_boolop(self, node):
@@ -381,14 +406,14 @@ class Expressions:
         if name not in _ARITY or not self._outer.is_builtin(name):
             raise Refused(node, f"the call of '{ast.unparse(node.func)}'", self._instead(node.func))
         self._check_arity(node, name, _ARITY[name])
-        return {"len": self._len, "abs": self._abs, "min": self._least, "max": self._least, "int": self._to_int,
+        return {"len": self._len, "abs": self._abs, "min": self._least, "max": self._least, "round": self._to_int, "int": self._to_int,
                 "float": self._to_float, "bool": self._to_bool, "ord": self._ord}[name](node)
 
     def _instead(self, function):
         name = function.attr if isinstance(function, ast.Attribute) else ""
         if maths.row_of(name) is not None:
             return f"use math.{name}"
-        return ("use len, abs, min, max, int, float, bool, ord, functions of math, and what trident.function has made before "
+        return ("use len, abs, min, max, round, int, float, bool, ord, functions of math, and what trident.function has made before "
                 "or trident.library() has")
 
     def _check_arity(self, node, name, arity):
@@ -452,12 +477,18 @@ class Expressions:
             Value(f"abs({self._as(value, 'int', node)})", "int")
 
     def _least(self, node):
-        values = self._in_order(*(lambda a=a: self._int(a) for a in node.args))
-        return Value(f"{node.func.id}({', '.join(v.text for v in values)})", "int")
+        values = self._in_order(*(lambda a=a: self._value(a) for a in node.args))
+        name, types = node.func.id, {v.type for v in values}
+        if "float" not in types:
+            return Value(f"{name}({', '.join(self._as(v, 'int', node) for v in values)})", "int")
+        a, b = (Value(self._as(v, "float", node), "float", v.simple) for v in values)
+        a, b = self._in_order(lambda: self._once(a), lambda: self._once(b))
+        return Value(f"({b.text} {'<' if name == 'min' else '>'} {a.text} ? {b.text} : {a.text})", "float")  # as Python's: NaN
 
     def _to_int(self, node):
         value = self._value(node.args[0])
-        return self._guarded(maths.TO_INT, [value]) if value.type == "float" else \
+        row = maths.ROUNDED if node.func.id == "round" else maths.TO_INT
+        return self._guarded(row, [value]) if value.type == "float" else \
             Value(self._as(value, "int", node), "int", value.simple)
 
     def _to_float(self, node):

@@ -24,7 +24,9 @@ def _integer(text):
     return Row(f"i64({text})", result="int", domain="isnan({x})", overflow=_BEYOND_64_BITS)
 
 
-TO_INT = _integer("trunc({x})")
+TO_INT, ROUNDED = _integer("trunc({x})"), _integer("rint({x})")
+POWER = Row("pow({x}, {y})", "dd", overflow=_TOO_LARGE)  # y is a whole number
+SQUARE = Row("({x} * {x})", overflow=_TOO_LARGE)
 _ROWS = {
     "sin": Row("sin({x})", domain="isinf({x})"),
     "cos": Row("cos({x})", domain="isinf({x})"),

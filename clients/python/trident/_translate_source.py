@@ -11,7 +11,7 @@ from ._function import Function
 from ._translate_math import name_of
 
 BUILTINS = {held.__name__: held for held in (abs, bool, bytearray, bytes, enumerate, float, int, len, list, max, min, ord,
-                                             range)}
+                                             range, round)}
 _ABSENT = object()
 
 
