@@ -3,12 +3,15 @@
 #include "clients/c/divided_call.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -69,6 +72,43 @@ TEST(Team, HelpersWorkInParallelAndComeBackAfterSleeping) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than helpers look for another round
   }
   team.stop();
+}
+
+/// Takes all the memory that this process may have, the stacks of earlier threads too.
+void exhaust_memory() {
+  const rlimit none{0, RLIM_INFINITY};
+  ::setrlimit(RLIMIT_AS, &none);
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 512u << 10);
+  const auto sleep = [](void*) -> void* {
+    for (;;) ::pause();
+  };
+  for (pthread_t thread{}; pthread_create(&thread, &small, sleep, nullptr) == 0;) {
+  }
+  for (const std::size_t bytes : {65'536, 4096, 512, 128, 64, 48, 32, 16})
+    while (std::malloc(bytes) != nullptr) {
+    }
+}
+
+TEST(Team, WithoutMemoryForAThreadACallerIsRefusedAndTheTeamGoesOn) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's allocator ends a program without memory";
+#endif
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    Team team;
+    exhaust_memory();
+    bool called = false;
+    const auto work = [&](std::uint64_t) { called = true; };
+    const bool refused = !team.run(2, 2, work) && !team.run(2, 2, work);
+    team.stop();
+    ::_exit(refused && !called ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(child, ::waitpid(child, &status, 0));
+  EXPECT_EQ(0, status);
 }
 
 TEST(Pieces, AreWholeChunksAndHoldAllElements) {
@@ -158,7 +198,8 @@ void expect_equal_bits(trident_kernel* kernel, std::size_t n) {
 }
 
 // Lengths around the ends of chunks, of pieces, and of the trees of a reduction.
-const std::size_t kLengths[] = {1, 4097, 32'768, 32'769, 65'537, 131'072, 262'144, 262'145, 800'003, 4096 * 37, 4096 * 73 + 1};
+const std::size_t kLengths[] = {1,       4097,    32'768,  32'769,    65'537,       131'072,
+                                262'144, 262'145, 800'003, 4096 * 37, 4096 * 73 + 1};
 
 TEST_F(DividedCallTest, AnyNumberOfThreadsGivesTheBitsOfTheWholeCall) {
   for (const char* text : kDividing) {

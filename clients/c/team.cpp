@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 
 #include "clients/c/quiet_thread.h"
 #include "runtime/base/float_environment.h"
@@ -43,7 +44,7 @@ bool Team::run_pieces(unsigned threads, std::uint64_t pieces, Piece piece, const
 }
 
 /// Starts helpers up to that number. Returns whether there are any.
-bool Team::start(unsigned helpers) {
+bool Team::start(unsigned helpers) try {
   for (; helper_count_ < helpers; ++helper_count_) {
     Member& member = helpers_[helper_count_];
     member.team = this;
@@ -52,6 +53,8 @@ bool Team::start(unsigned helpers) {
     if (!started.ok()) break;
     member.thread = started.value();
   }
+  return helper_count_ != 0;
+} catch (const std::bad_alloc&) {  // too little memory for a thread, and for the message that says so
   return helper_count_ != 0;
 }
 
