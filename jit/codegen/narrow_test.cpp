@@ -63,6 +63,23 @@ TEST(NarrowElements, ValuesOfEveryBitPattern) {
   }
 }
 
+/// One load widens bytes and words to 64 bits where nothing else reads them.
+TEST(NarrowElements, EachKindAsI64) {
+  for (const Storage from : kConverting) {
+    if (ir::facts_of(from).type != ir::Type::i32) continue;
+    for (const bool reads_both : {false, true}) {
+      kir::Kernel kernel;
+      kernel.inputs.push_back({"x", ir::Type::i32, {}, from});
+      kir::Builder b(kernel);
+      const kir::Value x = b.input(0), wide = b.convert(kir::Op::Convert, ir::Type::i64, x);
+      kernel.outputs.push_back({"wide", wide, kir::OutputKind::array, Storage::own});
+      kernel.outputs.push_back({"sum", b.reduce(kir::Op::Sum, wide), kir::OutputKind::scalar, Storage::own});
+      if (reads_both) kernel.outputs.push_back({"x", x, kir::OutputKind::array, Storage::own});
+      expect_same_elements(kernel, {0, 1, 3, 7, 8, 17, 31, 64, 65, 130, 5000}, 9);
+    }
+  }
+}
+
 TEST(NarrowElements, RandomKernels) {
   testing::Random random(5);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {

@@ -135,6 +135,11 @@ VReg X86Selector::select_convert(const kir::Inst& inst) {
     case Type::i32:
       if (to == Type::f32) return with(Inst::kIdVcvtdq2ps, 4, true);
       if (to == Type::f64) return with(Inst::kIdVcvtdq2pd, 7, true);
+      if (const kir::Inst& input = kernel_.at(inst.a);
+          is_widened(input) && body_uses_[inst.a.index] == 1 && !values_[inst.a.index].valid()) {
+        --inputs_left_;
+        return elements_.load(input, to);
+      }
       return with(Inst::kIdVpmovsxdq, 3, false);
     case Type::i64:
       if (to == Type::i32) return wide ? with(Inst::kIdVpmovqd, 4, false) : narrow_i64(reg(inst.a));

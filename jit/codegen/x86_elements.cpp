@@ -21,13 +21,14 @@ using ir::Storage;
 
 namespace {
 
-std::uint32_t widening_id(Storage storage) {
+std::uint32_t widening_id(Storage storage, ir::Type to) {
+  const bool wide = to == ir::Type::i64;
   switch (storage) {
     case Storage::u8:
-    case Storage::boolean: return Inst::kIdVpmovzxbd;
-    case Storage::i8: return Inst::kIdVpmovsxbd;
-    case Storage::u16: return Inst::kIdVpmovzxwd;
-    case Storage::i16: return Inst::kIdVpmovsxwd;
+    case Storage::boolean: return wide ? Inst::kIdVpmovzxbq : Inst::kIdVpmovzxbd;
+    case Storage::i8: return wide ? Inst::kIdVpmovsxbq : Inst::kIdVpmovsxbd;
+    case Storage::u16: return wide ? Inst::kIdVpmovzxwq : Inst::kIdVpmovzxwd;
+    case Storage::i16: return wide ? Inst::kIdVpmovsxwq : Inst::kIdVpmovsxwd;
     case Storage::u32: return Inst::kIdVpmovzxdq;
     case Storage::f16: return Inst::kIdVcvtph2ps;
     case Storage::own:
@@ -54,11 +55,12 @@ constexpr std::uint8_t kToNearest = 0;
 
 // --- selection ---
 
-VReg X86Elements::load(const kir::Inst& inst) {
+VReg X86Elements::load(const kir::Inst& inst, ir::Type to) {
   const Storage storage = s_.kernel_.inputs[inst.imm].storage;
   const auto bytes = static_cast<std::uint8_t>(ir::facts_of(storage).bytes);
   const std::uint8_t width = s_.width_, lane = s_.lane_;
-  s_.set_type(inst.type);
+  s_.set_type(to);
+  const std::uint32_t id = widening_id(storage, to);
   const MemRef place{.place = Place::input,
                      .lane_bytes = bytes,
                      .index = static_cast<std::uint16_t>(inst.imm),
@@ -72,13 +74,13 @@ VReg X86Elements::load(const kir::Inst& inst) {
     elements.def_width = 16;
     const VReg low = elements.def;
     s_.f_[low].width = 16;
-    MInst& widening = s_.push(widening_id(storage), {low});
+    MInst& widening = s_.push(id, {low});
     widening.use_width = 16;
     widening.latency = 3;
     made = widening.def;
   } else {
     const VReg mask = s_.masked_ ? s_.tail_mask(s_.lane_) : VReg{};
-    MInst& load = s_.masked_ ? s_.push(widening_id(storage), {mask}) : s_.push(widening_id(storage), {});
+    MInst& load = s_.masked_ ? s_.push(id, {mask}) : s_.push(id, {});
     if (s_.masked_) load.form = x86_form::kMasked | x86_form::kZeroing;
     load.form |= x86_form::kMemory;
     load.mem = place;

@@ -18,8 +18,8 @@ class X86Elements {
  public:
   explicit X86Elements(X86Selector& selector) : s_(selector) {}
 
-  /// Returns the values of an input's elements.
-  VReg load(const kir::Inst& input);
+  /// Returns the values of an input's elements, as values of `to`: the input's type, or i64 for that of i32.
+  VReg load(const kir::Inst& input, ir::Type to);
   /// Appends the instructions that store a value's elements. Returns the last one, whose place is not set.
   MInst store(ir::Storage storage, VReg value);
 

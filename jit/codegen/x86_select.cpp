@@ -254,7 +254,7 @@ VReg X86Selector::input(kir::Value v, bool memory_only) {
                     .index = static_cast<std::uint16_t>(inst.imm),
                     .disp = static_cast<std::int32_t>(copy_ * target_.lanes * lane_bytes)};
   --inputs_left_;
-  if (is_widened(inst)) return value = elements_.load(inst);
+  if (is_widened(inst)) return value = elements_.load(inst, inst.type);
   if (memory_only)
     return value = f_.add({.memory_only = true, .width = width_of(inst.type), .lane_bytes = lane_bytes, .home = home});
   const std::uint8_t width = width_, lane = lane_;
