@@ -155,6 +155,15 @@ class LibraryVerb(CommandCase):
         self.assertIn("give six.fn, too, or the folder", self.trident(
             "library", "test", self.write("seven.fn", "fn seven() -> i64 {\n  return six() + 1;\n}\n"), status=2).stderr)
 
+    def test_the_manual_has_each_word_of_the_language(self):
+        with open(os.path.join(ROOT, "clients/cli/pages/library.txt")) as file:
+            page = file.read().split("LANGUAGE")[1].split("\nFILES")[0]
+        for table in ("intrinsics", "formulas"):
+            with open(os.path.join(ROOT, f"jit/function/{table}.def")) as file:
+                names = re.findall(r'^X\((?:\w+, +)?"(\w+)"', file.read(), re.M)
+            self.assertGreater(len(names), 20)
+            self.assertEqual([name for name in names if not re.search(rf"\b{name}\b", page)], [])
+
     def test_a_circle_of_files_is_an_error(self):
         os.makedirs(self.at("mine"))
         one = self.write("mine/one.fn", "fn one() -> i64 {\n  return two();\n}\n")
