@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 os.environ.setdefault("TRIDENT_MODE", "interp")
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -200,6 +201,7 @@ class Conversions(unittest.TestCase):
                 trident.Kernel("x + 1")(np.ones(1), out=out)
 
 
+@unittest.mock.patch.object(trident._kernel, "_BY_BLOCKS_MIN", 50_000)
 class Converted(unittest.TestCase):
     """Long operands of other types. The oracle is NumPy on the same elements."""
 

@@ -104,6 +104,7 @@ def check_context(context):
 
 
 BLOCK = 16384  # elements of one block where operands must be copied
+_BY_BLOCKS_MIN = 1 << 19  # elements; copies of fewer stay in the caches, and a block takes four microseconds
 ITERATED_MAX = 32  # operands of one numpy.nditer, results among them
 
 _default = {}  # None -> the context of everything, "interp" -> that of _reader()
@@ -347,7 +348,7 @@ class Kernel:
 
     def _converts_blocks(self, operands, n):
         """Returns whether a call on n elements converts operands of other types block by block, so none is copied as a whole."""
-        if n <= BLOCK or any(self.output_is_scalar) or len(operands) + len(self.outputs) > ITERATED_MAX \
+        if n < _BY_BLOCKS_MIN or any(self.output_is_scalar) or len(operands) + len(self.outputs) > ITERATED_MAX \
                 or all(o.dtype == d for o, d in zip(operands, self.array_dtypes)):
             return False
         native.check(lib.trident_wait(self._handle, 0, 0))  # from here on it is known
