@@ -72,6 +72,22 @@ std::vector<std::uint64_t> special_lanes(Type type, std::uint64_t n, bool ones, 
   return lanes;
 }
 
+TEST(Reduce, SumsOfWhatIsChosen) {
+  for (const Type type : {Type::i32, Type::i64})
+    for (const std::uint32_t sums : {1u, 2u, 6u}) {  // six have no registers left for all their partial results
+      kir::Kernel kernel;
+      kir::Builder b(kernel);
+      kernel.inputs = {{"x", type}, {"y", type}};
+      const kir::Value x = b.input(0), y = b.input(1), zero = b.constant_int(type, 0);
+      for (std::uint32_t i = 0; i < sums; ++i) {
+        const kir::Value less = b.op(kir::Op::Lt, x, b.constant_int(type, std::int64_t{i} * 3 - 1));
+        const kir::Value chosen = i % 2 == 0 ? b.constant_int(type, 1) : y;
+        kernel.outputs.push_back({"s", b.reduce(kir::Op::Sum, b.select(less, chosen, zero)), kir::OutputKind::scalar});
+      }
+      ASSERT_NO_FATAL_FAILURE(expect_same(kernel, {70'001}));
+    }
+}
+
 TEST(Reduce, NanIsLeftOutAndTheEarlierOfTwoZerosStays) {
   testing::Random random(3);
   for (const Type type : {Type::f32, Type::f64}) {

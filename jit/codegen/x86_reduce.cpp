@@ -101,13 +101,27 @@ VReg X86Reducer::join_element(const kir::Inst& reduction, VReg partial) {
   return join(reduction, partial, folds ? s_.foldable(reduction.a) : s_.reg(reduction.a));
 }
 
+bool X86Reducer::adds_under_mask(kir::Value v) const {
+  const kir::Inst& chosen = s_.kernel_.at(v);
+  if (!s_.target_.avx512 || chosen.op != Op::Select || !ir::is_int(chosen.type) || s_.body_uses_[v.index] != 1)
+    return false;
+  const kir::Inst& if_clear = s_.kernel_.at(chosen.c);
+  if (chosen.section != kir::Section::body || if_clear.op != Op::Constant || if_clear.imm != 0) return false;
+  return std::any_of(reductions_.begin(), reductions_.end(), [&](const Reduction& reduction) {
+    return inst(reduction).op == Op::Sum && inst(reduction).a == v && copies_ % held_of(reduction) == 0;
+  });
+}
+
 void X86Reducer::accumulate(std::size_t index) {
   const Reduction& reduction = reductions_[index];
   const kir::Inst& reducing = inst(reduction);
   s_.set_type(reducing.type);
   if (copies_ % held_of(reduction) == 0) {
     const VReg partial = partials_[reduction.first_partial + s_.copy_ % held_of(reduction)];
-    join_element(reducing, partial);
+    if (adds_under_mask(reducing.a))
+      add_under_mask(s_.kernel_.at(reducing.a), partial);
+    else
+      join_element(reducing, partial);
     s_.block_->insts.back().def = partial;
     return;
   }
@@ -115,6 +129,14 @@ void X86Reducer::accumulate(std::size_t index) {
   place.disp += static_cast<std::int32_t>(s_.copy_ * s_.target_.lanes * s_.lane_);
   const VReg partial = load(place);
   store(join_element(reducing, partial), place);
+}
+
+void X86Reducer::add_under_mask(const kir::Inst& chosen, VReg partial) {
+  const VReg mask = s_.reg(chosen.a), kept = s_.reg(chosen.b);
+  s_.set_type(chosen.type);
+  MInst& made = s_.push(s_.pick(Inst::kIdVpaddd, Inst::kIdVpaddq), {partial, kept, mask});
+  made.form = x86_form::kMasked;
+  made.ties = 1;  // lanes outside the mask keep what is in the result's register
 }
 
 VReg X86Reducer::load(const MemRef& from) {

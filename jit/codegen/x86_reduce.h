@@ -45,6 +45,9 @@ class X86Reducer {
   void begin_body(std::uint32_t copies);
   /// Selects the update of reduction `index` by its operand in this copy.
   void accumulate(std::size_t index);
+  /// Returns whether `v` is select(a, b, 0) that is not computed: a sum of integers adds b under the mask a, to a partial
+  /// result in a register (AVX-512).
+  [[nodiscard]] bool adds_under_mask(kir::Value v) const;
   /// Loads the results into the selector's values.
   void load_results();
 
@@ -77,6 +80,7 @@ class X86Reducer {
   VReg join(const kir::Inst& reduction, VReg earlier, VReg later);
   /// Joins the element of this copy with its partial result.
   VReg join_element(const kir::Inst& reduction, VReg partial);
+  void add_under_mask(const kir::Inst& chosen, VReg partial);
   VReg result_of_chunk(const Reduction& reduction, bool parked);
   /// Returns the tree at hand.
   VReg tree(const Reduction& reduction);

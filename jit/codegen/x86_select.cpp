@@ -424,7 +424,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
       const bool folds = (kir::Value(i) == kernel_.exit && tests_negation()) || (by_bits && ranges_.replaces(i));
-      if (kernel_.insts[i].op != Op::Input && !folds) select(kir::Value(i));
+      if (kernel_.insts[i].op != Op::Input && !folds && !reducer_.adds_under_mask(kir::Value(i))) select(kir::Value(i));
       if (settlers_[i] != 0) settle(kir::Value(i));
     }
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i)
