@@ -394,7 +394,8 @@ class Drawn:
 
     def block(self, depth, most):
         for _ in range(self.rng.randint(1, most)):
-            self.rng.choice([self.assign, self.assign, self.store, self.pair, self.branch, self.range, self.elements])(depth)
+            self.rng.choice([self.assign, self.assign, self.store, self.pair, self.branch, self.range, self.elements,
+                             self.rounds])(depth)
 
     def name(self):
         return self.rng.choice(["c", "d", "sqrt"])
@@ -435,6 +436,20 @@ class Drawn:
             return self.store(depth)
         self.loops += 1
         self.line(depth, self.rng.choice(["for d in q:", "for d, c in enumerate(q):"]))
+        self.block(depth + 1, 2)
+
+    def rounds(self, depth):
+        """A while loop of a few rounds, which may leave early or skip its end."""
+        if self.loops > 1:
+            return self.branch(depth)
+        self.loops += 1
+        counter = f"w{self.loops}"
+        self.line(depth, f"{counter} = 0")
+        self.line(depth, f"while {counter} < {self.rng.randint(1, 5)} and {self.truth(2)}:")
+        self.line(depth + 1, f"{counter} += 1")
+        if self.rng.random() < 0.5:
+            self.line(depth + 1, f"if {self.truth(1)}:")
+            self.line(depth + 2, self.rng.choice(["break", "continue"]))
         self.block(depth + 1, 2)
 
     def number(self, depth):
