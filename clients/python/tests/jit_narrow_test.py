@@ -73,7 +73,7 @@ FLOAT16 = {
     "**0.5": lambda x, y: x**0.5, "**3": lambda x, y: x**3, "1 / x": lambda x, y: np.reciprocal(x), "degrees": lambda x, y: np.degrees(x),
     "clip 0.1": lambda x, y: np.clip(x, 0.1, 2.3), "to f2": lambda x, y: (x.astype(np.float32) * y).astype(np.float16),
     "i1 * f2": lambda x, y: np.where(x > y, 3, 7).astype(np.int8) * y, "heaviside": lambda x, y: np.heaviside(x, y),
-    "compared": lambda x, y: np.where(x + y > 0.3, x - y, x * y)}
+    "compared": lambda x, y: np.where(x + y > 0.3, x - y, x * y), "sum as f4": lambda x, y: (x + y).astype(np.float32)}
 
 
 class NarrowArrays(unittest.TestCase):

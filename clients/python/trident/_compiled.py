@@ -46,8 +46,7 @@ class Part:
     def _stored(self):
         """The nodes as kernels store them: booleans and narrow integers in elements of their own, where they are arrays."""
         made = g.as_kernel(self.nodes + self.guards, bytes_out=True)
-        return [g.Node(g.NARROW[d], n.kind, (n,)) if d in _narrow.DTYPES and n.kind in (g.I32, g.F32) and n.op != "f16" else n
-                for n, d in zip(made, self.narrow)] + made[len(self.narrow):]
+        return [_as_elements(n, d) for n, d in zip(made, self.narrow)] + made[len(self.narrow):]
 
     def _survey(self):
         """The inputs that the outputs are made of, the masks of what is reduced, and the operands of np.dot, each pair behind whether
@@ -63,6 +62,12 @@ class Part:
                 products.append((node.value, *node.args))
         self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
         return sorted(used), reduced, products
+
+
+def _as_elements(node, dtype):
+    if dtype not in _narrow.DTYPES:
+        return node if node.op != "f16" else g.Node("cast", g.F32, (node,))  # rounded, and stored as float32
+    return g.Node(g.NARROW[dtype], node.kind, (node,)) if node.kind in (g.I32, g.F32) and node.op != "f16" else node
 
 
 def _replaced(root, known):
