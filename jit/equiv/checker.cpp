@@ -186,6 +186,7 @@ Result<std::unique_ptr<Checker>> Checker::make(const expr::Expr& source, const e
   TRY(checker->unrewritten_,
       expr::lower(source, {.policy = policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp1}));
   TRY_VOID(checker->add_edges());
+  TRY_VOID(checker->leave_out_screened());
   TRY_VOID(checker->compute_references());
   return checker;
 }
@@ -237,10 +238,36 @@ Result<void> Checker::compute_references() {
   return {};
 }
 
+Result<void> Checker::leave_out_screened() {
+  screened_.resize(sets_.size());
+  if (options_.screened == nullptr || policy_.kind == expr::PolicyKind::exact || !can_screen(source_)) return {};
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    TRY_VOID(go_on());
+    if (sets_[s].exhaustive) continue;
+    const Outputs ours = interpret_calls(source_, *options_.screened, sets_[s], sets_[s].calls);
+    screened_[s] = screen(source_, sets_[s], ours, allowance_of(policy_));
+    sets_[s] = without_screened(source_, sets_[s], screened_[s]);
+    screened_[s].findings = {};
+  }
+  return {};
+}
+
 void Checker::do_all(std::span<const std::function<void()>> tasks) const {
   if (options_.together) return options_.together(tasks);
   for (const auto& task : tasks) task();
 }
+
+namespace {
+
+/// Adds what the screen found at points that it left out.
+void take(Verdict& verdict, const Screened& screened, bool ordinary) {
+  verdict.points += screened.decided;
+  verdict.undecided += screened.undecided;
+  verdict.bound_share = std::max(verdict.bound_share, screened.share);
+  if (ordinary) verdict.max_error_ulp = std::max(verdict.max_error_ulp, screened.ulp);
+}
+
+}  // namespace
 
 std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
                                                  Verdict& verdict, std::vector<Errors>& errors) {
@@ -256,9 +283,10 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
     verdict.risk = std::max(verdict.risk, e.risk);
     if (is_gathered(samples) || far_out(samples.way)) continue;
     verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ulp);
-    const auto all = static_cast<double>(std::max<std::uint64_t>(e.tally.all(), 1));
+    const auto all = static_cast<double>(std::max<std::uint64_t>(e.tally.all() + screened_[set].points(), 1));
     verdict.either_side = std::max(verdict.either_side, static_cast<double>(e.tally.either_side) / all);
   }
+  take(verdict, screened_[set], !is_gathered(samples) && !far_out(samples.way));
   const bool replaces = fallback != nullptr && !at_edges(samples);
   if (!difference) difference = count(samples.n, replaces, errors, verdict);
   return difference;

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "jit/equiv/compare.h"
+#include "jit/equiv/screen.h"
 #include "jit/equiv/tail.h"
 #include "jit/kir/interpreter.h"
 #include "jit/kir/kir.h"
@@ -28,6 +29,8 @@ struct CheckOptions {
   std::function<bool()> cancelled{};
   /// Does all tasks, in any order or at once; empty: one after the other. `cancelled` is asked by whoever does them.
   std::function<void(std::span<const std::function<void()>> tasks)> together{};
+  /// Leaves out points at which this kernel surely keeps the policy (screen.h), and counts them: for long campaigns.
+  const kir::Kernel* screened = nullptr;
 };
 
 /// Calls of a candidate on points of `samples`. With flush_start the arrays begin where accessible memory begins, else
@@ -108,6 +111,7 @@ class Checker {
       : source_(source), policy_(policy), options_(options) {}
   void do_all(std::span<const std::function<void()>> tasks) const;
   Result<void> compute_references();
+  Result<void> leave_out_screened();
   [[nodiscard]] Result<void> go_on() const;
   /// Asks for Demand::drawn.
   Result<Prepared> judge_drawn(const kir::Kernel& kernel, const Prepared* unrewritten);
@@ -152,6 +156,7 @@ class Checker {
   CheckOptions options_;
   kir::Kernel unrewritten_;  ///< the source by its own steps
   std::vector<Samples> sets_;
+  std::vector<Screened> screened_;     ///< per set
   std::vector<Reference> references_;  ///< per set; empty under the exact policy
   std::vector<Outputs> exact_;         ///< per set, under the exact policy
 };

@@ -65,6 +65,26 @@ TEST(Checker, TheSourcesOwnResultsAreNoRisk) {
   EXPECT_GT(other.risk, 0.6);
 }
 
+// The screen leaves out most points, and judges as the reference does.
+TEST(Checker, ScreenedPointsCountAsDecided) {
+  std::vector<Variable> near;
+  for (const char* name : {"x", "y"}) near.push_back({name, Type::f32, expr::VariableKind::array, 1, 100});
+  const expr::Expr source = parsed("sqrt(x * y) + y / x", Type::f32, near);
+  const kir::Kernel kernel = lowered(source), wrong = lowered(parsed("sqrt(x * y) + y / (x + 1e-5)", Type::f32, near));
+  const Verdict whole = verdict_of(source, kernel);
+  for (const kir::Kernel* of : {&kernel, &wrong}) {
+    const auto checker = Checker::make(source, {}, {.samples = {.points = 4096, .seed = 7}, .screened = of});
+    ASSERT_TRUE(checker.ok());
+    std::uint64_t left = 0;
+    for (const Samples& samples : (*checker)->sets()) left += samples.n;
+    const auto prepared = (*checker)->check_meaning(*of, Demand::policy);
+    ASSERT_TRUE(prepared.ok());
+    EXPECT_EQ(of == &kernel, prepared->meaning.same());
+    if (of == &kernel) EXPECT_LT(left, whole.points / 4);
+    if (of == &kernel) EXPECT_NEAR(1, static_cast<double>(prepared->meaning.points) / whole.points, 0.1);
+  }
+}
+
 struct Pair {
   const char* source;
   const char* candidate;

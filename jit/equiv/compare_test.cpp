@@ -252,6 +252,15 @@ TEST(Policy, OtherClassesOfValuesAreRefused) {
   EXPECT_TRUE(judge({1e300}, {1e300}, {0}, {PolicyKind::fast, 2}).passes);  // left out
 }
 
+// x y is beyond doubles: the strict quotient is 0, the correct one above it.
+TEST(Policy, WhatOverflowsOnTheWayToAConditionMayTakeTheOtherBranch) {
+  const char* const text = "if(1 / (x*y) > 0, 3, 5)";
+  EXPECT_TRUE(passes(1e200, 1e109, 3, 1, text));
+  EXPECT_TRUE(passes(1e200, 1e109, 5, 1, text));
+  EXPECT_FALSE(passes(1e200, 1e109, 4, 1, text));
+  EXPECT_FALSE(passes(1e100, 1e200, 5, 1, text));
+}
+
 // The greatest double is a rounding away from infinity: a result there may be on either side.
 TEST(Policy, AtOverflowTheBoundMayReachBeyondTheType) {
   const double most = std::numeric_limits<double>::max();

@@ -106,7 +106,10 @@ void select_lane(expr::Type type, const Lanes<N>& condition, const Lanes<N>& b, 
     r.si[i] = taken_s.si[i];
     r.ci[i] = taken_c.ci[i];
   }
-  r.unsure[i] = (condition.unsure[i] & kOpen) | taken_s.unsure[i] | taken_c.unsure[i];
+  // Where what overflows on the way to the condition makes the source take the other branch.
+  const bool other_way = (condition.si[i] != 0) != (condition.ci[i] != 0);
+  const std::uint8_t kept = other_way ? kOpen | kOverflows | kMayOverflow : kOpen;
+  r.unsure[i] = (condition.unsure[i] & kept) | taken_s.unsure[i] | taken_c.unsure[i];
 }
 
 }  // namespace trident::equiv

@@ -56,6 +56,14 @@ T integer_power(T x, std::int64_t n) {
   return normal ? T(1) / power : std::pow(x, static_cast<T>(n));
 }
 
+/// Computes e^x. The library takes long where that overflows or underflows.
+template <class T>
+T exponential(T x) {
+  constexpr T kFar = (std::numeric_limits<T>::max_exponent + std::numeric_limits<T>::digits) * T(0.6932);
+  if (!(std::fabs(x) > kFar)) return std::exp(x);
+  return x > 0 ? std::numeric_limits<T>::infinity() : T(0);
+}
+
 template <class T>
 T sign_of(T x) {
   return x > 0 ? T(1) : x < 0 ? T(-1) : x;
@@ -81,7 +89,7 @@ template <class T>
     case RealOp::Rsqrt: return reciprocal_sqrt(a);
     case RealOp::Cbrt: return std::cbrt(a);
     case RealOp::Hypot: return std::hypot(a, b);
-    case RealOp::Exp: return std::exp(a);
+    case RealOp::Exp: return exponential(a);
     case RealOp::Exp2: return std::exp2(a);
     case RealOp::Expm1: return std::expm1(a);
     case RealOp::Log: return std::log(a);
