@@ -1,5 +1,5 @@
 /* The exports of libtrident-engine.so to libtrident: the compiler in this process, for mode embedded. Plain C structs
- * and six functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+ * and a few functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 
@@ -51,6 +51,10 @@ typedef struct trident_engine_job {
    * returns 1, or returns 0. May be null. Since 0.1.7. */
   int (*observe)(void* user, trident_engine_range* ranges);
   void* user;
+  /* Not null: the search may end for now after its first look, with TRIDENT_ENGINE_KEPT, and puts itself there.
+   * trident_engine_go_on() or trident_engine_forget() follows. `cancel`, `observe` and `user` must live until then.
+   * Since 0.1.8. */
+  void** kept;
 } trident_engine_job;
 
 /* A function of jit/function, as texts (schemas/control.fbs, SubmitFunction). Since 0.1.5. */
@@ -69,7 +73,8 @@ typedef enum trident_engine_outcome {
   TRIDENT_ENGINE_NO_GAIN = 1,        /* nothing better than the baseline was found; `message` may say why */
   TRIDENT_ENGINE_NOT_EQUIVALENT = 2, /* the baseline differs from the reference: stop using it; likewise */
   TRIDENT_ENGINE_ERROR = 3,          /* see `message` */
-  TRIDENT_ENGINE_REFUSED = 4         /* of loops: no code is made of this one, see `reason` and `message` */
+  TRIDENT_ENGINE_REFUSED = 4,        /* of loops: no code is made of this one, see `reason` and `message` */
+  TRIDENT_ENGINE_KEPT = 5            /* more may be found: `fd` is an image of what was found, or -1 */
 } trident_engine_outcome;
 
 typedef struct trident_engine_result {
@@ -147,6 +152,10 @@ typedef void (*trident_engine_build_fn)(const trident_engine_program* program, t
 
 /* `tier`: TRIDENT_TIER_BASELINE (microseconds) or TRIDENT_TIER_OPTIMISED (up to seconds). Thread-safe. */
 typedef void (*trident_engine_compile_fn)(const trident_engine_job* job, uint32_t tier, trident_engine_result* result);
+/* Goes on with a kept search, on any thread, and ends it. Thread-safe for different ones. */
+typedef void (*trident_engine_go_on_fn)(void* kept, trident_engine_result* result);
+/* Ends one that is not wanted any more. */
+typedef void (*trident_engine_forget_fn)(void* kept);
 typedef uint32_t (*trident_engine_version_fn)(void);
 
 /* Kinds of work that an engine does. */
@@ -166,6 +175,8 @@ __attribute__((visibility("default"))) uint32_t trident_engine_version(void);
 __attribute__((visibility("default"))) void trident_engine_prepare(uint32_t work);
 __attribute__((visibility("default"))) void trident_engine_compile(const trident_engine_job* job, uint32_t tier,
                                                                    trident_engine_result* result);
+__attribute__((visibility("default"))) void trident_engine_go_on(void* kept, trident_engine_result* result);
+__attribute__((visibility("default"))) void trident_engine_forget(void* kept);
 __attribute__((visibility("default"))) void trident_engine_compile_loop(const trident_engine_loop* loop,
                                                                         trident_engine_loop_result* result);
 __attribute__((visibility("default"))) void trident_engine_compile_function(const trident_engine_function* function,

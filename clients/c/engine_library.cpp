@@ -17,6 +17,8 @@
 #pragma weak trident_engine_version
 #pragma weak trident_engine_prepare
 #pragma weak trident_engine_compile
+#pragma weak trident_engine_go_on
+#pragma weak trident_engine_forget
 #pragma weak trident_engine_build
 #pragma weak trident_engine_compile_loop
 #pragma weak trident_engine_compile_function
@@ -24,8 +26,9 @@
 namespace trident::client {
 namespace {
 
-constexpr Engine kLinked{trident_engine_compile, trident_engine_build, trident_engine_prepare, trident_engine_compile_loop,
-                         trident_engine_compile_function};
+constexpr Engine kLinked{
+    trident_engine_compile,          trident_engine_build, trident_engine_prepare, trident_engine_compile_loop,
+    trident_engine_compile_function, trident_engine_go_on, trident_engine_forget};
 
 bool is_linked() {
   return trident_engine_version != nullptr && trident_engine_version() == TRIDENT_ENGINE_ABI_VERSION;
@@ -84,10 +87,13 @@ Result<Engine> entries_of(const std::string& path) {
   if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION)
     return make_error(ErrorCode::kUnsupported, "%s: not an engine library of this version", path.c_str());
   return Engine{
-      compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
+      compile,
+      reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
       reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare")),
       reinterpret_cast<trident_engine_compile_loop_fn>(::dlsym(library, "trident_engine_compile_loop")),
-      reinterpret_cast<trident_engine_compile_function_fn>(::dlsym(library, "trident_engine_compile_function"))};
+      reinterpret_cast<trident_engine_compile_function_fn>(::dlsym(library, "trident_engine_compile_function")),
+      reinterpret_cast<trident_engine_go_on_fn>(::dlsym(library, "trident_engine_go_on")),
+      reinterpret_cast<trident_engine_forget_fn>(::dlsym(library, "trident_engine_forget"))};
 }
 
 Result<Engine> find_engine() {

@@ -18,6 +18,8 @@ struct Engine {
   trident_engine_prepare_fn prepare = nullptr;                    ///< null in engines before 0.1.3
   trident_engine_compile_loop_fn compile_loop = nullptr;          ///< null in engines before 0.1.3
   trident_engine_compile_function_fn compile_function = nullptr;  ///< null in engines before 0.1.5
+  trident_engine_go_on_fn go_on = nullptr;                        ///< null in engines before 0.1.8
+  trident_engine_forget_fn forget = nullptr;                      ///< likewise
 
   /// Call before each piece of work of this kind, without the engine lock.
   void prepare_for(trident_engine_work work) const;

@@ -23,6 +23,8 @@ constexpr int kNice = 10;
 constexpr std::size_t kEngineStackBytes = 8u << 20;
 /// More would take memory from the program: a search takes tens of megabytes.
 constexpr unsigned kOptimisersMax = 4;
+/// Searches that are kept: some ten megabytes each. What comes when there are so many is searched in one go.
+constexpr std::size_t kKeptMax = 4;
 
 std::string said_of(const trident_engine_result& result) {
   return {result.message, ::strnlen(result.message, sizeof(result.message))};
@@ -38,15 +40,16 @@ std::string reason_of(const trident_engine_result& result, std::uint32_t tier) {
                                                   : "the code was revoked: its check against a reference failed";
 }
 
-/// Marks a submission while the engine searches for it.
+/// Marks a submission while the engine searches for it, or keeps its search.
 class Search {
  public:
-  Search(Context& context, Submission& submission, std::uint32_t tier) : context_(context), submission_(submission) {
+  Search(Context& context, Submission& submission, std::uint32_t tier, const EngineAnswer& answer)
+      : context_(context), submission_(submission), answer_(answer) {
     mark(tier == TRIDENT_TIER_OPTIMISED);
   }
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
-  ~Search() { mark(false); }
+  ~Search() { mark(answer_.kept != nullptr); }
 
  private:
   void mark(bool searched) {
@@ -55,6 +58,7 @@ class Search {
   }
   Context& context_;
   Submission& submission_;
+  const EngineAnswer& answer_;
 };
 
 }  // namespace
@@ -121,11 +125,20 @@ void EngineThread::give_back(std::deque<std::uint64_t>& waiting) {
     }
     queue->clear();
   }
+  for (const Kept& kept : std::exchange(kept_, {})) {
+    engine_.forget(kept.search);
+    Submission* const submission = context_.jobs.find(kept.job);
+    if (submission == nullptr || submission->state != JobState::compiling) continue;
+    submission->searched = submission->search_again = false;
+    submission->state = JobState::waiting;
+    waiting.push_back(kept.job);
+  }
 }
 
 void EngineThread::join() {
   cancel_.store(true, std::memory_order_relaxed);
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  for (const Kept& kept : std::exchange(kept_, {})) engine_.forget(kept.search);
 }
 
 void* EngineThread::main(void* self) {
@@ -166,7 +179,7 @@ bool EngineThread::search_follows(std::uint64_t job) {
 std::uint32_t EngineThread::next_tier(bool baselines) const {
   if (baselines && !baseline_.empty()) return TRIDENT_TIER_BASELINE;
   const bool optimises = !baselines || threads_.size() == 1;
-  return optimises && !optimise_.empty() ? TRIDENT_TIER_OPTIMISED : 0;
+  return optimises && !(optimise_.empty() && kept_.empty()) ? TRIDENT_TIER_OPTIMISED : 0;
 }
 
 /// Waits for the end or for a job. In mode embedded, where nobody else does, the first thread looks at calls meanwhile.
@@ -183,57 +196,79 @@ void EngineThread::wait_for_work(std::unique_lock<std::mutex>& lock, bool baseli
   }
 }
 
-std::uint64_t EngineThread::take(std::uint32_t tier) {
+std::uint64_t EngineThread::called(std::uint64_t job) const {
+  const Submission* const submission = context_.jobs.find(job);
+  return submission == nullptr ? 0 : submission->owner.called();
+}
+
+EngineThread::Work EngineThread::take(std::uint32_t tier) {
+  if (tier == TRIDENT_TIER_OPTIMISED && optimise_.empty()) {
+    const auto less = [this](const Kept& a, const Kept& b) { return called(a.job) < called(b.job); };
+    const auto next = std::max_element(kept_.begin(), kept_.end(), less);
+    const Kept kept = *next;
+    kept_.erase(next);
+    return {kept.job, tier, kept.search};
+  }
   std::deque<std::uint64_t>& queue = tier == TRIDENT_TIER_BASELINE ? baseline_ : optimise_;
-  const auto called = [&](std::uint64_t job) {
-    const Submission* const submission = context_.jobs.find(job);
-    return submission == nullptr ? 0 : submission->owner.called();
-  };
-  auto next = queue.begin();
-  std::uint64_t most = 0;
-  for (auto at = queue.begin(); tier != TRIDENT_TIER_BASELINE && at != queue.end(); ++at)
-    if (const std::uint64_t weight = called(*at); weight > most) next = at, most = weight;
+  const auto less = [this](std::uint64_t a, std::uint64_t b) { return called(a) < called(b); };
+  const auto next = tier == TRIDENT_TIER_BASELINE ? queue.begin() : std::max_element(queue.begin(), queue.end(), less);
   const std::uint64_t job = *next;
   queue.erase(next);
-  return job;
+  return {job, tier};
 }
 
 void EngineThread::run(bool baselines) {
   for (;;) {
-    std::uint64_t job = 0;
-    std::uint32_t tier = 0;
+    Work work;
     {
       std::unique_lock lock(context_.mutex);
       wait_for_work(lock, baselines);
       if (context_.stopping) return;
-      tier = next_tier(baselines);
-      job = take(tier);
-      if (tier == TRIDENT_TIER_OPTIMISED) ++optimising_;
+      work = take(next_tier(baselines));
+      if (work.tier == TRIDENT_TIER_OPTIMISED) ++optimising_;
     }
     try {
-      compile(job, tier);
+      compile(work);
     } catch (const std::bad_alloc&) {
-      context_.finish(job, Context::End::failed, "the engine in this process ran out of memory");
+      context_.finish(work.job, Context::End::failed, "the engine in this process ran out of memory");
     }
     const std::lock_guard lock(context_.mutex);
-    if (tier == TRIDENT_TIER_OPTIMISED) --optimising_;
+    if (work.tier == TRIDENT_TIER_OPTIMISED) --optimising_;
   }
 }
 
-void EngineThread::compile(std::uint64_t job, std::uint32_t tier) {
+void EngineThread::compile(const Work& work) {
   EngineAnswer answer;
   answer.result.struct_size = sizeof(answer.result);
   answer.result.fd = -1;
   {
-    const Pin submission = context_.pin(job);
-    if (!submission) return;
-    const Search search(context_, *submission, tier);
-    submission->owner.compile(engine_, tier, cancel_, answer);
+    const Pin submission = context_.pin(work.job);
+    if (!submission) return work.kept != nullptr ? engine_.forget(work.kept) : void();
+    const Search search(context_, *submission, work.tier, answer);
+    if (work.kept != nullptr) {
+      engine_.go_on(work.kept, &answer.result);
+    } else {
+      answer.may_keep = may_keep();
+      submission->owner.compile(engine_, work.tier, cancel_, answer);
+    }
   }
-  use(job, tier, answer);
+  answer.kept != nullptr ? keep(work.job, answer) : use(work.job, work.tier, answer);
 }
 
-void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {
+bool EngineThread::may_keep() {
+  const std::lock_guard lock(context_.mutex);
+  return engine_.go_on != nullptr && engine_.forget != nullptr && kept_.size() < kKeptMax;
+}
+
+void EngineThread::keep(std::uint64_t job, EngineAnswer& answer) {
+  const bool goes_on = answer.result.fd < 0 || deliver(job, TRIDENT_TIER_OPTIMISED, answer);
+  if (!goes_on) return engine_.forget(answer.kept);
+  const std::lock_guard lock(context_.mutex);
+  kept_.push_back({job, answer.kept});
+  work_.notify_all();
+}
+
+bool EngineThread::deliver(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {
   const trident_engine_result& result = answer.result;
   Delivery delivery;
   delivery.claim.size = result.size;
@@ -244,9 +279,16 @@ void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer
   delivery.baseline_ns = result.baseline_ns;
   delivery.optimised_ns = result.optimised_ns;
   const auto delivered = context_.deliver(job, std::move(delivery));
-  if (!delivered && delivered.error().code == ErrorCode::kExecDenied)
-    return context_.finish_all(delivered.error().message);
-  if (!delivered) return context_.finish(job, Context::End::failed, delivered.error().message);
+  if (delivered) return true;
+  if (delivered.error().code == ErrorCode::kExecDenied)
+    context_.finish_all(delivered.error().message);
+  else
+    context_.finish(job, Context::End::failed, delivered.error().message);
+  return false;
+}
+
+void EngineThread::use_image(std::uint64_t job, std::uint32_t tier, EngineAnswer& answer) {
+  if (!deliver(job, tier, answer)) return;
   if (tier == TRIDENT_TIER_BASELINE && !answer.is_last) return wait_for_optimise(job);
   if (!search_follows(job)) context_.finish(job, Context::End::gain, {});
 }
@@ -257,7 +299,10 @@ void EngineThread::use(std::uint64_t job, std::uint32_t tier, EngineAnswer& answ
   const os::Fd file(result.fd);
   if (answer.is_refusal) return context_.refuse(job, answer.reason, answer.reason_address, said_of(result));
   const std::string why = reason_of(result, tier);
-  if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) context_.revoke(job, TRIDENT_TIER_BASELINE, why);
+  if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) {
+    for (const std::uint8_t revoked : {TRIDENT_TIER_BASELINE, TRIDENT_TIER_OPTIMISED})
+      context_.revoke(job, revoked, why);
+  }
   const bool no_gain = result.outcome == TRIDENT_ENGINE_NO_GAIN;
   if (no_gain && search_follows(job)) return;
   context_.finish(job, no_gain ? Context::End::no_gain : Context::End::failed, why);

@@ -62,8 +62,7 @@ void Kernel::append_request(wire::Frame& out, std::uint64_t job, bool inline_ima
   wire::append_submit(out, expr, {job, policy, elements, inline_images});
 }
 
-void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
-                     EngineAnswer& answer) {
+void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel, EngineAnswer& answer) {
   engine.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
   FlatExpr flat(*this);
   {
@@ -74,6 +73,7 @@ void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic
   trident_engine_job job = job_of(*this, flat, &cancel);
   job.observe = &ranges_seen_meanwhile;
   job.user = this;
+  if (answer.may_keep) job.kept = &answer.kept;
   engine.compile(&job, tier, &answer.result);
 }
 

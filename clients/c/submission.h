@@ -57,6 +57,8 @@ struct EngineAnswer {
   trident_engine_result result{};
   bool is_last = false;                ///< no search follows an image of the baseline tier
   std::optional<std::uint8_t> tier{};  ///< of the image, where the engine chooses it
+  void* kept = nullptr;                ///< a search that has had its first look and may go on (engine_thread.h)
+  bool may_keep = false;               ///< the engine may leave one there
   bool is_refusal = false;             ///< of the thing itself; `result` has the sentence, and:
   std::uint32_t reason = 0;
   std::uint64_t reason_address = 0;
@@ -122,7 +124,7 @@ struct Submission {
   bool observed_told = true;          ///< the compiler has them, or there are none
   std::uint64_t called_told = 0;      ///< called() as the daemon knows it
   bool by_engine = false;             ///< the engine has taken the job
-  bool searched = false;              ///< the engine searches for it now
+  bool searched = false;              ///< the engine searches for it now, or keeps its search
   bool search_again = false;          ///< for ranges that this search does not know
   JobState state = JobState::waiting;
   std::uint32_t sends = 0;

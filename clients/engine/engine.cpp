@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "clients/c/engine_abi.h"
 #include "clients/engine/result.h"
@@ -83,17 +86,38 @@ std::vector<kir::Assumed> assumed_of(const trident_engine_range* observed, const
   return pipeline::widened(e, seen);
 }
 
+/// A search with its job, which may end for now after its first look.
+struct Searching {
+  trident_engine_job job;
+  expr::Expr expr;
+  std::optional<image::ImageBytes> interim;  ///< the better of those that its first look has offered
+  double baseline_ns = 0, interim_ns = 0;
+  std::optional<pipeline::TwoLooks> looks;
+};
+
 /// Returns the function that asks the caller for ranges; empty if he offers none.
-std::function<std::vector<kir::Assumed>()> asks(const trident_engine_job& job, const expr::Expr& e) {
-  if (job.observe == nullptr) return {};
-  return [&job, &e]() -> std::vector<kir::Assumed> {
+std::function<std::vector<kir::Assumed>()> asks(const Searching& search) {
+  if (search.job.observe == nullptr) return {};
+  return [&job = search.job, &e = search.expr]() -> std::vector<kir::Assumed> {
     std::vector<trident_engine_range> ranges(e.variables.size());
     return job.observe(job.user, ranges.data()) == 0 ? std::vector<kir::Assumed>() : assumed_of(ranges.data(), e);
   };
 }
 
-Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
-  TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
+/// The caller gets what was found so far, and the search.
+Result<void> keep(std::unique_ptr<Searching> search, trident_engine_result& result) {
+  result.baseline_ns = search->baseline_ns;
+  result.optimised_ns = search->interim_ns;
+  if (search->interim) TRY_VOID(hand_over(*search->interim, result));
+  search->interim.reset();
+  result.outcome = TRIDENT_ENGINE_KEPT;
+  void*& kept = *search->job.kept;
+  kept = search.release();
+  return {};
+}
+
+Result<void> end(Searching& search, trident_engine_result& result) {
+  const pipeline::Optimised best = search.looks->take();
   result.baseline_ns = best.baseline_ns;
   result.optimised_ns = best.winner_ns;
   trident::engine::set_message(result, best.note);
@@ -106,16 +130,36 @@ Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, tri
   return {};
 }
 
+Result<void> go_on(Searching& search, trident_engine_result& result) {
+  TRY_VOID(search.looks->second());
+  return end(search, result);
+}
+
+Result<void> optimise(const trident_engine_job& job, expr::Expr e, pipeline::Options options,
+                      trident_engine_result& result) {
+  auto search = std::make_unique<Searching>();
+  search->job = job;
+  search->expr = std::move(e);
+  if (job.observed != nullptr) options.target.assumed = assumed_of(job.observed, search->expr);
+  options.observe = asks(*search);
+  if (job.kept != nullptr)
+    options.interim = [&to = *search](const pipeline::Interim& interim) {
+      to.interim = interim.image;
+      to.baseline_ns = interim.baseline_ns;
+      to.interim_ns = interim.winner_ns;
+    };
+  search->looks.emplace(search->expr, std::move(options));
+  TRY(const bool more, search->looks->first());
+  if (!more) return end(*search, result);
+  return job.kept != nullptr ? keep(std::move(search), result) : go_on(*search, result);
+}
+
 Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_engine_result& result) {
-  TRY(const expr::Expr e, expr_of(job));
+  TRY(expr::Expr e, expr_of(job));
   TRY(pipeline::Options options, options_of(job));
-  if (tier == TRIDENT_TIER_BASELINE) {
-    TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
-    return hand_over(compiled.image, result);
-  }
-  if (job.observed != nullptr) options.target.assumed = assumed_of(job.observed, e);
-  options.observe = asks(job, e);
-  return optimise(e, options, result);
+  if (tier != TRIDENT_TIER_BASELINE) return optimise(job, std::move(e), std::move(options), result);
+  TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
+  return hand_over(compiled.image, result);
 }
 
 }  // namespace
@@ -133,6 +177,17 @@ void trident_engine_compile(const trident_engine_job* job, uint32_t tier, triden
   trident_engine_job known{};  // a caller may be older
   std::memcpy(&known, job, std::min<std::size_t>(job->struct_size, sizeof known));
   trident::engine::answer(*result, [&] { return compile(known, tier, *result); });
+}
+
+void trident_engine_go_on(void* kept, trident_engine_result* result) {
+  const std::unique_ptr<Searching> search(static_cast<Searching*>(kept));
+  result->outcome = TRIDENT_ENGINE_ERROR;
+  result->fd = -1;
+  trident::engine::answer(*result, [&] { return go_on(*search, *result); });
+}
+
+void trident_engine_forget(void* kept) {
+  delete static_cast<Searching*>(kept);
 }
 
 }  // extern "C"

@@ -52,13 +52,14 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
     return running.flight != nullptr ? on_interim(*running.flight, header, tail) : void();
   running_.erase(at);
   if (running.lane == worker::Lane::baseline) heavy_users_.note(running.uid, header.cpu_ns, os::monotonic_ns());
-  if (running.flight == nullptr) return;
+  if (running.flight == nullptr) return header.kind == worker::Kind::kept ? pool_.forget(header.ticket) : void();
   Flight& flight = *running.flight;
   flight.ticket = 0;
   if (flight.step == Step::program) return on_program(flight, header, tail);
   if (flight.order->is_tried()) return on_tried(flight, header, tail);
   switch (header.kind) {
     case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
+    case worker::Kind::kept: return wait_to_go_on(flight, header.ticket);
     case worker::Kind::outcome: return on_outcome(flight, header, tail);
     case worker::Kind::progress:
     case worker::Kind::interim:

@@ -12,6 +12,9 @@
 // does not let another one of the same user wait for all of them. Each item has a round, one more than the item of its
 // group before it and later than the round that was served last; a user's items are served by round. Within its group
 // an item may be given a weight: the rounds of the group then go to its items by weight, the greatest first.
+//
+// Items that are to be served later come behind all others of their user, by weight. Each may need a server of its own:
+// of these, and of no others, one that may not run lets those behind it pass.
 #pragma once
 
 #include <algorithm>
@@ -35,10 +38,11 @@ class FairQueue {
   };
 
  public:
+  enum class Line : std::uint8_t { urgent, ordinary, later };
   /// Names an item in the queue until it is taken or erased.
   struct Place {
     std::uint32_t user;
-    bool urgent;
+    Line line;
     typename std::list<Item>::iterator item;
   };
 
@@ -48,26 +52,34 @@ class FairQueue {
     round = std::max(round, one.round) + 1;
     auto after = one.items.end();
     while (after != one.items.begin() && std::prev(after)->round > round) --after;
-    return {user, false, one.items.insert(after, Item{std::move(value), round, group})};
+    return {user, Line::ordinary, one.items.insert(after, Item{std::move(value), round, group})};
   }
   /// Puts an item before the user's other items, but behind the urgent ones.
   Place push_front(std::uint32_t user, T value) {
     User& one = waiting(user);
-    return {user, false, one.items.insert(one.items.begin(), Item{std::move(value), one.round, 0, 0, true})};
+    return {user, Line::ordinary, one.items.insert(one.items.begin(), Item{std::move(value), one.round, 0, 0, true})};
   }
   /// Puts an item behind the user's urgent items and before all others of that user. Other users see no difference.
   Place push_urgent(std::uint32_t user, T value) {
     auto& urgent = waiting(user).urgent;
     ++urgent_size_;
-    return {user, true, urgent.insert(urgent.end(), Item{std::move(value), 0})};
+    return {user, Line::urgent, urgent.insert(urgent.end(), Item{std::move(value), 0})};
+  }
+  /// Puts an item behind the user's urgent and other items, and behind those of these that weigh as much.
+  Place push_later(std::uint32_t user, T value, std::uint64_t weight) {
+    auto& later = waiting(user).later;
+    const auto lighter = [&](const Item& item) { return item.weight < weight; };
+    const auto before = std::find_if(later.begin(), later.end(), lighter);
+    return {user, Line::later, later.insert(before, Item{std::move(value), 0, 0, weight})};
   }
 
   /// Gives an item a weight, which only grows: it goes before lighter ones of its group. Urgent items, and those that
   /// were put in front, stay where they are.
   void set_weight(const Place& place, std::uint64_t weight) {
     Item& item = *place.item;
-    if (place.urgent || item.keeps_place || weight <= item.weight) return;
+    if (place.line == Line::urgent || item.keeps_place || weight <= item.weight) return;
     item.weight = weight;
+    if (place.line == Line::later) return raise(users_.at(place.user).later, place.item);
     std::list<Item>& items = users_.at(place.user).items;
     for (auto at = place.item; at != items.begin();) {
       --at;
@@ -78,15 +90,16 @@ class FairQueue {
     }
   }
 
-  /// The first item of the user that has used the least time; settle() must follow when it was served. Passes over
-  /// users whose first item `may_run` refuses. Looks at every user that waits.
+  /// The next item of the user that has used the least time; settle() must follow when it was served. Passes over
+  /// users whose next item `may_run` refuses. Looks at every user that waits.
   template <class MayRun>
   std::optional<T> pop(MayRun may_run) {
     auto least = users_.end();
+    std::optional<At> next;
     for (auto at = users_.begin(); at != users_.end(); ++at) {
       User& user = at->second;
       if (!user.waits() || (least != users_.end() && !is_before(user, least->second))) continue;
-      if (may_run(user.first().front().value)) least = at;
+      if (const auto runs = user.next(may_run)) least = at, next = runs;
     }
     if (least == users_.end()) return std::nullopt;
     User& user = least->second;
@@ -95,8 +108,8 @@ class FairQueue {
     user.used_ns += user.last_ns;
     user.turn = ++turns_;
     if (!user.urgent.empty()) --urgent_size_;
-    T value = std::move(user.first().front().value);
-    user.take_first();
+    T value = std::move((*next)->value);
+    user.take(*next);
     --size_;
     return value;
   }
@@ -115,36 +128,49 @@ class FairQueue {
 
   void erase(const Place& place) {
     User& user = users_.at(place.user);
-    (place.urgent ? user.urgent : user.items).erase(place.item);
+    user.line(place.line).erase(place.item);
     user.begin_rounds_anew();
-    if (place.urgent) --urgent_size_;
+    if (place.line == Line::urgent) --urgent_size_;
     --size_;
     forget_idle(place.user);
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t urgent_size() const { return urgent_size_; }
-  /// Items of the user that are not urgent.
+  /// Items of the user that are neither urgent nor to be served later.
   [[nodiscard]] std::size_t size_of(std::uint32_t user) const {
     const auto at = users_.find(user);
     return at == users_.end() ? 0 : at->second.items.size();
   }
 
  private:
+  using At = typename std::list<Item>::iterator;
+
   struct User {
-    std::list<Item> urgent, items;
+    std::list<Item> urgent, items, later;
     std::map<std::uint64_t, std::uint64_t> last_rounds;  ///< by group, while items wait
     std::uint64_t round = 0;                             ///< of the item that was served last
     std::list<std::uint64_t> expected_ns;                ///< charged for each item that is being served
     std::uint64_t used_ns = 0, last_ns = 0;
     std::uint64_t turn = 0;  ///< when it was last served: users of equal clocks take turns
 
-    [[nodiscard]] bool waits() const { return !urgent.empty() || !items.empty(); }
+    [[nodiscard]] bool waits() const { return !urgent.empty() || !items.empty() || !later.empty(); }
     [[nodiscard]] bool idle() const { return !waits() && expected_ns.empty(); }
-    [[nodiscard]] std::list<Item>& first() { return urgent.empty() ? items : urgent; }
-    void take_first() {
-      if (urgent.empty()) round = items.front().round;
-      first().pop_front();
+    [[nodiscard]] std::list<Item>& line(Line which) {
+      return which == Line::urgent ? urgent : which == Line::ordinary ? items : later;
+    }
+    [[nodiscard]] std::list<Item>& first() { return !urgent.empty() ? urgent : !items.empty() ? items : later; }
+    template <class MayRun>
+    [[nodiscard]] std::optional<At> next(MayRun& may_run) {
+      std::list<Item>& list = first();
+      const auto end = &list == &later ? list.end() : std::next(list.begin());
+      const auto at = std::find_if(list.begin(), end, [&](const Item& item) { return may_run(item.value); });
+      return at == end ? std::nullopt : std::optional(at);
+    }
+    /// Takes an item out of the first list.
+    void take(At item) {
+      if (&first() == &items) round = items.front().round;
+      first().erase(item);
       begin_rounds_anew();
     }
     void begin_rounds_anew() {
@@ -154,7 +180,11 @@ class FairQueue {
     }
   };
 
-  using At = typename std::list<Item>::iterator;
+  /// Puts an item whose weight has grown before lighter ones.
+  static void raise(std::list<Item>& later, At item) {
+    const auto lighter = [&](const Item& other) { return other.weight < item->weight; };
+    later.splice(std::find_if(later.begin(), item, lighter), later, item);
+  }
   /// Exchanges two items and their rounds; `a` is before `b`.
   static void exchange(std::list<Item>& items, At a, At b) {
     const At behind = std::next(b);

@@ -42,6 +42,39 @@ TEST(FairQueue, TheHeaviestOfAGroupIsFirst) {
   EXPECT_EQ(order, (std::vector<int>{-1, 3, 10, 2, 11, 4, 0, 1}));
 }
 
+TEST(FairQueue, ItemsForLaterComeBehindAllOthersOfTheirUser) {
+  FairQueue<int> queue;
+  queue.push_later(1, 10, 0);
+  const auto grows = queue.push_later(1, 11, 0);
+  queue.push_later(1, 12, 5);
+  const auto goes = queue.push_later(1, 13, 1);
+  queue.push_back(1, 0);
+  queue.push_urgent(1, -1);
+  queue.push_later(2, 20, 0);
+  queue.set_weight(grows, 3);
+  queue.erase(goes);
+  EXPECT_EQ(queue.size_of(1), 1u);
+  std::vector<int> order;
+  while (const auto next = queue.pop()) {
+    order.push_back(*next);
+    queue.settle(*next < 20 ? 1 : 2, 100);
+  }
+  EXPECT_EQ(order, (std::vector<int>{-1, 20, 0, 12, 11, 10})) << "the second user has used nothing";
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+TEST(FairQueue, OfItemsForLaterThoseThatMayNotRunLetOthersPass) {
+  FairQueue<int> queue;
+  for (const int item : {1, 2, 3}) queue.push_later(7, item, 0);
+  const auto is_even = [](int item) { return item % 2 == 0; };
+  EXPECT_EQ(queue.pop(is_even), 2);
+  EXPECT_EQ(queue.pop(is_even), std::nullopt);
+  queue.push_back(7, 5);
+  queue.push_back(7, 6);
+  EXPECT_EQ(queue.pop(is_even), std::nullopt) << "others do not";
+  EXPECT_EQ(queue.pop(), 5);
+}
+
 TEST(FairQueue, AnItemWhoseWeightGrewCanBeErased) {
   FairQueue<int> queue;
   std::vector<FairQueue<int>::Place> places;

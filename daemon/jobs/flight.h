@@ -10,7 +10,7 @@ struct Jobs::Flight {
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] bool waits() const { return place.has_value(); }
   /// Returns whether a worker searches for better code, which is worth its end.
-  [[nodiscard]] bool is_searched() const { return step == Step::optimise && ticket != 0; }
+  [[nodiscard]] bool is_searched() const { return step == Step::optimise && (ticket != 0 || kept != 0); }
 
   std::string id;
   std::uint32_t uid = 0;
@@ -23,6 +23,7 @@ struct Jobs::Flight {
   std::uint64_t called = 0;  ///< how much, as its subscribers tell
   Step step = Step::baseline;
   worker::Ticket ticket = 0;                       ///< while a worker has it
+  worker::Ticket kept = 0;                         ///< while a worker keeps its search, which waits to go on
   std::optional<FairQueue<Flight*>::Place> place;  ///< while it waits
   cache::SharedImage baseline;
   cache::SharedImage interim;               ///< better than the baseline; the outcome is still to come

@@ -197,7 +197,7 @@ void Jobs::withdraw(const Subscriber& subscriber) {
   waiting_.erase(at);
   std::erase(flight.subscribers, subscriber);
   if (!flight.subscribers.empty()) return;
-  if (flight.waits()) return remove(flight);
+  if (flight.waits() && flight.kept == 0) return remove(flight);
   // The worker is free for the next when it has answered.
   if (flight.step == Step::program) program_pool_->cancel(flight.ticket);
 }
@@ -241,6 +241,7 @@ void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms
 void Jobs::remove(Flight& flight) {
   if (flight.place) queue_of(lane_of(flight.step)).erase(*flight.place);
   if (flight.ticket != 0) running_.at(flight.ticket).flight = nullptr;
+  if (kept_.erase(flight.kept) != 0) pool_.forget(flight.kept);
   if (renewing_ == &flight) renewing_ = nullptr;
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
   shares_of(*flight.order).end_job(flight.uid, flight.bytes);

@@ -21,6 +21,10 @@
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
+// That job ends for now with the first good kernel, if more can be found: its worker keeps the search (worker/pool.h),
+// which goes on behind all of the user's kernels that have not come so far, what was called most first. Hints that come
+// meanwhile wait for its end, as they do while a worker is busy with it. If the worker dies, it is searched anew.
+//
 // Jobs of one connection that wait to be searched are taken in the order of how much their kernels were called so far,
 // as the connection tells; else in the order of submission.
 //
@@ -201,6 +205,7 @@ class Jobs {
   // lanes.cpp: who waits for which workers, and what they are asked.
   void wait_for_baseline(Flight& flight, bool in_front);
   void wait_for_optimise(Flight& flight, bool in_front);
+  void wait_to_go_on(Flight& flight, worker::Ticket kept);
   void wait_for_check(Flight& flight);
   void wait_for_program(Flight& flight, bool in_front);
   static worker::Lane lane_of(Step step);
@@ -214,6 +219,7 @@ class Jobs {
   void serve(worker::Lane lane);
   void on_served(worker::Ticket ticket, std::uint64_t worker_ns);
   void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
+  void on_kept_lost(Flight& flight);
 
   // answers.cpp: what workers say.
   void on_response(const worker::ResponseHeader& header, std::string_view tail);
@@ -258,6 +264,7 @@ class Jobs {
   std::uint64_t next_program_ = 1;
   std::unordered_map<std::string, std::unique_ptr<Flight>> flights_;  ///< by user and key
   std::unordered_map<worker::Ticket, Running> running_;
+  std::unordered_map<worker::Ticket, Flight*> kept_;
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_;  ///< checks are urgent in the latter
   FairQueue<Flight*> program_queue_;

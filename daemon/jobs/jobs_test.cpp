@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <unordered_map>
 
 #include "daemon/worker/compile.h"
 #include "daemon/worker/request_socket.h"
@@ -83,15 +84,18 @@ std::string tail_of(const Line& line) {
 /// Never returns: says its lines until the front has gone.
 [[noreturn]] void recite() {
   worker::RequestSocket front{os::Fd(os::kInheritedFd)};
+  std::unordered_map<std::uint64_t, std::vector<Line>> kept;  // what is left of scripts
   while (true) {
     const auto request = front.next();
     worker::RequestHeader header;
     if (request.size() < sizeof(header)) ::_exit(0);
     std::memcpy(&header, request.data(), sizeof(header));
-    for (std::size_t at = sizeof(header); at + sizeof(Line) <= request.size(); at += sizeof(Line)) {
-      Line line;
-      std::memcpy(&line, request.data() + at, sizeof(line));
-      if (line.lane != header.lane) continue;
+    std::vector<Line> script((request.size() - sizeof(header)) / sizeof(Line));
+    std::memcpy(script.data(), request.data() + sizeof(header), script.size() * sizeof(Line));
+    if (header.tail == worker::Tail::go_on) script = std::move(kept[header.ticket]);
+    for (std::size_t i = 0; i < script.size(); ++i) {
+      const Line& line = script[i];
+      if (line.lane != header.lane || (line.kind == Kind::kept && header.may_keep == 0)) continue;
       worker::ResponseHeader response{.ticket = header.ticket, .kind = line.kind, .code = line.code};
       response.baseline_checked = line.baseline_checked;
       response.offset = 4;
@@ -99,6 +103,9 @@ std::string tail_of(const Line& line) {
       response.winner_ns = line.kind == Kind::interim ? 50 - line.code : 25;
       front.send(response, tail_of(line));
       if (line.kind == Kind::progress) ::usleep(50'000);  // time to interrupt the search
+      if (line.kind != Kind::kept) continue;
+      kept[header.ticket].assign(script.begin() + static_cast<std::ptrdiff_t>(i) + 1, script.end());
+      break;
     }
   }
 }
@@ -119,6 +126,15 @@ Line outcome(Outcome code, bool checked = true) {
 /// `mark` tells their images apart.
 Line interim(std::uint8_t mark = 0) {
   return {Lane::optimise, Kind::interim, mark, 1};
+}
+
+/// The search is left here, and goes on later.
+Line kept() {
+  return {Lane::optimise, Kind::kept, 0, 1};
+}
+/// No worker survives this answer.
+Line lie() {
+  return {Lane::optimise, Kind::progress, kStageCount, 0};
 }
 
 Order order_of(const std::vector<Line>& script) {
@@ -190,7 +206,13 @@ class Scripts : public ::testing::Test {
               .optimise_budget_ms = 1000,
               .program_queue_per_user = 1},
              cache_,
-             [this](const Subscriber& to, const Event& event) { std::visit(Told{logs_[to.job]}, event); }};
+             [this](const Subscriber& to, const Event& event) {
+               Log& log = logs_[to.job];
+               const std::size_t before = log.size();
+               std::visit(Told{log}, event);
+               for (std::size_t i = before; i < log.size(); ++i) all_.push_back(std::to_string(to.job) + " " + log[i]);
+             }};
+  Log all_;  ///< the events of all jobs
 };
 
 TEST_F(Scripts, BaselinesGoOutAtOnceWhereTheOrderAllowsIt) {
@@ -351,6 +373,52 @@ TEST_F(Scripts, HintsWithMissesWidenOrEndTheSpeculation) {
   EXPECT_EQ(stats.widened, 1u);
   EXPECT_EQ(stats.dropped, 1u);
   EXPECT_EQ(stats.misses, 16u);
+}
+
+/// A search with a first kernel, and a better one at its end. `mark` tells orders apart.
+Order searched_in_two_parts(std::uint8_t mark) {
+  return order_of({baseline(), progress(Stage::lower, true), interim(mark), kept(), progress(Stage::judge, true),
+                   outcome(Outcome::published)});
+}
+
+TEST_F(Scripts, AllFirstKernelsComeBeforeAnySearchGoesOn) {
+  for (std::uint8_t i = 1; i <= 4; ++i) submit(searched_in_two_parts(i));
+  jobs_.note_called({1, 3}, 1000);
+  for (std::uint64_t job = 1; job <= 4; ++job) follow(job);
+  Log images;
+  for (const std::string& event : all_)
+    if (event.find("image at") != std::string::npos) images.push_back(event);
+  EXPECT_EQ(images, (Log{"1 image at 49", "3 image at 47", "2 image at 48", "4 image at 46",  //
+                         "3 image at 25", "1 image at 25", "2 image at 25", "4 image at 25"}));
+  EXPECT_EQ(jobs_.stats().optimise_waiting, 0u);
+  EXPECT_EQ(jobs_.stats().flights, 0u);
+}
+
+TEST_F(Scripts, ASearchAloneGoesOnAtOnce) {
+  EXPECT_EQ(tell(searched_in_two_parts(1)),
+            (Log{"accepted", "baseline", "lower", "image at 49", "judge", "image at 25", "finished: published"}));
+}
+
+TEST_F(Scripts, AKeptSearchIsDoneAnewWhenItsWorkerDies) {
+  const std::uint64_t first = submit(searched_in_two_parts(1));
+  const std::uint64_t deadly = submit(order_of({baseline(), progress(Stage::lower, true), lie()}));
+  const Log log = follow(first);
+  EXPECT_EQ(log.back(), "finished: published");
+  EXPECT_EQ(std::count(log.begin(), log.end(), "image at 49"), 1) << "the same image was sent twice";
+  EXPECT_GE(jobs_.stats().retried, 1u);
+  EXPECT_NE(follow(deadly).back(), "finished: published");
+  EXPECT_EQ(jobs_.stats().flights, 0u);
+}
+
+TEST_F(Scripts, AKeptSearchThatNobodyWantsAnyMoreIsCached) {
+  const Order left = searched_in_two_parts(1);
+  const std::uint64_t job = submit(left);
+  const std::uint64_t other = submit(searched_in_two_parts(2));
+  until([&] { return logs_.at(job).back() == "image at 49"; });
+  jobs_.cancel({1, job});
+  follow(other);
+  until([&] { return jobs_.idle(); });
+  EXPECT_EQ(tell(left), (Log{"accepted, cached", "image at 25", "finished: published"}));
 }
 
 TEST_F(Scripts, ThreeDifferentInterimImagesGoOut) {

@@ -1,5 +1,7 @@
 // Who waits for which workers, what these are asked, and what follows when one is lost.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "daemon/jobs/flight.h"
 #include "runtime/os/clock.h"
@@ -66,12 +68,21 @@ void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   if (!in_front && !at_once && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user) {
     flight.reason = "this user has " + std::to_string(limits_.optimise_queue_per_user) +
                     " kernels waiting for the search already, the limit of optimise_queue_per_user";
-    return wait_for_check(flight);
+    return flight.baseline_checked ? keep_baseline(flight, flight.reason) : wait_for_check(flight);
   }
   flight.step = Step::optimise;
   flight.place = in_front ? optimise_queue_.push_front(flight.uid, &flight)
                           : optimise_queue_.push_back(flight.uid, &flight, flight.connection);
   optimise_queue_.set_weight(*flight.place, flight.called);
+  run_waiting(worker::Lane::optimise);
+}
+
+/// A search that nobody waits for any more goes on, too: its end is cached.
+void Jobs::wait_to_go_on(Flight& flight, worker::Ticket kept) {
+  baseline_holds(flight);
+  flight.kept = kept;
+  kept_[kept] = &flight;
+  flight.place = optimise_queue_.push_later(flight.uid, &flight, flight.called);
   run_waiting(worker::Lane::optimise);
 }
 
@@ -103,7 +114,10 @@ worker::RequestHeader Jobs::request_of(Flight& flight) const {
     case Step::baseline: break;
     case Step::program: header.budget_ns = flight.order->budget_ns; break;
     case Step::renewal: header.effort = kRenewalEffort; [[fallthrough]];
-    case Step::optimise: header.budget_ns = limits_.optimise_budget_ms * 1'000'000; break;
+    case Step::optimise:
+      header.may_keep = flight.step == Step::optimise ? 1 : 0;
+      header.budget_ns = limits_.optimise_budget_ms * 1'000'000;
+      break;
     case Step::check:
       header.check_only = 1;
       header.budget_ns = kCheckBudgetNs << flight.checks++;
@@ -114,8 +128,15 @@ worker::RequestHeader Jobs::request_of(Flight& flight) const {
 
 void Jobs::run(Flight& flight) {
   flight.place.reset();
-  flight.ticket = next_ticket_++;
+  const worker::Ticket kept = std::exchange(flight.kept, 0);
+  flight.ticket = kept != 0 ? kept : next_ticket_++;
   running_[flight.ticket] = {&flight, flight.uid, lane_of(flight.step), flight.renewal.has_value()};
+  if (kept_.erase(kept) != 0) {
+    worker::RequestHeader header = request_of(flight);
+    header.tail = worker::Tail::go_on;
+    header.may_keep = 0;
+    return pool_.go_on(header, claim_of(flight));
+  }
   pool_of(lane_of(flight.step)).request(request_of(flight), flight.order->message, claim_of(flight));
 }
 
@@ -133,7 +154,9 @@ void Jobs::serve(worker::Lane lane) {
 
 void Jobs::run_waiting(worker::Lane lane) {
   auto& queue = queue_of(lane);
-  const auto has_worker = [&](const Flight* first) { return pool_of(lane).has_room(lane, claim_of(*first)); };
+  const auto has_worker = [&](const Flight* first) {
+    return first->kept != 0 ? pool_.may_go_on(first->kept) : pool_of(lane).has_room(lane, claim_of(*first));
+  };
   while (const auto next = queue.pop(has_worker)) {
     Flight& flight = **next;
     flight.place.reset();
@@ -155,6 +178,7 @@ void Jobs::on_served(worker::Ticket ticket, std::uint64_t worker_ns) {
 
 void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   using Fate = worker::PoolEvents::Fate;
+  if (const auto kept = kept_.find(ticket); kept != kept_.end()) return on_kept_lost(*kept->second);
   const auto at = running_.find(ticket);
   if (at == running_.end()) return;
   const Running running = at->second;
@@ -182,6 +206,15 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
                                                          : "the search for a better kernel crashed");
   fail(flight, fate == Fate::timed_out ? make_error(ErrorCode::kTimeout, "compiling took too long")
                                        : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
+}
+
+/// Its worker has ended over another job.
+void Jobs::on_kept_lost(Flight& flight) {
+  kept_.erase(std::exchange(flight.kept, 0));
+  optimise_queue_.erase(*std::exchange(flight.place, std::nullopt));
+  if (flight.subscribers.empty()) return remove(flight);
+  ++stats_.retried;
+  wait_for_optimise(flight, false);
 }
 
 }  // namespace trident::jobs

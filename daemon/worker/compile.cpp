@@ -11,6 +11,7 @@
 #include "daemon/worker/compile_loop.h"
 #include "daemon/worker/protocol.h"
 #include "daemon/worker/request_socket.h"
+#include "daemon/worker/searches.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/log/log.h"
 #include "runtime/os/child.h"
@@ -27,10 +28,6 @@ namespace {
 /// A worker that needs more is out of control; the front counts it as a crash.
 constexpr std::uint64_t kAddressSpaceBytes = 4ull << 30;
 
-std::string_view tail_of(const image::ImageBytes& image) {
-  return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
-}
-
 bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
                     const pipeline::Options& options) {
   const std::uint64_t begun_ns = os::thread_cpu_ns();
@@ -41,100 +38,17 @@ bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   response.ticket = ticket;
   response.kind = Kind::baseline_image;
   response.cpu_ns = cpu_ns;
-  return front.send(response, tail_of(compiled->image));
+  const auto& bytes = compiled->image.bytes;
+  return front.send(response, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-void send_interim(RequestSocket& front, std::uint64_t ticket, const pipeline::Interim& interim) {
-  ResponseHeader response;
-  response.ticket = ticket;
-  response.kind = Kind::interim;
-  response.baseline_checked = 1;
-  response.baseline_ns = interim.baseline_ns;
-  response.winner_ns = interim.winner_ns;
-  front.send(response, tail_of(interim.image));
-}
-
-bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work, pipeline::Options options) {
-  options.interim = [&](const pipeline::Interim& interim) { send_interim(front, ticket, interim); };
-  std::uint64_t next_progress_ns = 0;
-  std::optional<Stage> last_stage;
-  const auto on_progress = [&](const pipeline::Progress& progress) {
-    const std::uint64_t now = os::monotonic_ns();
-    if (now < next_progress_ns && progress.stage == last_stage) return;  // the first of each stage is always told
-    last_stage = progress.stage;
-    next_progress_ns = now + kProgressEveryNs;
-    ResponseHeader response;
-    response.ticket = ticket;
-    response.kind = Kind::progress;
-    response.code = static_cast<std::uint8_t>(progress.stage);
-    response.baseline_checked = progress.baseline_checked ? 1 : 0;
-    response.done = progress.done;
-    response.total = progress.total;
-    response.best_ratio = progress.best_ratio;
-    front.send(response);
-  };
-  const auto optimised = pipeline::optimise(work.expr, options, on_progress);
-  if (!optimised.ok()) return send_failure(front, ticket, optimised.error());
-  ResponseHeader response;
-  response.ticket = ticket;
-  response.kind = Kind::outcome;
-  response.code = static_cast<std::uint8_t>(optimised->outcome);
-  response.baseline_checked = optimised->baseline_checked ? 1 : 0;
-  response.baseline_ns = optimised->baseline_ns;
-  response.winner_ns = optimised->winner_ns;
-  const bool carries = optimised->outcome == pipeline::Outcome::published;
-  return front.send(response, carries ? tail_of(optimised->winner.image) : optimised->note);
-}
-
-/// Costs, rules and weights that the front has sent for searches.
-struct Basis {
-  bool two_threads = false;  ///< there are processors that may be idle
-  std::optional<expr::rewrite::OpCosts> costs;
-  std::optional<pipeline::SearchRules> rules;
-  std::optional<pipeline::SearchWeights> weights;
-
-  /// The front has read the text from files, and tried it. `file`: with weights.
-  void take(Tail what, std::string_view text, const std::optional<os::Fd>& file) {
-    if (what == Tail::weights) {
-      take_weights(text, file);
-    } else if (what == Tail::costs) {
-      costs.reset();
-      if (text.empty()) return;
-      auto table = cost::parse(text, "the front's costs");
-      CHECK(table.ok());
-      costs.emplace(std::move(table).value());
-    } else {
-      auto parsed = pipeline::SearchRules::parse(text, "the front's rules");
-      CHECK(parsed.ok());
-      rules.emplace(std::move(parsed).value());
-    }
-  }
-
-  [[nodiscard]] pipeline::Search search(std::uint64_t seed) const {
-    return {.seed = seed,
-            .costs = costs ? &*costs : nullptr,
-            .rules = rules ? &*rules : nullptr,
-            .weights = weights ? &*weights : nullptr};
-  }
-
-  /// The file may have gone since the front has seen it, when others were chosen twice meanwhile. Weights change what
-  /// is found, never what a kernel means, so those of the program do until the front's next word.
-  void take_weights(std::string_view text, const std::optional<os::Fd>& file) {
-    weights.reset();
-    if (text.empty() || !file) return;
-    auto mapped = pipeline::SearchWeights::map(*file, path_of_weights(text), text.substr(0, text.find(' ')));
-    if (mapped.ok())
-      weights.emplace(std::move(mapped).value());
-    else
-      log::warning("{}: the search uses the shipped weights", mapped.error().message);
-  }
-};
-
-bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basis) {
+bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basis, Searches& searches) {
   RequestHeader header;
   if (request.size() < sizeof(header)) return false;
   std::memcpy(&header, request.data(), sizeof(header));
   const auto tail = request.subspan(sizeof(header));
+  if (header.tail == Tail::go_on) return searches.go_on(header.ticket);
+  if (header.tail == Tail::forget) return searches.forget(header.ticket), true;
   if (header.tail != Tail::submit) {
     const auto file = header.tail == Tail::weights && !tail.empty() ? front.take_fd() : std::nullopt;
     basis.take(header.tail, {reinterpret_cast<const char*>(tail.data()), tail.size()}, file);
@@ -166,7 +80,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   options.checked = true;  // by ingest
   options.key = header.key;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
-                                       : serve_optimise(front, header.ticket, work, options);
+                                       : searches.begin(header, work.expr, std::move(options), basis);
 }
 
 /// Touches the code and memory of a compilation before the first client waits for one.
@@ -202,9 +116,10 @@ int run_worker(const char* lane, const char* folder) {
   if (std::string_view(lane) == "baseline") stage_loops(), stage_functions();
   RequestSocket front{os::Fd(os::kInheritedFd)};
   if (!front.send({.kind = Kind::ready})) return 0;
+  Searches searches(front);
   while (true) {
     const auto request = front.next();
-    if (request.empty() || !serve(front, request, basis)) return 0;
+    if (request.empty() || !serve(front, request, basis, searches)) return 0;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "daemon/worker/compile.h"
 #include "daemon/worker/response_check.h"
@@ -77,6 +78,9 @@ class Pool::Worker {
   /// Sends new text, which replaces the text that the worker was sent before.
   void tell_again(Tail what, const std::string& text);
   void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim);
+  [[nodiscard]] bool keeps(Ticket ticket) const { return kept_.contains(ticket); }
+  void go_on(const RequestHeader& header, const Claim& claim);
+  void forget(Ticket ticket);
   void release_standard_error() { child_.signal(kReleaseStandardError); }
   [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front().ticket == ticket; }
 
@@ -118,6 +122,8 @@ class Pool::Worker {
   net::Poller exit_;
   net::Timer timeout_, restart_;
   std::deque<Request> running_;  ///< the first is being worked on
+  std::unordered_set<Ticket> kept_;
+  bool may_keep_ = false;  ///< the optimise request under way
   std::vector<std::byte> message_;
   bool ready_ = false;            ///< it has said so
   std::uint64_t timeout_ms_ = 0;  ///< of the optimise request under way, which is alone
@@ -177,10 +183,23 @@ void Pool::Worker::tell_again(Tail what, const std::string& text) {
 
 void Pool::Worker::request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim) {
   running_.push_back({header.ticket, claim});
+  may_keep_ = header.may_keep != 0 && kept_.size() < kKeptMax;
   if (lane_ != Lane::baseline)
     timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
   if (running_.size() == 1) begin_first();
-  send(header, message);
+  RequestHeader sent = header;
+  sent.may_keep = may_keep_ ? 1 : 0;
+  send(sent, message);
+}
+
+void Pool::Worker::go_on(const RequestHeader& header, const Claim& claim) {
+  kept_.erase(header.ticket);
+  request(header, {}, claim);
+}
+
+void Pool::Worker::forget(Ticket ticket) {
+  kept_.erase(ticket);
+  send({.ticket = ticket, .lane = lane_, .tail = Tail::forget}, {});
 }
 
 void Pool::Worker::cancel() {
@@ -270,6 +289,7 @@ void Pool::Worker::on_frame(std::span<const std::byte> frame) {
   }
   if (!works_on(header.ticket)) return fail_protocol("a response to an unknown request");
   if (const auto sound = check_response(lane_, header, tail); !sound.ok()) return fail_protocol(sound.error().message);
+  if (header.kind == Kind::kept && !may_keep_) return fail_protocol("a search that it was to end");
   ill_since_ns_ = 0;
   const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
   header.cpu_ns = std::min(header.cpu_ns, worker_ns);
@@ -277,6 +297,7 @@ void Pool::Worker::on_frame(std::span<const std::byte> frame) {
   if (ends) {
     running_.pop_front();
     stop_timeout();
+    if (header.kind == Kind::kept) kept_.insert(header.ticket);
     if (!running_.empty()) begin_first();
     pool_.events_.on_served(header.ticket, worker_ns);
   }
@@ -305,6 +326,7 @@ void Pool::Worker::end(Fate fate) {
     log::warning("a worker of the {} lane ended ({}{}); it held {} requests; starting another", name_of(lane_), how,
                  fate == Fate::timed_out ? ", out of time" : "", running_.size());
   const std::deque<Request> lost = std::exchange(running_, {});
+  const std::unordered_set<Ticket> kept = std::exchange(kept_, {});
   const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
   const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
   if (!young) ill_since_ns_ = 0;
@@ -320,6 +342,7 @@ void Pool::Worker::end(Fate fate) {
     pool_.events_.on_served(lost[i].ticket, i == 0 ? worker_ns : 0);
     pool_.events_.on_lost(lost[i].ticket, i == 0 ? fate : Fate::unharmed);
   }
+  for (const Ticket ticket : kept) pool_.events_.on_lost(ticket, Fate::unharmed);
   if (alive()) pool_.events_.on_free(lane_);
 }
 
@@ -385,6 +408,26 @@ void Pool::request(const RequestHeader& header, std::span<const std::byte> messa
   Worker* const worker = find_room(header.lane, claim);
   CHECK(worker != nullptr);
   worker->request(header, message, claim);
+}
+
+Pool::Worker* Pool::keeper_of(Ticket kept) const {
+  const auto at = std::find_if(workers_.begin(), workers_.end(), [&](const auto& one) { return one->keeps(kept); });
+  return at == workers_.end() ? nullptr : at->get();
+}
+
+bool Pool::may_go_on(Ticket kept) const {
+  const Worker* const worker = keeper_of(kept);
+  return worker != nullptr && worker->has_room({});
+}
+
+void Pool::go_on(const RequestHeader& header, const Claim& claim) {
+  Worker* const worker = keeper_of(header.ticket);
+  CHECK(worker != nullptr && worker->has_room(claim));
+  worker->go_on(header, claim);
+}
+
+void Pool::forget(Ticket kept) {
+  if (Worker* const worker = keeper_of(kept)) worker->forget(kept);
 }
 
 void Pool::cancel(Ticket ticket) {

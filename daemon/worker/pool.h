@@ -3,11 +3,13 @@
 //   baseline lane   workers that take one request each, or several that are surely short (it need not wait for the
 //                   front between two). Of two or more, one user never holds all, and the first is not for heavy users:
 //                   theirs are at lower priority
-//   optimise lane   1..N workers at lower priority, one request each
+//   optimise lane   1..N workers at lower priority, one request each; a worker may keep searches that have had their
+//                   first look, kKeptMax at most: only it can go on with them
 //   programs lane   likewise
 //
 // A worker that crashes, errs on the protocol or exceeds its time is killed and replaced. The request it was working on
-// is reported lost; requests that stood behind it are reported unharmed and may simply be sent again.
+// is reported lost; requests that stood behind it, and searches that it kept, are reported unharmed and may simply be
+// sent again.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +39,9 @@ struct Claim {
 
 /// How much longer than its budget of CPU time an optimise job may take by the clock.
 inline constexpr std::uint64_t kWallPerBudget = pipeline::kWallPerBudget;
+
+/// Searches that a worker keeps: some ten megabytes each. What comes when it has so many is searched in one go.
+inline constexpr std::size_t kKeptMax = 16;
 
 struct PoolOptions {
   std::uint32_t baseline_workers = 1;
@@ -77,6 +82,12 @@ class Pool {
   [[nodiscard]] bool has_room(Lane lane, const Claim& claim = {}) const;
   /// Sends a request to a worker with room (there must be one).
   void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim = {});
+  /// Returns true when the worker that keeps this search is free.
+  [[nodiscard]] bool may_go_on(Ticket kept) const;
+  /// Has it go on with that search: a request again, whose header has Tail::go_on.
+  void go_on(const RequestHeader& header, const Claim& claim);
+  /// Nobody wants the kept search any more.
+  void forget(Ticket kept);
   /// Nobody waits for this request of the programs lane any more: its worker is asked to end it, and is out of time
   /// when it has not soon. It ends as any other, by a response or by on_lost.
   void cancel(Ticket ticket);
@@ -99,6 +110,7 @@ class Pool {
 
  private:
   class Worker;
+  [[nodiscard]] Worker* keeper_of(Ticket kept) const;
   Worker* find_room(Lane lane, const Claim& claim) const;
 
   net::Loop& loop_;

@@ -153,6 +153,9 @@ TEST_F(LyingWorker, IsCaughtByTheHeader) {
   strange.response.kind = Kind::progress;
   strange.response.code = kStageCount;
   expect_caught(strange, "an unknown stage", Lane::optimise);
+  Order kept = outcome(pipeline::Outcome::published);
+  kept.response.kind = Kind::kept;
+  expect_caught(kept, "a search that was to end", Lane::optimise);
   for (const auto code : {pipeline::Outcome::published, pipeline::Outcome::no_gain}) {
     Order unchecked = outcome(code, code == pipeline::Outcome::published ? Carried::optimised : Carried::nothing);
     unchecked.response.baseline_checked = 0;

@@ -5,8 +5,9 @@
 //   front -> worker   first the search's additions to the built-in tables, if any: costs that were measured on this
 //                     machine, rules of its owner, weights that were trained here (costs and weights at any time, on
 //                     every change); then, for each request, RequestHeader and the client's Submit message as it
-//                     came: the worker runs ingest again. The programs lane also gets Tail::cancel when nobody waits
-//                     for a running request any more: it then ends with the best result so far, and is answered
+//                     came: the worker runs ingest again. A search may end for now after its first look; the worker
+//                     keeps it until Tail::go_on or Tail::forget. The programs lane also gets Tail::cancel when nobody
+//                     waits for a running request any more: it then ends with the best result so far, and is answered
 //   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text or message (program). The text of
 //                     `failed` is the error, that of an outcome without an image is Optimised::note. No descriptor
 //                     travels, so none can be missing
@@ -37,6 +38,8 @@ enum class Tail : std::uint8_t {
   costs,    ///< optimise lane: a table of jit/cost; nothing: those that are built in
   rules,    ///< optimise lane: text for pipeline::SearchRules::parse()
   weights,  ///< optimise lane: told_weights(), the file attached
+  go_on,    ///< optimise lane: a request, nothing: go on with the kept search of this ticket
+  forget,   ///< optimise lane: nothing: the kept search of this ticket is not wanted any more
   cancel    ///< programs lane: nothing; the request of this ticket need not be worked on
 };
 
@@ -63,9 +66,10 @@ struct RequestHeader {
   std::uint8_t isa = 0;         ///< enum trident_isa
   std::uint8_t check_only = 0;  ///< optimise lane: pipeline::Budget::check_only
   Tail tail = Tail::submit;
-  std::uint8_t effort = 1;   ///< optimise lane: pipeline::Budget::effort
-  std::uint8_t assumed = 0;  ///< a kernel's: ranges (kir::Assumed) in front of the message, one a variable, or none
-  std::uint8_t reserved[2] = {};
+  std::uint8_t effort = 1;    ///< optimise lane: pipeline::Budget::effort
+  std::uint8_t assumed = 0;   ///< a kernel's: ranges (kir::Assumed) in front of the message, one a variable, or none
+  std::uint8_t may_keep = 0;  ///< optimise lane: the search may be left after its first look (Kind::kept)
+  std::uint8_t reserved[1] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job, time of a program's; 0: pipeline's default
   image::Key key{};             ///< pipeline::expr_key() of the job, which the front has made
@@ -76,6 +80,7 @@ enum class Kind : std::uint8_t {
   baseline_image,  ///< ends a baseline request of a kernel; the tail is the image
   progress,        ///< more follows
   interim,         ///< optimise lane: more follows; the tail is an image, checked, that is better than the baseline
+  kept,            ///< ends an optimise request for now: all images of its first look were sent; more may be found
   outcome,         ///< ends an optimise request; the tail is the image when published, else it says why not
   loop_image,      ///< ends a baseline request; the tail is a loop's image, tried
   loop_refused,    ///< ends a baseline request; the tail says why no code is made of the loop
@@ -89,7 +94,7 @@ struct ResponseHeader {
   std::uint64_t ticket = 0;
   Kind kind = Kind::failed;
   std::uint8_t code = 0;  ///< outcome: pipeline::Outcome; progress: Stage; failed: ErrorCode; refused: loop::Reason
-  std::uint8_t baseline_checked = 0;  ///< progress, interim, outcome: the baseline was found right
+  std::uint8_t baseline_checked = 0;  ///< progress, interim, kept, outcome: the baseline was found right
   std::uint8_t reserved[5] = {};
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;

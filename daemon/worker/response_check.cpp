@@ -56,6 +56,14 @@ Result<void> check_interim(Lane lane, const ResponseHeader& header, std::span<co
   return check_image(tail, TRIDENT_TIER_OPTIMISED);
 }
 
+Result<void> check_kept(Lane lane, const ResponseHeader& header) {
+  if (lane != Lane::optimise)
+    return make_error(ErrorCode::kRejectedMessage, "a kept search, which only an optimise worker may have");
+  if (header.baseline_checked == 0)
+    return make_error(ErrorCode::kRejectedMessage, "a kept search although its baseline was not checked");
+  return {};
+}
+
 Result<void> check_loop(Lane lane, const ResponseHeader& header, std::span<const std::byte> tail) {
   if (lane != Lane::baseline)
     return make_error(ErrorCode::kRejectedMessage, "a loop, which only a baseline worker may answer");
@@ -96,6 +104,7 @@ Result<void> check_response(Lane lane, const ResponseHeader& header, std::span<c
       if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");
       return {};
     case Kind::interim: return check_interim(lane, header, tail);
+    case Kind::kept: return check_kept(lane, header);
     case Kind::failed: return {};
     case Kind::ready: break;  // answers no request
   }

@@ -86,6 +86,14 @@ class Optimisation {
     return pipeline::print_ratios(tried_, candidates_);
   }
 
+  /// The verdict that small steps begin with, if passes came so far.
+  void take_first(judge::Verdict verdict) { first_ = std::move(verdict); }
+  [[nodiscard]] const std::optional<judge::Verdict>& first() const { return first_; }
+  /// Frees what small steps need no more: most of the memory of the checks.
+  void drop_checked();
+  /// Goes on, maybe on another thread.
+  void resume() { threads_.resume(); }
+
   void conclude(const judge::Verdict& verdict);
   /// Offers the general kernel, then looks for one that is faster in the assumed ranges; does nothing without ranges.
   void speculate();
@@ -207,6 +215,7 @@ class Optimisation {
   std::optional<FormChecks> checks_;
   os::WorkLimit check_end_{0};  ///< end of the current checks
   TwoThreads threads_{[this] { return out_of_time(); }};
+  std::optional<judge::Verdict> first_;
   bool outrun_ = false;  ///< what beats the baseline is of no use
 };
 

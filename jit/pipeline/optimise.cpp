@@ -1,5 +1,5 @@
-// The optimising tier, as it reads aloud: see run_passes() at the end. Candidates are forms (forms.h) times variants of
-// the code generator. Nothing runs in this process: candidates run in sandboxed children.
+// The optimising tier, as it reads aloud: see run_first_passes() at the end. Candidates are forms (forms.h) times
+// variants of the code generator. Nothing runs in this process: candidates run in sandboxed children.
 //
 // The winner among the forms is offered as soon as it is found and checked. Small steps from these forms (refine.h) are
 // searched afterwards, and their last form must beat that winner.
@@ -70,6 +70,17 @@ void Optimisation::conclude(const judge::Verdict& verdict) {
                    std::move(winner.image)};
 }
 
+// The code of other forms than the source is not checked again, and rarer points are sought once, where points were
+// drawn.
+void Optimisation::drop_checked() {
+  for (std::size_t f = 1; f < tried_.size(); ++f) {
+    if (!tried_[f].prepared) continue;
+    equiv::Checker::Prepared& prepared = *tried_[f].prepared;
+    prepared.full = {}, prepared.tails = {}, prepared.tail_calls = {};
+    if (!tried_[f].holds() || tried_[f].rare_checked) prepared.errors = {};
+  }
+}
+
 void Optimisation::speculate() {
   Options options = options_;
   if (options.target.assumed.empty() && options.observe) options.target.assumed = options.observe();
@@ -130,8 +141,8 @@ Result<judge::Verdict> winner_with_small_steps(Optimisation& o, PassScope& passe
       "rematch", [&] { return o.rematch(first); }, [&](const judge::Verdict& v) { return o.print_ratios(v); });
 }
 
-// The spine.
-Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& options) {
+// The spine, up to the first kernel.
+Result<void> run_first_passes(Optimisation& o, PassScope& passes, const Options& options) {
   // No derivative is left: every node has a value of its own.
   TRY(expr::Expr source, passes.run(
                              "derivatives", [&] { return o.remove_derivatives(); }, expr::print_sexpr));
@@ -162,19 +173,35 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
   TRY_VOID(passes.run(
       "equiv", [&] { return o.check_candidates(); }, [&](std::size_t n) { return o.print_verdicts(n); }));
 
-  // The fastest of the rest is known, and whether it beats the baseline by more than the noise.
+  // The fastest of the rest is known, and whether it beats the baseline by more than the noise. It may be used while
+  // the search goes on.
   TRY(judge::Verdict verdict,
       passes.run(
           "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
   if (verdict.incumbent_ran()) {
-    // It may be used while the search goes on.
     o.offer(verdict);
-    auto better = winner_with_small_steps(o, passes, verdict);
-    if (!better.ok() && better.error().code != ErrorCode::kCancelled) return better.error();
-    if (better.ok()) verdict = std::move(*better);
+    o.take_first(std::move(verdict));
+  } else {
+    o.conclude(verdict);
   }
+  return {};
+}
+
+// The spine's other part, once there is a first verdict.
+Result<void> run_last_passes(Optimisation& o, PassScope& passes, const Options& options, judge::Verdict verdict) {
+  auto better = winner_with_small_steps(o, passes, verdict);
+  if (!better.ok() && better.error().code != ErrorCode::kCancelled) return better.error();
+  if (better.ok()) verdict = std::move(*better);
   if (options.trace.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
+  return {};
+}
+
+/// Passes that ended early are an outcome, too.
+Result<void> concluded(Optimisation& o, const Result<void>& done) {
+  if (done.ok()) return {};
+  if (done.error().code != ErrorCode::kCancelled) return done.error();
+  o.conclude_ended(done.error());
   return {};
 }
 
@@ -190,18 +217,47 @@ std::string_view name_of(Outcome outcome) {
   CHECK(false);
 }
 
+TwoLooks::TwoLooks(expr::Expr expr, Options options, std::function<void(const Progress&)> progress)
+    : expr_(std::move(expr)), options_(std::move(options)), progress_(std::move(progress)) {}
+
+TwoLooks::~TwoLooks() = default;
+
+Result<bool> TwoLooks::first() {
+  TRY_VOID(check_names(options_.search, options_.trace));
+  TRY_VOID(expr::check(expr_));
+  passes_ = std::make_unique<PassScope>(options_, progress_);
+  optimisation_ = std::make_unique<Optimisation>(expr_, options_, *passes_);
+  TRY_VOID(concluded(*optimisation_, run_first_passes(*optimisation_, *passes_, options_)));
+  if (!optimisation_->first()) return end(), false;
+  optimisation_->drop_checked();
+  passes_->pause();
+  return true;
+}
+
+Result<void> TwoLooks::second() {
+  passes_->resume();
+  optimisation_->resume();
+  const judge::Verdict first = *optimisation_->first();
+  TRY_VOID(concluded(*optimisation_, run_last_passes(*optimisation_, *passes_, options_, first)));
+  end();
+  return {};
+}
+
+void TwoLooks::end() {
+  optimisation_->result.times = passes_->take_times();
+  optimisation_->speculate();
+}
+
+Optimised TwoLooks::take() {
+  return std::move(optimisation_->result);
+}
+
 Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
                            const std::function<void(const Progress&)>& progress) {
-  TRY_VOID(check_names(options.search, options.trace));
-  TRY_VOID(expr::check(expr));
-  PassScope passes(options, progress);
-  Optimisation o(expr, options, passes);
-  const auto done = run_passes(o, passes, options);
-  if (!done.ok() && done.error().code != ErrorCode::kCancelled) return done.error();
-  if (!done.ok()) o.conclude_ended(done.error());
-  o.result.times = passes.take_times();
-  o.speculate();
-  return std::move(o.result);
+  TwoLooks looks(expr, options, progress);
+  TRY(const bool more, looks.first());
+  if (more) TRY_VOID(looks.second());
+  return looks.take();
 }
 
 }  // namespace trident::pipeline

@@ -72,6 +72,17 @@ std::uint64_t PassScope::left_ns() const {
   return used_ns < work_end_.end_ns() && os::monotonic_ns() < wall_end_ns_ ? work_end_.end_ns() - used_ns : 0;
 }
 
+void PassScope::pause() {
+  const std::uint64_t now_ns = os::monotonic_ns();
+  paused_work_ns_ = left_ns();
+  paused_wall_ns_ = wall_end_ns_ - std::min(wall_end_ns_, now_ns);
+}
+
+void PassScope::resume() {
+  work_end_ = os::WorkLimit(os::thread_work_ns() + paused_work_ns_);
+  wall_end_ns_ = os::monotonic_ns() + paused_wall_ns_;
+}
+
 bool PassScope::cancelled() const {
   return options_.budget.cancelled != nullptr && options_.budget.cancelled->load(std::memory_order_relaxed);
 }

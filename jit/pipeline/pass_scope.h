@@ -40,6 +40,9 @@ class PassScope {
   /// Returns the CPU time that is left.
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] bool stopped() const { return stopped_; }
+  /// Stops the clocks of the budget until resume(), on this thread or another.
+  void pause();
+  void resume();
   /// Says why passes ended before the last, for Optimised::note: "the limit of 5 s of processor time was reached in .."
   [[nodiscard]] std::string why_ended() const;
   /// Records that a form or candidate was not made, and why.
@@ -56,6 +59,7 @@ class PassScope {
   const std::function<void(const Progress&)>& progress_;
   mutable os::WorkLimit work_end_;
   std::uint64_t wall_end_ns_;
+  std::uint64_t paused_work_ns_ = 0, paused_wall_ns_ = 0;  ///< left when the clocks were stopped
   std::uint64_t entered_ns_ = 0, entered_work_ns_ = 0;
   bool stopped_ = false;
   bool baseline_checked_ = false;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,6 +88,36 @@ struct Optimised {
   std::vector<PassTime> times;  ///< those of a speculation are last: "assumed NAME", "guarded judge", "guarded check"
   std::optional<Speculation> speculation;  ///< if Target::assumed narrows a range
   std::vector<equiv::ErrorBound> bounds;   ///< for Trace::prove_error: the winner's form, or the source
+};
+
+class PassScope;
+class Optimisation;
+
+/// optimise() in two parts. The first look leaves a kernel that is checked and in use; small steps and speculation
+/// follow, at once or when others have had their first look. What is found out in between is kept, some ten megabytes,
+/// and no time counts. Costs, rules and weights of the options must outlive it; it may go on on another thread.
+class TwoLooks {
+ public:
+  TwoLooks(expr::Expr expr, Options options, std::function<void(const Progress&)> progress = {});
+  ~TwoLooks();
+  TwoLooks(const TwoLooks&) = delete;
+  TwoLooks& operator=(const TwoLooks&) = delete;
+
+  /// Returns whether more can be found. Errors of optimise().
+  Result<bool> first();
+  /// Follows first(), if that has said so.
+  Result<void> second();
+  /// Ends it.
+  Optimised take();
+
+ private:
+  void end();
+
+  expr::Expr expr_;
+  Options options_;
+  std::function<void(const Progress&)> progress_;
+  std::unique_ptr<PassScope> passes_;
+  std::unique_ptr<Optimisation> optimisation_;
 };
 
 /// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a

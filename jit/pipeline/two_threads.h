@@ -14,6 +14,9 @@ class TwoThreads {
   /// `cancelled` is asked on this thread alone; empty: nobody cancels.
   explicit TwoThreads(std::function<bool()> cancelled) : own_(std::this_thread::get_id()), ask_(std::move(cancelled)) {}
 
+  /// The thread that calls is the check's own from now on.
+  void resume() { own_ = std::this_thread::get_id(); }
+
   /// Does all tasks and returns when they have ended: equiv::CheckOptions::together.
   void run(std::span<const std::function<void()>> tasks);
 

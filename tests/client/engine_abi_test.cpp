@@ -22,7 +22,9 @@ class EngineAbi : public ::testing::Test {
     void* const library = ::dlopen(TRIDENT_ENGINE_PATH, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << ::dlerror();
     compile_ = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
-    ASSERT_NE(compile_, nullptr);
+    go_on_ = reinterpret_cast<trident_engine_go_on_fn>(::dlsym(library, "trident_engine_go_on"));
+    forget_ = reinterpret_cast<trident_engine_forget_fn>(::dlsym(library, "trident_engine_forget"));
+    ASSERT_TRUE(compile_ != nullptr && go_on_ != nullptr && forget_ != nullptr);
     const auto parsed = expr::parse_infix("x*3 + 1", {.type = ir::Type::f32, .variables = {}});
     ASSERT_TRUE(parsed.ok());
     for (const expr::Node& n : parsed->nodes)
@@ -52,6 +54,8 @@ class EngineAbi : public ::testing::Test {
   }
 
   trident_engine_compile_fn compile_ = nullptr;
+  trident_engine_go_on_fn go_on_ = nullptr;
+  trident_engine_forget_fn forget_ = nullptr;
   std::vector<trident_engine_node> nodes_;
   std::vector<trident_engine_variable> variables_;
   std::vector<std::uint32_t> outputs_;
@@ -85,6 +89,31 @@ TEST_F(EngineAbi, ASearchAsksOnceForRangesThatItHasNot) {
   const trident_engine_range known = {0, 1};
   asking.observed = &known;
   EXPECT_NE(compiled(asking, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(EngineAbi, ASearchIsLeftAfterItsFirstLookAndGoesOnWhereTheCallerTakesIt) {
+  int asked = 0;
+  void* kept = nullptr;
+  trident_engine_job leaving = job();
+  leaving.observe = &count_question, leaving.user = &asked;
+  leaving.kept = &kept;
+  const trident_engine_result first = compiled(leaving, TRIDENT_TIER_OPTIMISED);
+  EXPECT_EQ(first.outcome, std::uint32_t{TRIDENT_ENGINE_KEPT}) << first.message;
+  EXPECT_EQ(first.fd >= 0, first.optimised_ns > 0);
+  EXPECT_LE(first.optimised_ns, first.baseline_ns);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_EQ(asked, 0) << "speculation is not the first look's";
+  trident_engine_result end{};
+  end.struct_size = sizeof end;
+  go_on_(kept, &end);
+  if (end.fd >= 0) ::close(end.fd);
+  EXPECT_EQ(end.outcome, std::uint32_t{first.fd >= 0 ? TRIDENT_ENGINE_IMAGE : TRIDENT_ENGINE_NO_GAIN}) << end.message;
+  EXPECT_EQ(asked, 1);
+  kept = nullptr;
+  EXPECT_EQ(compiled(leaving, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_KEPT});
+  ASSERT_NE(kept, nullptr);
+  forget_(kept);
   EXPECT_EQ(asked, 1);
 }
 

@@ -254,7 +254,7 @@ TEST(Embedded, NothingMoreComesOnceAKernelIsDone) {
     pair.show(values(3));
     ASSERT_TRUE(eventually([&] { return pair.is_done(); }, 60));
     const std::uint32_t swaps = pair.info().swaps;
-    EXPECT_LE(swaps, 2u) << "one search for both kinds of code";
+    EXPECT_LE(swaps, 3u) << "one search for both kinds of code: the baseline, its first kernel, its last";
     EXPECT_TRUE(pair.agree(values(3, kN)));
     fast = pair.info().misses != 0;
     EXPECT_EQ(pair.info().swaps, swaps);
