@@ -2,7 +2,7 @@
 """Compares random functions of NumPy arrays under @trident.jit with NumPy: types and shapes, and bits where NumPy rounds each
 operation to nearest too. Arrays are of every type that kernels have, and lie in memory in every way that NumPy knows.
 
-usage: numpy_fuzz.py BUILD [--cases N] [--seed N]
+usage: numpy_fuzz.py BUILD [--cases N] [--seed N] [--tier N]
 
 Prints how many functions agreed, how many were refused (with the commonest reasons, and the share for each type of array), and
 each that differed; exits 1 if one did, or if more are refused than REFUSED_MAX of those that NumPy takes.
@@ -18,7 +18,10 @@ import warnings
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "clients/python"
 DTYPES = "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"
-REFUSED_MAX = 0.3  # uint64 and float16 have few functions that kernels compute as NumPy does
+NUMBERS = "?", "i4", "i8", "f4", "f8"  # types that arrays without dimensions may have; the others are refused
+REFUSED_MAX = 0.2
+# Few elements mostly; sometimes more than two chunks of a kernel's (jit/kir/reduction.h), or none.
+SHAPES = [(5, 7)] * 40 + [(35,)] * 10 + [(3, 4, 5)] * 10 + [(67, 129)] * 2 + [(0, 7)]
 UNARY = ("np.abs({})", "-{}", "np.sqrt({})", "np.floor({})", "np.rint({})", "np.sign({})", "np.square({})", "np.isnan({})",
          "np.isfinite({})", "np.logical_not({})", "~{}", "np.trunc({})", "np.nan_to_num({})")
 BINARY = ("({} + {})", "({} - {})", "({} * {})", "({} / {})", "({} // {})", "({} % {})", "({} < {})", "({} >= {})", "({} == {})",
@@ -55,28 +58,46 @@ def values(rng, numbers, np, dtype, shape):
     return np.where(numbers.random(shape) < 0.4, numbers.choice(ends, shape), small.astype(dtype))
 
 
-def array(rng, numbers, np):
-    """An array of any type, of a shape that goes with the others', lying in memory in any way."""
-    dtype, shape = np.dtype(rng.choice(DTYPES)), rng.choice([(5, 7)] * 6 + [(5, 1), (1, 7)])
+def shape_of(rng, base):
+    """A shape that goes with `base`: itself mostly, else fewer dimensions, down to none, or some of length 1."""
+    if rng.random() < 0.7:
+        return base
+    return tuple(1 if rng.random() < 0.3 else n for n in base[rng.randrange(len(base) + 1):])
+
+
+def array(rng, numbers, np, base):
+    """An array of any type, of a shape that goes with those of `base`, lying in memory in any way."""
+    shape = shape_of(rng, base)
+    dtype = np.dtype(rng.choice(DTYPES if shape or rng.random() < 0.1 else NUMBERS))
     with np.errstate(all="ignore"):
-        x = values(rng, numbers, np, dtype, (5, 14)).astype(dtype)[:shape[0], :shape[1]].copy()
-    layout = rng.randrange(8)
+        x = values(rng, numbers, np, dtype, shape).astype(dtype)
+    if not shape:
+        return x[()] if rng.random() < 0.5 else np.array(x)
+    layout = rng.randrange(10)
     if layout == 0:
-        return np.asfortranarray(x)
+        order = rng.sample(range(x.ndim), x.ndim)
+        return x.transpose(order).copy().transpose(np.argsort(order))
     if layout == 1:
         return np.repeat(x, 2, axis=-1)[..., ::2]
     if layout == 2:
-        return x[..., ::-1]
+        return x[tuple(slice(None, None, -1) if rng.random() < 0.6 else slice(None) for _ in shape)]
     if layout == 3 and dtype.itemsize > 1:
         return x.astype(dtype.newbyteorder(">"))
-    if layout == 4:
-        memory = np.zeros(x.nbytes + 1, np.uint8)
-        odd = memory[1:].view(dtype).reshape(x.shape)
+    if layout in (4, 5):  # misaligned; in 5 with a step that is no multiple of the elements
+        memory = np.zeros(x.size * (dtype.itemsize + layout - 4) + 1, np.uint8)[1:]
+        odd = memory.view([("x", dtype)] + [("gap", "u1")] * (layout - 4))["x"].reshape(shape)
         odd[...] = x
         return odd
-    if layout == 5:
-        return np.broadcast_to(x, (5, 7))
+    if layout == 6:
+        return np.broadcast_to(x[(slice(0, 1),) * rng.randrange(x.ndim + 1)], shape)
     return x
+
+
+def answer_of_numpy(function, arguments, text, np):
+    """NumPy's answer. Arrays without dimensions count by their types, as in NumPy 2, so NumPy 1 gets arrays of one element."""
+    wanted = function(*(a.reshape(1) if a.ndim == 0 else a for a in arguments))
+    shapes = [a.shape for name, a in zip("abc", arguments) if re.search(rf"\b{name}\b", text)]
+    return wanted if any(shapes) or "axis" in text else wanted.reshape(())
 
 
 def difference(wanted, got, np):
@@ -90,6 +111,18 @@ def difference(wanted, got, np):
     return None if same.all() else f"{wanted[~same][:3]} became {got[~same][:3]}"
 
 
+def wait_for_code(tier):
+    """Lets every kernel wait for machine code of that tier before its first call."""
+    from trident import _compiled
+    made = _compiled.PartKernel.__init__
+
+    def made_and_ready(self, *arguments):
+        made(self, *arguments)
+        if self.kernel.wait(tier, 60_000) < tier:
+            raise RuntimeError(f"no machine code: {self.kernel.note}")
+    _compiled.PartKernel.__init__ = made_and_ready
+
+
 def run(cases, seed):
     import numpy as np
     import trident
@@ -99,13 +132,16 @@ def run(cases, seed):
         text = expression(rng, rng.choice([1, 2, 2, 3]))
         while not re.search(r"\b[abc]\b", text):  # numbers alone are nothing to compile
             text = expression(rng, rng.choice([1, 2, 2, 3]))
-        arguments = [array(rng, numbers, np) for _ in range(3)]
+        base = rng.choice(SHAPES)
+        arguments = [array(rng, numbers, np, base) for _ in range(3)]
+        if "axis" in text:
+            arguments = [a.reshape(1) if a.ndim == 0 else a for a in arguments]
         function = eval(f"lambda a, b, c: {text}", {"np": np})
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
                 warnings.simplefilter("error", DeprecationWarning)  # shapes that do not go together compare as False
-                wanted = function(*arguments)
+                wanted = answer_of_numpy(function, arguments, text, np)
             except (DeprecationWarning, TypeError, ValueError, OverflowError, ZeroDivisionError):
                 counts["refused by NumPy"] += 1
                 continue
@@ -141,12 +177,15 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tier", type=int, default=0, help="1: machine code answers, 2: after a search (default 0: the interpreter)")
     options = parser.parse_args()
     library = f"{os.path.abspath(options.build)}/lib"
     os.environ.update(TRIDENT_LIBRARY=f"{library}/libtrident.so.0", TRIDENT_ENGINE=f"{library}/libtrident-engine.so")
-    os.environ.setdefault("TRIDENT_MODE", "interp")
+    os.environ["TRIDENT_MODE"] = "embedded" if options.tier else "interp"
     sys.path.insert(0, str(PACKAGE))
     sys.dont_write_bytecode = True
+    if options.tier:
+        wait_for_code(options.tier)
     return run(options.cases, options.seed)
 
 
