@@ -151,6 +151,13 @@ class NarrowArrays(unittest.TestCase):
             self.assertEqual(wanted.dtype, got.dtype)
             np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=2e-3)
 
+    def test_of_booleans(self):
+        a, b = np.array([False, True, False, True]), np.array([False, False, True, True])
+        for function in (lambda a, b: np.sqrt(a), lambda a, b: np.floor(a) + np.rint(b), lambda a, b: np.square(a), lambda a, b: a // b,
+                         lambda a, b: a % b, lambda a, b: np.exp(b) * 0.5, lambda a, b: np.arctan2(a, b), lambda a, b: a << b,
+                         lambda a, b: (a < b) // (a | b), lambda a, b: np.sqrt(a.any()) * a.astype("f2"), lambda a, b: a + b, lambda a, b: a * b):
+            self.assertTrue(self.same(function, a, b, name=function.__code__.co_names))
+
     def test_of_two_arrays(self):
         compiled = 0
         for name, function in TWO.items():

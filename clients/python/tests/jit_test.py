@@ -215,7 +215,7 @@ class Untraceable(unittest.TestCase):
             (lambda x: x * x.shape[0], X8), (lambda x: x.T, X8), (lambda x: x.size + x, X8), (lambda x: x.cumsum(), X8),
             (lambda x: x.ravel(), X8), (lambda x: round(x[0]), X8), (lambda x: x @ x, X8), (lambda x: x + 1j, X8),
             (lambda x: x + 1, X8.astype(complex)), (lambda x: np.spacing(x), X8.astype("f2")), (lambda x: x > x.astype("i8"), I4.astype("u8")),
-            (lambda b: b // ~(b & ~b), B), (lambda b: np.sqrt(b), B), (lambda b: b**2, B), (lambda x: x + 1, X8.view(Masked)),
+            (lambda b: np.nextafter(b, b), B), (lambda b: np.spacing(b), B), (lambda b: b**2, B), (lambda x: x + 1, X8.view(Masked)),
             (lambda x: x * 2 if isinstance(x, np.ndarray) else x, X8), (lambda x: np.sum(x, where=x > 0), X8),
             (lambda x: {"a": x}["a"] + np.arange(500), X8), (lambda x: float(f"{x[0]}") + x, X8), (lambda x: x.real, X8),
             (lambda x: np.dot(x, x), X8.reshape(20, 25)[:, :20]), (lambda x: np.stack([x, x]), X8), (lambda x: 1.0, X8),

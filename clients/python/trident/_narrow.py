@@ -264,6 +264,20 @@ def converted(trace, node, dtype):
     return _cut(trace, node, dtype)
 
 
+def of_booleans(ufunc, inputs):
+    """The stand-in of a ufunc of booleans that NumPy computes in int8 or float16, as it does of int8; None for another."""
+    if not all(type(v) is Tracer and v._node.kind == g.BOOL and v._number is None for v in inputs):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            dtypes = {ufunc(*[np.ones(1, dtype)] * len(inputs)).dtype for dtype in (np.bool_, np.int8)}
+    except (AttributeError, TypeError):  # two results, or none
+        return None
+    if len(dtypes) != 1 or not dtypes <= {np.dtype(np.int8), FLOAT16}:
+        return None
+    return ufunc(*[v.astype(np.int8) for v in inputs])
+
+
 def _cut(trace, node, dtype):
     """The stand-in of `node`, wrapped to an integer type; a float16 is one already."""
     kind = kind_of(dtype)

@@ -10,8 +10,8 @@ see is a question about the object instead of its value: type(x), id(x), x is y.
 Types follow NumPy 2: a Python number, in the text or as an argument, takes the type of the arrays that it meets
 (float32 * 2.5 is float32; an integer that int32 cannot hold makes int64), a scalar that a ufunc has computed keeps its own,
 and float32 with int32 gives float64. NumPy 1 looks at the value of every scalar and makes float32 - 100000 a float64
-array. Results of types that kernels do not have (int8 and float16, which NumPy
-makes of booleans) are refused.
+array. The int8 and float16 that NumPy makes of booleans are stand-ins
+of _narrow.py.
 """
 import functools
 import math
@@ -220,7 +220,8 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
             trace.refuse(f"np.{name}: the arguments {', '.join(kwargs)} cannot be recorded; use np.where and astype")
         if name in _composed.UFUNCS:
             return _composed.UFUNCS[name](trace, *inputs)
-        return _ufunc(trace, name, inputs)
+        narrow = _narrow.of_booleans(ufunc, inputs)
+        return _ufunc(trace, name, inputs) if narrow is None else narrow
 
     def __array_function__(self, func, types, args, kwargs):
         if _narrow.Narrow in types:
