@@ -204,5 +204,68 @@ class TranslatedMathTest(unittest.TestCase):
                 trident.function(defined(f"def plain(x: float) -> float:\n    return {text}\n", names))
 
 
+class DrawnReals:
+    """A function of drawn expressions whose parts all round as Python's do."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def text(self):
+        lines = ["def plain(x: float, y: float, n: int) -> float:", f"    a = {self.real(2)}", f"    m = {self.whole(2)}"]
+        for _ in range(self.rng.randint(1, 3)):
+            lines += self.rng.choice([
+                [f"    a = {self.real(3)}"], [f"    m = {self.whole(2)} % 64"], [f"    if {self.truth(2)}:", f"        a -= {self.real(2)}"],
+                ["    for i in range(m % 4):", f"        a = {self.real(2)} - float(i)"],
+                [f"    while {self.truth(1)} and m > 0:", "        m = m // 2", f"        a = {self.real(1)}"]])
+        return "\n".join([*lines, f"    return {self.real(3)}"]) + "\n"
+
+    def real(self, depth):
+        if depth == 0:
+            return self.rng.choice(["x", "y", "a", "0.5", "-3.0", "1e300", "math.pi", "float(n)"])
+        a, b = self.real(depth - 1), self.real(depth - 1)
+        return self.rng.choice([
+            f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / {b})", f"math.sqrt({a})", f"math.fabs({a})", f"abs({a})",
+            f"math.copysign({a}, {self.rng.choice(['x', 'y', '-1.0'])})", f"math.fmod({a}, {b})", f"math.remainder({a}, {b})",
+            f"min({a}, {b})", f"max({a}, {b})", f"({a} if {self.truth(depth - 1)} else {b})", f"float({self.whole(depth - 1)})",
+            f"({a}) ** 2", f"-{a}"])
+
+    def whole(self, depth):
+        if depth == 0:
+            return self.rng.choice(["n", "7", "-2"])
+        a = f"min(max({self.real(depth - 1)}, -1e15), 1e15)"
+        return self.rng.choice([f"math.floor({a})", f"math.ceil({a})", f"math.trunc({a})", f"int({a})", f"round({a})",
+                                f"(n // {self.whole(depth - 1)})", f"int({self.truth(depth - 1)})",
+                                f"({self.whole(depth - 1)} if {self.truth(depth - 1)} else {self.whole(depth - 1)})"])
+
+    def truth(self, depth):
+        a, b = self.real(depth), self.real(max(depth - 1, 0))
+        return self.rng.choice([f"{a} < {b}", f"0 <= {a} < {b}", f"math.isnan({a})", f"({a} > 1 or {b} != {a})",
+                                f"not math.isfinite({b})", f"(x < {a} and {b} > 2)"])
+
+
+class DrawnRealsTest(unittest.TestCase):
+    def test_drawn_functions_of_reals(self):
+        translated, values, failed = 0, [-2.5, -0.0, 0.0, 0.75, 3.0, 1e200, math.inf, math.nan], 0
+        for seed in range(300):
+            text = DrawnReals(seed).text().replace("    a = ", "    a = 1.0\n    a = ", 1)
+            plain = defined(text, {"math": math})
+            try:
+                made = trident.function(plain)
+            except trident.TranslationError as error:
+                self.assertRegex(str(error), r"drawn_\d+\.py:\d+: plain: .*translated: .", text)
+                continue
+            translated += 1
+            if seed % 10 == 0:
+                made.wait(2, 5000)
+            rng = random.Random(seed)
+            for _ in range(20):
+                case = rng.choice(values), rng.choice(values), rng.randint(-5, 5)
+                expected, got = outcome(plain, case), outcome(made, case)
+                failed += isinstance(expected, tuple)
+                self.assertTrue(is_near(got, expected, 0), f"{seed}: {case}: {got}, Python {expected}\n{text}\n{made.text}")
+        self.assertGreater(translated, 100)
+        self.assertGreater(failed, 300)
+
+
 if __name__ == "__main__":
     unittest.main()
