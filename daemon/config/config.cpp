@@ -315,7 +315,7 @@ std::string cache_path(const Settings& settings) {
 
 std::uint32_t optimise_workers(const Settings& settings, std::uint64_t open_files) {
   if (settings.workers != 0) return static_cast<std::uint32_t>(settings.workers);
-  constexpr std::uint64_t kByItselfMax = 4;  // each may take a hundred megabytes
+  constexpr std::uint64_t kByItselfMax = 4;  // each may take some hundred megabytes
   const std::uint64_t others = kOpenFilesOfFront + kOpenFilesOfWorker * settings.baseline_workers;
   const std::uint64_t spare = open_files > others ? (open_files - others) / kOpenFilesOfWorker : 0;
   return static_cast<std::uint32_t>(
