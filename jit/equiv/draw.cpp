@@ -112,13 +112,19 @@ Bits uniform_at(const Variable& v, double place) {
   return fit(v, std::clamp(x, ends.lo, ends.hi));
 }
 
+// Returns the binary logarithm of a range's end: without the library for powers of two, which most are.
+double log2_of(double end) {
+  int exponent = 0;
+  return std::frexp(end, &exponent) == 0.5 ? exponent - 1 : std::log2(end);
+}
+
 Bits exponent_at(const Variable& v, Way way, double place, bool negative) {
   const Ends ends = exponent_ends(v, way);
   if (ends.hi == 0) return bits_of(v.type, 0);
   const double far = std::numeric_limits<double>::infinity();
   const double lo = std::isfinite(v.lo) ? v.lo : -far;
   const double hi = std::isfinite(v.hi) ? v.hi : far;
-  const double exponent = std::log2(ends.lo) + (std::log2(ends.hi) - std::log2(ends.lo)) * place;
+  const double first = log2_of(ends.lo), exponent = first + (log2_of(ends.hi) - first) * place;
   double x = std::clamp(std::exp2(exponent), ends.lo, ends.hi);
   if (x > hi || (negative && -x >= lo)) x = -x;
   return fit(v, std::clamp(x, lo, hi));

@@ -18,6 +18,7 @@ PointDrawer::PointDrawer(const expr::Expr& expr, const SampleOptions& options)
 
 Point PointDrawer::independent(Way way) {
   Point p;
+  p.reserve(variables());
   for (const auto& variable : expr_.variables) p.push_back(draw(variable, way, random_));
   return p;
 }
@@ -25,6 +26,7 @@ Point PointDrawer::independent(Way way) {
 Point PointDrawer::mixed() {
   constexpr Way kFarOut[] = {Way::vast, Way::tiny, Way::spread};
   Point p;
+  p.reserve(variables());
   for (const auto& variable : expr_.variables)
     p.push_back(draw(variable, kFarOut[random_.below(std::size(kFarOut))], random_));
   return p;
@@ -37,6 +39,7 @@ Point PointDrawer::alike(Way way) {
   if (kind < 2) two = one;
   if (kind == 2) two = std::clamp(one + (two - 0.5) / 16, 0.0, 1.0);
   Point p;
+  p.reserve(variables());
   for (const auto& variable : expr_.variables)
     p.push_back(draw_at(variable, way, random_.next() % 2 == 0 ? one : two, random_));
   return p;
