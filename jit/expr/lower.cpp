@@ -57,15 +57,21 @@ class NodeValues {
   std::vector<Value> values_;
 };
 
-// Returns the products of which every use is a sum over all elements. Under `fast` such a sum takes the factors: one
-// operation an element instead of two, and one rounding. Other policies tell a product that overflows from one that
-// does not: with an infinite sum of the other sign it is NaN.
-std::vector<bool> summed_products(const Expr& expr, const LowerOptions& options) {
+// Returns whether a sum of products may take their factors: one operation an element less, and one rounding. `bounded`
+// tells a product that overflows from one that does not: with an infinite sum of the other sign it is NaN.
+bool joins_factors(const Fact& product, const Policy& policy) {
+  const bool same_class = product.finite() || product.lo >= 0 || product.hi <= 0;
+  return policy.kind == PolicyKind::fast || (policy.kind == PolicyKind::bounded && same_class);
+}
+
+// Returns the products of which every use is a sum over all elements that may take the factors.
+std::vector<bool> summed_products(const Expr& expr, const LowerOptions& options, Ranges& ranges) {
   std::vector<bool> summed(expr.nodes.size(), false);
-  if (options.policy.kind != PolicyKind::fast || !has_reductions(expr)) return summed;
-  for (std::size_t i = 0; i < summed.size(); ++i) {
+  if (options.policy.kind == PolicyKind::exact || !has_reductions(expr)) return summed;
+  for (std::uint32_t i = 0; i < summed.size(); ++i) {
     const Node& n = expr.nodes[i];
-    summed[i] = ir::is_float(n.type) && (n.op == Op::Mul || (n.op == Op::Powi && n.imm == 2));
+    const bool multiplies = n.op == Op::Mul || (n.op == Op::Powi && n.imm == 2);
+    summed[i] = ir::is_float(n.type) && multiplies && joins_factors(ranges.at(NodeId(i)), options.policy);
   }
   for (const Node& n : expr.nodes)
     for (const NodeId operand : {n.a, n.b, n.c})
@@ -198,7 +204,7 @@ Value Powers::paired_power(Value a, std::uint64_t n) {
 class Lowering : private Powers {
  public:
   Lowering(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
-      : Powers(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options)) {}
+      : Powers(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options, ranges_)) {}
 
   /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since. The last
   /// variables are the outputs of the pass `before`, if there is one.
@@ -360,8 +366,10 @@ class Lowering : private Powers {
   }
 
   Value dot(const Node& n) {
-    const bool rounds = options_.policy.kind != PolicyKind::fast || !ir::is_float(n.type);
-    return rounds ? b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b))) : b_.reduce(KOp::Dot, at(n.a), at(n.b));
+    const Node times{Op::Mul, n.type, n.a, n.b, {}};
+    const Fact product = fact_of(times, n.type, fact(n.a), fact(n.b), {}, options_.accuracy);
+    const bool joins = ir::is_float(n.type) && joins_factors(product, options_.policy);
+    return joins ? b_.reduce(KOp::Dot, at(n.a), at(n.b)) : b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
   }
 
   Value shift(KOp op, const Node& n) {

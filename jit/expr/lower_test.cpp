@@ -3,12 +3,14 @@
 // that lowers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "jit/expr/expr.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/interpreter.h"
+#include "jit/kir/reduction.h"
 
 namespace trident::expr {
 namespace {
@@ -73,6 +75,66 @@ TEST(Lower, TwiceAValueIsItsSumWithItself) {
 }
 
 // Powers of two move to where they cost nothing, and every rounding stays.
+// A sum under `bounded` may take the factors of its products where it then has the class of the text's sum (NaN, either
+// infinity, a number) for all inputs. Oracle: C's arithmetic. Elements that are a row of partial results apart
+// (jit/kir/reduction.h) meet in one of these.
+struct SumOfProducts {
+  const char* text;
+  double (*product)(double x, double y);
+  bool joins;
+};
+
+int class_of(double v) {
+  return std::isnan(v) ? 2 : std::isinf(v) ? (v > 0 ? 1 : -1) : 0;
+}
+
+void expect_classes(const SumOfProducts& sum, const kir::Kernel& kernel) {
+  constexpr std::size_t kRow = kir::kPartialBytes / sizeof(double);
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const double values[] = {0.0, -0.0, 1, -1e200, 1e200, 1.5e308, -1.5e308, inf, -inf, nan};
+  for (const double x0 : values)
+    for (const double y0 : values)
+      for (const double x1 : values)
+        for (const double y1 : values) {
+          double x[kRow + 1] = {x0}, y[kRow + 1] = {y0}, out = 0;
+          x[kRow] = x1, y[kRow] = y1;
+          const void* in[] = {x, y};
+          void* outs[] = {&out};
+          kir::interpret(kernel, kRow + 1, in, outs, nullptr);
+          const double want = sum.product(x0, y0) + sum.product(x1, y1);
+          ASSERT_EQ(class_of(out), class_of(want)) << sum.text << ": " << x0 << " " << y0 << " " << x1 << " " << y1;
+        }
+}
+
+TEST(Lower, SumsTakeFactorsOfProductsWithTheTextsClass) {
+  const auto square = [](double x, double) { return x * x; };
+  const auto product = [](double x, double y) { return x * y; };
+  const SumOfProducts sums[] = {
+      {"sum(x*x)", square, true},
+      {"dot(x, x)", square, true},
+      {"sum(x^2)", square, true},
+      {"sum(abs(x)*abs(y))", [](double x, double y) { return std::fabs(x) * std::fabs(y); }, true},
+      {"sum(-abs(x)*abs(y))", [](double x, double y) { return -std::fabs(x) * std::fabs(y); }, true},
+      {"sum(x*y)", product, false},
+      {"dot(x, y)", product, false},
+      {"x in [-1e9, 1e9]; y in [-1e9, 1e9]; sum(x*y)", product, true},
+      {"x in [-1e9, 1e9]; y in [-1e9, 1e9]; dot(x, y)", product, true},
+  };
+  for (const SumOfProducts& sum : sums) {
+    const auto e = parse_infix(sum.text);
+    ASSERT_TRUE(e.ok()) << sum.text;
+    for (const PolicyKind kind : {PolicyKind::exact, PolicyKind::bounded}) {
+      const auto kernel = lower(*e, {.policy = {.kind = kind}, .simplify = false});
+      ASSERT_TRUE(kernel.ok()) << sum.text;
+      const bool joins = std::any_of(kernel->insts.begin(), kernel->insts.end(),
+                                     [](const kir::Inst& inst) { return inst.op == kir::Op::Dot; });
+      EXPECT_EQ(joins, kind == PolicyKind::bounded && sum.joins) << sum.text;
+      const bool ranged = e->variables[0].lo > -std::numeric_limits<double>::infinity();
+      if (!ranged) expect_classes(sum, *kernel);
+    }
+  }
+}
+
 TEST(DropIdleOperations, TakesUpPowersOfTwo) {
   struct Case {
     const char* text;

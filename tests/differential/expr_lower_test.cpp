@@ -59,6 +59,7 @@ class Comparison {
     testing::Random random(seed);
     for (const expr::Variable& v : e.variables) inputs_.push_back(testing::random_values(v, kElements, random));
     values_.resize(e.nodes.size());
+    joins_by_fma_.resize(e.nodes.size());
   }
 
   // Runs the kernels for `nodes` and stores their results.
@@ -68,7 +69,6 @@ class Comparison {
     for (const std::uint32_t i : nodes) all.outputs.push_back({"n" + std::to_string(i), NodeId(i)});
     const Result<kir::Kernel> kernel = expr::lower(all, options);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    rounds_products_ = options.policy.kind != expr::PolicyKind::fast;
     const Result<void> sound = kir::check(*kernel);
     ASSERT_TRUE(sound.ok()) << sound.error().message;
     std::vector<std::vector<std::byte>> arrays;
@@ -87,6 +87,7 @@ class Comparison {
     kir::interpret(*kernel, kElements, in.data(), out.data(), params.data());
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       const bool scalar = kernel->outputs[k].kind == kir::OutputKind::scalar;
+      if (kernel->at(kernel->outputs[k].value).op == kir::Op::Dot) joins_by_fma_[nodes[k]] = true;
       values_[nodes[k]] = unpacked(expr_.nodes[nodes[k]].type, results[k], scalar ? 1 : kElements);
     }
   }
@@ -98,7 +99,7 @@ class Comparison {
       if (n.op == Op::Variable) values_[i] = inputs_[n.imm];
       if (n.op == Op::Constant || n.op == Op::Variable) continue;
       if (expr::makes_total(n.op)) {
-        const auto want = reduction(n);
+        const auto want = reduction(i);
         ASSERT_EQ(0, ulps_or_equal(n, values_[i][0], want)) << what << " node " << i << " " << expr::info(n.op).text;
         continue;
       }
@@ -165,7 +166,8 @@ class Comparison {
     return std::bit_cast<Bits>(
         testing::reduced_by(take, kElements, sizeof(T), T{0}, [](T a, T b) { return static_cast<T>(a + b); }));
   }
-  [[nodiscard]] std::uint64_t reduction(const expr::Node& n) const {
+  [[nodiscard]] std::uint64_t reduction(std::uint32_t i) const {
+    const expr::Node& n = expr_.nodes[i];
     expr::Expr one;
     expr::Builder b(one);
     std::vector<std::vector<std::uint64_t>> columns;
@@ -177,7 +179,7 @@ class Comparison {
       for (std::size_t k = 0; k < kElements; ++k) column.push_back(get(id, k));
       columns.push_back(column);
     }
-    if (n.op == Op::Dot && ir::is_float(n.type) && !rounds_products_)
+    if (n.op == Op::Dot && joins_by_fma_[i])
       return n.type == Type::f32 ? fused_dot<float>(columns) : fused_dot<double>(columns);
     b.op(n.op, NodeId(0), n.b.valid() ? NodeId(1) : NodeId());
     return testing::evaluate_strict(one, columns, kElements).back()[0];
@@ -187,7 +189,7 @@ class Comparison {
   std::vector<Shape> shapes_;
   std::vector<std::vector<std::uint64_t>> inputs_;
   std::vector<std::vector<std::uint64_t>> values_;
-  bool rounds_products_ = true;
+  std::vector<bool> joins_by_fma_;  ///< of a dot, as its kernel says: Lower.SumsTakeFactors... says when it may
 };
 
 // Every value is given out, in as many kernels as that takes.
