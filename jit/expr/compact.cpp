@@ -31,4 +31,16 @@ void drop_unused(Expr& expr) {
   for (Output& output : expr.outputs) output.node = NodeId(place[output.node.index]);
 }
 
+Node moved(Node node, const std::vector<NodeId>& place) {
+  for (NodeId* operand : {&node.a, &node.b, &node.c}) {
+    if (operand->valid()) *operand = place[operand->index];
+  }
+  return node;
+}
+
+void move_outputs(const Expr& from, Expr& to, const std::vector<NodeId>& place) {
+  for (const Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index], o.storage});
+  drop_unused(to);
+}
+
 }  // namespace trident::expr

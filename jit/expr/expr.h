@@ -137,7 +137,8 @@ struct LowerOptions {
   bool simplify = true;  ///< identities that the policy allows; the baseline tier and the interpreter switch it off
   kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
   bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
-  bool narrow = false;   ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
+  bool join_divisions = false;  ///< simplify() makes one division of two (joined_divisions.h)
+  bool narrow = false;          ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
 };
 /// Lowers to kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);

@@ -3,6 +3,7 @@
 //   identities    bottom-up through the constructors of Simplifier; literal subexpressions rounded once
 //   strength      integer powers as shared products, chains of quotients as one, quotients by one divisor through
 //                 its reciprocal
+//   divisions     where asked for, those by two divisors as one (joined_divisions.h)
 // contraction   products that only a sum needs become part of it (fma); exact ones in any case
 #include "jit/expr/simplify.h"
 
@@ -13,24 +14,13 @@
 #include "jit/expr/amplification.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/constants.h"
+#include "jit/expr/joined_divisions.h"
 #include "jit/expr/powers.h"
 #include "jit/expr/simplifier.h"
 #include "jit/expr/zero_signs.h"
 
 namespace trident::expr {
 namespace {
-
-Node moved(Node node, const std::vector<NodeId>& place) {
-  for (NodeId* operand : {&node.a, &node.b, &node.c}) {
-    if (operand->valid()) *operand = place[operand->index];
-  }
-  return node;
-}
-
-void move_outputs(const Expr& from, Expr& to, const std::vector<NodeId>& place) {
-  for (const Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index], o.storage});
-  drop_unused(to);
-}
 
 std::vector<std::uint32_t> use_counts(const Expr& expr) {
   std::vector<std::uint32_t> uses(expr.nodes.size(), 0);
@@ -402,6 +392,7 @@ Expr simplify(const Expr& expr, const LowerOptions& options) {
   out = expand_powers(out, options);
   out = join_quotients(out, options);
   if (options.policy.kind == PolicyKind::fast || options.policy.k >= 2) out = ReciprocalSharing(out, options).run();
+  if (options.join_divisions) out = join_divisions(out, options);
   return Contraction(out, options, Contraction::Which::all).run();
 }
 

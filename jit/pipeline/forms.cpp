@@ -258,15 +258,19 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
     if (drop) add_form("identities", identities, how, true);
     if (passes.enabled("contracted")) add_form("contracted", expr::contract(identities), how);
   }
-  const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy) {
-    const expr::LowerOptions how{.policy = policy, .simplify = true, .accuracy = accuracy};
+  const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy, bool join = false) {
+    const expr::LowerOptions how{.policy = policy, .simplify = true, .accuracy = accuracy, .join_divisions = join};
     return add_form(name, expr::simplify(from, how), how);
+  };
+  const auto add_joined = [&](const expr::Expr& from) {
+    if (passes.enabled("joined") && rounding_may_change) add_simplified("joined", from, Accuracy::ulp4, true);
   };
   const auto add_less_accurate = [&](const char* name, Accuracy accuracy) {
     if (passes.enabled("simplified")) add_simplified(name, source, accuracy);
     add_form(name, source, {.policy = policy, .simplify = false, .accuracy = accuracy});
   };
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
+  if (passes.enabled("simplified")) add_joined(source);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, policy)) add_less_accurate("rel3", Accuracy::rel3);
   const auto add_found = [&](const char* name, const Result<expr::rewrite::Rewritten>& found) {
@@ -278,6 +282,7 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
       if (!add_simplified(name, form, Accuracy::ulp1)) continue;
       list.back().in_place_of = less_accurate, list.back().pieces = found->pieces;
     }
+    if (!found->forms.empty()) add_joined(found->forms.front());
   };
   if (!list[0].kernel.before.empty()) return list;  // the search knows no passes
   if (passes.enabled("searched") && rounding_may_change) add_found("searched", unguided(submitted, source, options));
