@@ -176,7 +176,8 @@ Result<void> Optimisation::check_parts(std::size_t f) {
   if (tried.form.keeps_roundings || tried.parts_checked) return {};
   equiv::CheckOptions options;
   options.samples.seed = options_.search.seed;
-  options.cancelled = [this] { return passes_.spent(); };
+  options.cancelled = [this] { return threads_.cancelled(); };
+  if (options_.budget.two_threads) options.together = [this](auto tasks) { threads_.run(tasks); };
   TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
   tried.parts_checked = true;
   if (verdict.same()) return {};
