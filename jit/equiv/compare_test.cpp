@@ -261,6 +261,13 @@ TEST(Policy, WhatOverflowsOnTheWayToAConditionMayTakeTheOtherBranch) {
   EXPECT_FALSE(passes(1e100, 1e200, 5, 1, text));
 }
 
+// e^800 is beyond doubles, and rounding decides whether 1 + tanh(-18.5) is 0: the product may be NaN.
+TEST(Policy, InfinityTimesWhatMayBeZeroMayBeNan) {
+  const char* const text = "exp(x) * (1 + tanh(y))";
+  EXPECT_TRUE(passes(800, -18.5, kNan, 1, text));
+  EXPECT_FALSE(passes(800, -1, kNan, 1, text));
+}
+
 // The greatest double is a rounding away from infinity: a result there may be on either side.
 TEST(Policy, AtOverflowTheBoundMayReachBeyondTheType) {
   const double most = std::numeric_limits<double>::max();

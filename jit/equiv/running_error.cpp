@@ -24,6 +24,8 @@ using running_detail::known;
 using running_detail::product;
 
 constexpr long double kUnbounded = std::numeric_limits<long double>::infinity();
+/// A result below it may have underflowed in its carrier, which is double for f32.
+constexpr long double kLeastOfCarriers = DBL_MIN;
 constexpr long double kHalfTurn = std::numbers::pi_v<long double>;
 
 long double magnitude(const Around& a) {
@@ -104,7 +106,7 @@ long double of_integer_power(const Around& a, std::int64_t exponent, long double
   const auto n = std::fabs(static_cast<long double>(exponent));
   if (exponent < 0) {
     if (!(a.d < magnitude(a))) return kUnbounded;
-    return std::max(std::fabs(result), LDBL_MIN) * growth(n * shrinking(a.d / magnitude(a)));
+    return std::max(std::fabs(result), kLeastOfCarriers) * growth(n * shrinking(a.d / magnitude(a)));
   }
   if (a.v == 0) return std::pow(a.d, n);
   const long double share = a.d / magnitude(a);
@@ -123,7 +125,7 @@ long double of_power(const Around& a, const Around& b, long double result) {
   if (a.v < 0 && b.d > 0) return kUnbounded;
   const long double share = shrinking(a.d / magnitude(a));
   const long double exponents = magnitude(b) + b.d;
-  const long double size = std::max(std::fabs(result), LDBL_MIN);  // it may have underflowed in the carrier
+  const long double size = std::max(std::fabs(result), kLeastOfCarriers);
   return size * growth(product(exponents, share) + product(std::fabs(std::log(magnitude(a))), b.d));
 }
 

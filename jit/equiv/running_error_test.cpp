@@ -326,5 +326,11 @@ TEST(RunningError, IntegerIntervalsHoldAllValues) {
   }
 }
 
+// (1 - 2.4e-8)^5e10 is e^-1200, which doubles do not hold; with a base that rounds to 1 it is 1.
+TEST(RunningError, PowersThatUnderflowInTheirCarrierMayBeLarge) {
+  EXPECT_GE(carried(expr::RealOp::Pow, 0, {1 - 2.4e-8L, 6e-8L}, {5e10L, 0}, {}, 0), 1);
+  EXPECT_LT(carried(expr::RealOp::Pow, 0, {1 - 2.4e-8L, 1e-20L}, {5e10L, 0}, {}, 0), 0x1p-149L);
+}
+
 }  // namespace
 }  // namespace trident::equiv
