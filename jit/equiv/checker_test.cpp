@@ -80,8 +80,9 @@ TEST(Checker, ScreenedPointsCountAsDecided) {
     const auto prepared = (*checker)->check_meaning(*of, Demand::policy);
     ASSERT_TRUE(prepared.ok());
     EXPECT_EQ(of == &kernel, prepared->meaning.same());
-    if (of == &kernel) EXPECT_LT(left, whole.points / 4);
-    if (of == &kernel) EXPECT_NEAR(1, static_cast<double>(prepared->meaning.points) / whole.points, 0.1);
+    if (of != &kernel) continue;
+    EXPECT_LT(left, whole.points / 4);
+    EXPECT_NEAR(1, static_cast<double>(prepared->meaning.points) / static_cast<double>(whole.points), 0.1);
   }
 }
 

@@ -75,7 +75,7 @@ TEST(OpCosts, AreTheThroughputsOfWhatOpsBecome) {
     EXPECT_EQ(costs.of(Op::Floor, t), row(kir::Op::Floor, t));
     EXPECT_EQ(costs.of(Op::Select, t), row(kir::Op::Select, t));
     EXPECT_EQ(costs.of(Op::Sum, t), row(kir::Op::Sum, t));
-    EXPECT_EQ(costs.of(Op::Dot, t), row(kir::Op::Mul, t) + row(kir::Op::Sum, t));
+    EXPECT_EQ(costs.of(Op::Dot, t), row(kir::Op::Dot, t)) << "of finite products, which the sum takes by their factors";
     EXPECT_EQ(costs.of(Op::Variable, t), 0);
     EXPECT_EQ(costs.of(Op::Constant, t), 0);
   }
