@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "jit/expr/expr.h"
+#include "jit/function/flow.h"
 #include "jit/function/library.h"
 #include "jit/function/names.h"
 #include "jit/ir/text.h"
@@ -122,6 +123,7 @@ Result<void> Checker::run() {
   if (function_.result != Type::none && !always_leaves(function_.body))
     return fault(static_cast<std::uint32_t>(function_.text.rfind('}')), "the end is reached without a return");
   for (const Case& one : function_.tests) TRY_VOID(test(one));
+  mark_flow(function_.body);
   return {};
 }
 

@@ -47,12 +47,22 @@ std::size_t parts_of(const Expression& e) {
   return parts;
 }
 
-}  // namespace
-
-bool is_plain(const Expression& e, const Library& library) {
-  if (e.kind == EK::element || has_flow(e, library)) return false;
-  return std::all_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return is_plain(o, library); });
+/// Returns whether `e` itself needs several blocks, whatever its operands need.
+bool begins_flow(const Expression& e) {
+  const auto is_plain = [&](std::size_t i) { return e.operands[i].is_plain; };
+  if (divides(e) && !(e.operands[1].kind == EK::number && e.operands[1].number != 0)) return true;
+  if (e.kind == EK::call) return intrinsic_of(e) == nullptr;
+  if (e.kind == EK::choice) return !is_plain(1) || !is_plain(2);
+  return e.kind == EK::binary && (e.op == Operator::And || e.op == Operator::Or) && !is_plain(1);
 }
+
+void mark(Expression& e) {
+  for (Expression& o : e.operands) mark(o);
+  e.has_flow = begins_flow(e) || std::ranges::any_of(e.operands, &Expression::has_flow);
+  e.is_plain = e.kind != EK::element && !e.has_flow && std::ranges::all_of(e.operands, &Expression::is_plain);
+}
+
+}  // namespace
 
 bool divides(const Expression& e) {
   if (e.kind == EK::binary) return e.type == Type::i64 && (e.op == Operator::Divide || e.op == Operator::Remainder);
@@ -60,13 +70,12 @@ bool divides(const Expression& e) {
   return row != nullptr && (row->id == Intrinsic::UnsignedDivide || row->id == Intrinsic::UnsignedRemainder);
 }
 
-bool has_flow(const Expression& e, const Library& library) {
-  if (divides(e) && !(e.operands[1].kind == EK::number && e.operands[1].number != 0)) return true;
-  if (e.kind == EK::call && intrinsic_of(e) == nullptr) return true;
-  if (e.kind == EK::choice && !(is_plain(e.operands[1], library) && is_plain(e.operands[2], library))) return true;
-  const bool logic = e.kind == EK::binary && (e.op == Operator::And || e.op == Operator::Or);
-  if (logic && !is_plain(e.operands[1], library)) return true;
-  return std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return has_flow(o, library); });
+void mark_flow(std::vector<Statement>& list) {
+  for (Statement& s : list) {
+    for (Expression& e : s.values) mark(e);
+    mark_flow(s.body);
+    mark_flow(s.otherwise);
+  }
 }
 
 bool assigns(const std::vector<Statement>& list, std::string_view name) {

@@ -10,10 +10,8 @@
 
 namespace trident::function {
 
-/// Returns whether evaluating `e` needs several blocks.
-bool has_flow(const Expression& e, const Library& library);
-/// Returns whether `e` can be evaluated although its value is not needed: nothing in it can fail.
-bool is_plain(const Expression& e, const Library& library);
+/// Sets has_flow and is_plain of all expressions; their types are known.
+void mark_flow(std::vector<Statement>& list);
 /// Returns whether `e` is a quotient or a remainder of integers.
 bool divides(const Expression& e);
 /// Returns whether one of `list` gives `name` a new value.

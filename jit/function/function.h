@@ -92,6 +92,9 @@ struct Expression {
   std::vector<Expression> operands{};
   std::uint32_t offset = 0;  ///< in the text
   std::uint32_t depth = 1;   ///< of the tree: at most limits::kNestingMax, because everybody walks it by recursion
+  // Set by check(), because asking each level of nested expressions again would take exponential time:
+  bool has_flow = false;  ///< evaluating it needs several blocks
+  bool is_plain = false;  ///< it can be evaluated although its value is not needed: nothing in it can fail
 };
 
 struct Statement {

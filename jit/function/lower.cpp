@@ -17,6 +17,8 @@ using region::Value;
 using RegionType = region::Type;
 
 constexpr std::size_t kInstsMax = 16384;
+/// Calls of functions without instructions make labels alone.
+constexpr std::size_t kLabelsMax = 4 * kInstsMax;
 /// Larger regions get no copies of loops, which would bring them to the limit.
 constexpr std::size_t kCopiedInstsMax = 4096;
 /// Every variable has a home of so many bytes.
@@ -144,7 +146,7 @@ Result<void> Lowering::within_limits(std::uint32_t offset) const {
     return source.error(offset, std::string(what) + ": at most " + std::to_string(most) + of,
                         ErrorCode::kLimitExceeded);
   };
-  if (out_.region.insts.size() > kInstsMax)
+  if (out_.region.insts.size() > kInstsMax || labels_.size() > kLabelsMax)
     return fault("the function and what it calls are too large", kInstsMax, " instructions");
   if (out_.region.variables.size() > limits::kRegionVariablesMax)
     return fault("too many values at once", limits::kRegionVariablesMax, "");

@@ -80,7 +80,7 @@ Op float_op_of(Operator op) {
 
 Result<std::pair<Value, Value>> Lowering::both(const Expression& a, const Expression& b) {
   TRY(Value left, value(a));
-  if (!has_flow(b, library_)) {
+  if (!b.has_flow) {
     TRY(const Value right, value(b));
     return std::pair(left, right);
   }
@@ -137,7 +137,7 @@ Result<Value> Lowering::unary(const Expression& e) {
 
 Result<Value> Lowering::binary(const Expression& e) {
   const bool is_logic = e.op == Operator::And || e.op == Operator::Or;
-  if (is_logic && !is_plain(e.operands[1], library_)) return logic(e);
+  if (is_logic && !e.operands[1].is_plain) return logic(e);
   if (const auto limits = between(e)) {
     TRY(const Value x, value(*limits->name));
     return in_range(x, limits->lo, limits->hi);
@@ -195,7 +195,7 @@ Result<void> Lowering::decide(const Expression& e, Label then, Label otherwise) 
 }
 
 Result<Value> Lowering::choice(const Expression& e) {
-  if (is_plain(e.operands[1], library_) && is_plain(e.operands[2], library_) && !has_flow(e.operands[0], library_)) {
+  if (e.operands[1].is_plain && e.operands[2].is_plain && !e.operands[0].has_flow) {
     TRY(const Value condition, value(e.operands[0]));
     TRY(const Value yes, value(e.operands[1]));
     TRY(const Value no, value(e.operands[2]));
@@ -221,7 +221,7 @@ Result<Value> Lowering::divided(const Expression& e, Op divide, bool is_remainde
   const auto named =
       divisor.kind == EK::name ? std::optional(frame_->names.find(divisor.name)->second.variable) : std::nullopt;
   const bool is_checked = named && named == nonzero_;
-  if (has_flow(e, library_) && !is_checked) {
+  if (e.has_flow && !is_checked) {
     const std::uint32_t kept = variable(RegionType::i64), by = variable(RegionType::i64);
     const Label go = label();
     set(kept, a);
@@ -330,7 +330,7 @@ Result<Value> Lowering::formula(const Expression& e) {
   made.first = static_cast<std::uint32_t>(out_.region.insts.size());
   made.result = append_formula(build_, made.meaning, made.operands);
   made.last = static_cast<std::uint32_t>(out_.region.insts.size());
-  out_.formulas.push_back(made);
+  if (made.first != made.last) out_.formulas.push_back(made);  // x ^ 1 is x
   return made.result;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "jit/function/call.h"
+#include "jit/function/to_expr.h"
 #include "schemas/function_image.h"
 
 namespace trident::function {
@@ -86,6 +87,57 @@ TEST(Submission, CallsThatDoubleEndAtTheLimit) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(ErrorCode::kLimitExceeded, outcome_of("fn g(a: i64) -> i64 { return f59(a); }", calls));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+/// Returns `value` around itself, as deeply as the parser allows: "@" is where the next one stands.
+std::string nested(const std::string& value, const std::string& core, std::size_t levels) {
+  const std::size_t at = value.find('@');
+  return repeated(value.substr(0, at), levels) + core + repeated(value.substr(at + 1), levels);
+}
+
+TEST(Submission, DeepTextsAreLoweredSoon) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const auto& [value, core] : {std::pair("a > 0 ? a : @", "1"),
+                                    {"a > 0 ? (@) : a", "1"},
+                                    {"(@) > 0 ? a : 2", "a"},
+                                    {"i64(a > 0 && (@) > 1)", "a"},
+                                    {"i64((@) > 1 || a > 0)", "a"},
+                                    {"-(@)", "a"},
+                                    {"select(a > 0, (@), a)", "1"},
+                                    {"min((@), max(a, 3))", "a"},
+                                    {"abs(a ^ 1 - (@))", "a"},
+                                    {"a > 7 / a ? a : @", "1"},
+                                    {"(a > 0 ? a : 1) / (@)", "a"},
+                                    {"gcd(a, @)", "1"}}) {
+    std::size_t levels = 128;
+    auto program = resolve(function_of(nested(value, core, levels)), &shipped, nullptr);
+    while (!program.ok() && levels > 1)
+      program = resolve(function_of(nested(value, core, --levels)), &shipped, nullptr);
+    EXPECT_GE(levels, 25u) << value << program.error().message;
+    const auto lowered = lower(program->function(), program->library);
+    ASSERT_TRUE(lowered.ok() || lowered.error().code == ErrorCode::kLimitExceeded) << value;
+    if (lowered.ok()) (void)to_expr(program->function(), *lowered);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(Submission, CallsWithoutInstructionsEndAtTheLimit) {
+  std::vector<Library::Text> texts = {{"f0.fn", "fn f0(x: [i64]) {\n}\n"}};
+  std::string names[40] = {"f0"};
+  for (int i = 1; i < 40; ++i) {
+    names[i] = "f" + std::to_string(i);
+    texts.push_back({names[i] + ".fn", ""});
+  }
+  std::vector<std::string> bodies(40);
+  for (int i = 1; i < 40; ++i) {
+    bodies[i] = "fn " + names[i] + "(x: [i64]) {\n  " + names[i - 1] + "(x);\n  " + names[i - 1] + "(x);\n}\n";
+    texts[i].text = bodies[i];
+  }
+  const auto library = Library::make(texts);
+  ASSERT_TRUE(library.ok());
+  const auto lowered = lower(*library->find("f39"), *library);
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(lowered.error().code, ErrorCode::kLimitExceeded);
 }
 
 TEST(Submission, RefusesWhatNobodySends) {

@@ -95,6 +95,17 @@ TEST(FunctionToExpr, PathsMeetInSelects) {
   }
 }
 
+/// x ^ 1 is x, without an instruction.
+TEST(FunctionToExpr, FirstPowersAreTheirBases) {
+  for (const char* text : {"fn f(a: i64) -> i64 {\n  return a ^ 1;\n}", "fn f(a: f64) -> f64 {\n  return a ^ 1;\n}",
+                           "fn f(a: i64) -> i64 {\n  return a + 2 ^ 1;\n}",
+                           "fn f(a: f64, b: f64) -> f64 {\n  return exp(a ^ 1) ^ 1 + (b ^ 1) ^ 3;\n}"}) {
+    const auto f = checked(text);
+    ASSERT_TRUE(f) << text;
+    ASSERT_NO_FATAL_FAILURE(expect_same(*f, Library::shipped()));
+  }
+}
+
 TEST(FunctionToExpr, LeavesFunctionsThatExpressionsCannotSay) {
   for (const char* text : {"fn f(a: i64) -> i64 {\n  while a > 0 {\n    a = a - 1;\n  }\n  return a;\n}",
                            "fn f(a: [i64]) -> i64 {\n  return len(a);\n}", "fn f(a: u8) -> i64 {\n  return a;\n}",
