@@ -165,6 +165,12 @@ class TranslatedMathTest(unittest.TestCase):
         with self.assertRaises(OverflowError):
             trident.function(defined("def plain(n: int) -> int:\n    return math.factorial(n)\n", {"math": math}))(21)
 
+    def test_roundings_of_whole_numbers_are_themselves(self):
+        for name in ("floor", "ceil", "trunc"):
+            for kind, values in (("int", (0, -7, 2**53 + 1, -2**53 - 1, 2**63 - 1, -2**63)), ("bool", (False, True))):
+                plain = defined(f"def plain(n: {kind}) -> int:\n    return math.{name}(n)\n", {"math": math})
+                self.compare(plain, [(value,) for value in values])
+
     def test_failures_come_in_pythons_order_on_its_lines(self):
         values = [-math.inf, -800.0, -2.0, -1.0, -0.5, 0.0, 0.3, 1.0, 2.0, 3.7, 800.0, math.inf]
         pairs = [(x, y) for x in values for y in values]

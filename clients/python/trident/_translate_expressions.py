@@ -428,6 +428,8 @@ class Expressions:
             return self._value(ast.copy_location(ast.BinOp(logarithms[0], ast.Div(), logarithms[1]), node))
         row = maths.row_of(name)
         self._check_arity(node, name, len(row.operands))
+        if name in maths.TO_WHOLE:
+            return self._whole(row, node)
         read = self._int if row.operands[0] == "i" else lambda a: self._real(a, self._value(a))
         return self._guarded(row, self._in_order(*(lambda a=a: read(a) for a in node.args)))
 
@@ -486,8 +488,11 @@ class Expressions:
         return Value(f"({b.text} {'<' if name == 'min' else '>'} {a.text} ? {b.text} : {a.text})", "float")  # as Python's: NaN
 
     def _to_int(self, node):
+        return self._whole(maths.ROUNDED if node.func.id == "round" else maths.TO_INT, node)
+
+    def _whole(self, row, node):
+        """A float rounded as the row says. An int stays as it is: not every one is a float."""
         value = self._value(node.args[0])
-        row = maths.ROUNDED if node.func.id == "round" else maths.TO_INT
         return self._guarded(row, [value]) if value.type == "float" else \
             Value(self._as(value, "int", node), "int", value.simple)
 

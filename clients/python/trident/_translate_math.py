@@ -71,6 +71,7 @@ _ROWS = {
     "factorial": Row("factorial({x})", "i", "int", domain="{x} < 0", overflow="{x} > 20"),
     "isqrt": Row("isqrt({x})", "i", "int", domain="{x} < 0"),
 }
+TO_WHOLE = ("floor", "ceil", "trunc")
 _BY_FUNCTION = {getattr(math, name): name for name in _ROWS if hasattr(math, name)}  # Python 3.10 lacks two
 
 
