@@ -278,7 +278,23 @@ class TranslatedTest(unittest.TestCase):
         def other(a: int) -> int:
             return a + 1
         other.__code__ = other.__code__.replace(co_consts=(None, 2))
-        self.refused(other, "its code is not that of its source", "translate it before")
+        self.refused(other, "its code is not that of its source", "load the module again")
+
+    def test_a_source_that_has_changed_since_is_refused(self):
+        plain = "def plain(a: int, b: int) -> int:\n    c = 1\n    return a + b * c\n"
+        closed = "def outer(K):\n    def plain(a: int, b: int) -> int:\n        return a + b * K\n    return plain\nplain = outer(2)\n"
+        before = "import math\n\nlater = 1\n"
+        sine = "import math\ndef plain(a: float, b: float) -> float:\n    return math.floor(a) + math.sqrt(b)\n"
+        for text, old, new in ((plain, "a + b", "a - b"), (sine, "math.sqrt", "math.fabs"), (plain, "a + b", "b + a"), (plain, "c = 1", "c = True"),
+                               (plain, "-> int", "-> float"), (plain, "a: int", "a: 'u8'"), (plain, "def plain", "class Plain: #"),
+                               (closed, "a + b", "a - b"), (closed, "b * K", "K * b"), (plain, "    c = 1\n", "    for c in (1,): pass\n")):
+            for start in ("", before, "from __future__ import annotations\n"):
+                function = defined(start + text, {})
+                self.assertEqual(trident.function(function)(5, 4), function(5, 4), text)
+                with open(function.__code__.co_filename, "w") as file:
+                    file.write(start + text.replace(old, new) + "# changed\n")
+                self.assertRaisesRegex(trident.TranslationError, "the source file has changed since the module was loaded",
+                                       trident.function, function)
 
     def test_what_python_refuses_is_refused(self):
         def based(n: int) -> int:

@@ -8,6 +8,7 @@ import types
 import numpy as np
 
 from ._function import Function
+from ._translate_code import is_code_of
 from ._translate_math import name_of
 
 BUILTINS = {held.__name__: held for held in (abs, bool, bytearray, bytes, enumerate, float, int, len, list, max, min, ord,
@@ -34,25 +35,13 @@ def tree_of(function):
         module = ast.parse("if True:\n" + "".join(lines) if is_nested else "".join(lines))
     except SyntaxError as error:
         raise Unreadable(f"its source does not stand on its own ({error}): write it with def") from None
-    tree = module.body[0].body[0] if is_nested else module.body[0]
-    if not isinstance(tree, ast.FunctionDef):
+    tree = next(iter(module.body[0].body if is_nested else module.body), None)
+    if isinstance(tree, ast.AsyncFunctionDef):
         raise Unreadable("a function is written with def, here it is async")
-    if _facts(_code_of(tree)) != _facts(function.__code__):
-        raise Unreadable("its code is not that of its source: translate it before its file or the function is changed")
+    if not isinstance(tree, ast.FunctionDef) or not is_code_of(tree, function):
+        raise Unreadable("its code is not that of its source: the source file has changed since the module was loaded, or the "
+                         "code was replaced; load the module again")
     return tree, first - 1 - is_nested
-
-
-def _code_of(tree):
-    """The code of the function whose tree this is, compiled without its decorators."""
-    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None, lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
-    code = compile(ast.Module([bare], []), "?", "exec")
-    return next(held for held in code.co_consts if inspect.iscode(held) and held.co_name == tree.name)
-
-
-def _facts(code):
-    """Facts that two compilations of one text share, wherever the text stands."""
-    numbers = sorted(repr(held) for held in code.co_consts if not isinstance(held, str) and not inspect.iscode(held))
-    return code.co_name, code.co_argcount, code.co_varnames, {*code.co_names, *code.co_freevars}, numbers
 
 
 class Outside:
