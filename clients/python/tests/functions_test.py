@@ -109,6 +109,10 @@ def py_shifts(a: int, n: int) -> int:
     return (a >> n) + (a << 2) + ~a
 
 
+def line_of(made):
+    return made.__wrapped__.__code__.co_firstlineno
+
+
 class FunctionsTest(unittest.TestCase):
     def test_texts(self):
         gcd = trident.function(GCD)
@@ -358,6 +362,46 @@ class FunctionsTest(unittest.TestCase):
         for plain, cure in ((unnamed, "pass an array of i64"), (valued, "in a line of its own"), (few, "takes 2 arguments")):
             with self.assertRaisesRegex(trident.TranslationError, cure):
                 trident.function(plain)
+
+    def test_a_function_of_a_folder_keeps_what_it_calls_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("helper", "fn helper(a: i64) -> i64 {\n  return 12 / a;\n}\n"),
+                               ("between", "fn between(a: i64) -> i64 {\n  // helper(a) is 12 / a\n  return helper(a);\n}\n"),
+                               ("shared", "@test shared(4) = 4\nfn shared(a: i64) -> i64 {\n  return between(a) + gcd(a, 1);\n}\n")):
+                with open(os.path.join(folder, name + ".fn"), "w") as file:
+                    file.write(text)
+            shared = trident.library(folder).shared
+        self.assertEqual(sorted(shared.texts), ["between", "helper", "shared"])
+
+        def alone(a: int) -> int:
+            return shared(a)
+        self.assertEqual(trident.function(alone)(3), 5)
+
+        @trident.function
+        def helper(a: int) -> int:
+            return 1000 // a
+
+        def first(a: int, b: int) -> int:
+            return shared(a) + helper(b)
+
+        def last(a: int, b: int) -> int:
+            return helper(b) + shared(a)
+        made = trident.function(last)
+        for plain in (trident.function(first), made):
+            self.assertEqual(plain(3, 5), 205)
+            plain.wait()
+            self.assertEqual(plain(3, 5), 205)
+            for arguments, place in (((0, 1), "helper: line 2:"), ((1, 0), rf"functions_test.py:{line_of(helper) + 2}: helper:")):
+                with self.assertRaisesRegex(ZeroDivisionError, place):
+                    plain(*arguments)
+
+        @trident.function
+        def between(a: int, b: int) -> int:
+            return made(a, b) * helper(b) + shared(a)
+        self.assertEqual(between(3, 5), 205 * 200 + 5)
+        with self.assertRaisesRegex(ZeroDivisionError, rf"functions_test.py:{line_of(helper) + 2}: helper:"):
+            between(1, 0)
+        self.assertGreater(len(between.texts), len(made.texts))
 
     def test_what_cannot_be_said_is_refused_by_name_with_a_cure(self):
         def recursive(a: int) -> int:

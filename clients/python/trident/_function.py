@@ -2,6 +2,7 @@
 import array
 import ctypes
 import operator
+import re
 import struct
 import weakref
 
@@ -104,8 +105,7 @@ class Function:
         gcd(48, 18)                  # 6: interpreted at once, machine code later
     """
 
-    def __init__(self, text, *, context=None, _handle=None, _lines=None, _keep=None, _callees=(),
-                 _is_shipped=False):
+    def __init__(self, text, *, context=None, _handle=None, _lines=None, _library=None, _callees=None):
         if _handle is None:
             check_context(context)
             owner = (context if context is not None else default_context())._open()
@@ -114,8 +114,7 @@ class Function:
             pointer = ctypes.c_void_p()
             native.check(lib.trident_submit(owner, native.text_bytes(text), ctypes.byref(options), ctypes.byref(pointer)))
             _handle = _Handle(pointer, lib.trident_close_kernel)
-        self._handle, self._lines, self._keep, self._callees = _handle, _lines, _keep, tuple(_callees)
-        self._is_shipped = _is_shipped
+        self._handle, self._lines, self._library, self._callees = _handle, _lines, _library, _callees
         facts = native.FunctionFacts(ctypes.sizeof(native.FunctionFacts))
         native.check(lib.trident_function_info(_handle, ctypes.byref(facts)))
         self.__name__, self.text, self._result = facts.name.decode(), facts.text.decode(), facts.result_type
@@ -130,10 +129,9 @@ class Function:
     @property
     def texts(self):
         """Texts by name: this function's, and those of functions that it calls which do not come with the program."""
-        texts = {}
-        for callee in self._callees:
-            texts.update(callee.texts)
-        return texts if self._is_shipped else {**texts, self.__name__: self.text}
+        if self._callees is not None:
+            return {**self._callees.texts, self.__name__: self.text}
+        return {self.__name__: self.text} if self._library is None else self._library.texts_for(self.__name__)
 
     def _facts_of(self, index):
         facts = native.Parameter(ctypes.sizeof(native.Parameter))
@@ -188,17 +186,17 @@ class Function:
 
     def _error(self, returned):
         name, kind, sentence = _FAILURES.get(returned.failure, (str(returned.failure), FunctionError, "it failed"))
-        function = (returned.function or b"").decode()
+        origin, function = self._origin((returned.function or b"").decode())
         argument = returned.argument.decode() if returned.argument else None
         line, place = returned.line, f"{function}: line {returned.line}"
-        lines = self._lines_of(function)
+        lines = origin._lines if function == origin.__name__ else None
         if lines is not None and argument is None:
             if line in lines["kinds"]:
                 name = lines["kinds"][line]
                 kind, sentence = _TRANSLATED_FAILURES[name]
             line = lines.get(line, line)
             place = f"{lines['file']}:{line}: {function}"
-        return kind(f"{place}: {sentence}" + self._which(argument, function), name, line, function, argument)
+        return kind(f"{place}: {sentence}" + origin._which(argument, function), name, line, function, argument)
 
     def _which(self, argument, function):
         """The argument that is outside of its range, and the range where it is known."""
@@ -207,10 +205,10 @@ class Function:
             return f": {argument}" if argument else ""
         return ": {}, from {} to {}".format(argument, *ranges[argument])
 
-    def _lines_of(self, name):
-        if name == self.__name__:
-            return self._lines
-        return next((lines for lines in (c._lines_of(name) for c in self._callees) if lines is not None), None)
+    def _origin(self, name):
+        """The Function that brought what has this name here, and its name there."""
+        callee, own = self._callees.origins.get(name, (None, name)) if self._callees is not None else (None, name)
+        return (self, name) if callee is None or name == self.__name__ else callee._origin(own)
 
     def wait(self, tier=1, timeout_ms=10_000):
         """Waits until machine code runs or none will; returns the tier: 0 interpreter, 1 and 2 machine code."""
@@ -299,12 +297,21 @@ class Library:
             function = self._functions[name] = self.made(name)
         return function
 
-    def made(self, name, lines=None, callees=()):
+    def made(self, name, lines=None, callees=None):
         """A Function of this library, with what a translation knows of it."""
         pointer = ctypes.c_void_p()
         native.check(lib.trident_library_function(self._handle, native.text_bytes(name), ctypes.byref(pointer)))
-        return Function(None, _handle=pointer, _keep=self._handle, _lines=lines, _callees=callees,
-                        _is_shipped=self._is_shipped)
+        return Function(None, _handle=pointer, _library=self, _lines=lines, _callees=callees)
+
+    def texts_for(self, name):
+        """Texts by name: this function's, and those that it needs of this folder. None of what comes with the program."""
+        texts, left = {}, [] if self._is_shipped else [name]
+        while left:
+            one = left.pop()
+            if one not in texts:
+                texts[one] = self[one].text
+                left += [called for called in _names_called(texts[one]) if called in self._names]
+        return texts
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -325,6 +332,10 @@ class Library:
 
     def __contains__(self, name):
         return name in self._names
+
+
+def _names_called(text):
+    return re.findall(r"\b([A-Za-z_]\w*)\s*\(", re.sub(r"^@.*|//.*", "", text, flags=re.M))
 
 
 def library(folder=None, *, context=None):

@@ -16,6 +16,7 @@ import tempfile
 
 from ._function import Function, library
 from ._native import TridentError
+from ._translate_callees import Callees
 from ._translate_expressions import FIRST, Expressions, Refused, Value
 from ._translate_source import BUILTINS, Outside, Unreadable, tree_of
 
@@ -49,7 +50,7 @@ class _Translator(Expressions):
         self._at = self._statement = tree
         self._stored = {node.value.id for node in ast.walk(tree) if isinstance(node, ast.Subscript)
                         and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)}
-        self.callees, self.called = {}, []  # texts by name, Functions
+        self.callees = Callees(tree.name)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
         for node in calls:
             callee = names.function(node.func.id)
@@ -401,8 +402,8 @@ class _Translator(Expressions):
 
 
 def translated(function):
-    """Returns the text of a plain Python function, the line of its file for each line of the text, and the Functions
-    that it calls."""
+    """Returns the text of a plain Python function, the line of its file for each line of the text, and its
+    Callees."""
     file, first = inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
     try:
         tree, before = tree_of(function)
@@ -414,16 +415,13 @@ def translated(function):
     except Refused as refused:
         line = getattr(refused.node, "lineno", 1) + before
         raise TranslationError(f"{file}:{line}: {tree.name}: {refused.what} cannot be translated: {refused.cure}") from None
-    return text, {**translator.lines, "file": file}, translator.called
+    return text, {**translator.lines, "file": file}, translator.callees
 
 
 def _with_callees(name, text, lines, callees, context):
     """A function and what it calls make a library, whose folder is read when it is opened."""
-    texts = {name: text}
-    for callee in callees:
-        texts.update(callee.texts)
     with tempfile.TemporaryDirectory(prefix="trident-") as folder:
-        for one, written in texts.items():
+        for one, written in {**callees.texts, name: text}.items():
             with open(os.path.join(folder, one + ".fn"), "w", encoding="utf-8") as file:
                 file.write(written)
         return library(folder, context=context).made(name, lines, callees)

@@ -452,13 +452,9 @@ class Expressions:
         if node.keywords or len(node.args) != len(callee.parameters):
             raise Refused(node, f"'{ast.unparse(node)}'",
                           f"{callee.__name__} takes {len(callee.parameters)} arguments, by position")
-        for name, text in callee.texts.items():
-            if self.callees.setdefault(name, text) != text or name == self._tree.name:
-                raise Refused(node, f"the call of '{name}'", "two functions have this name: give each its own")
         arguments = self._in_order(*(lambda a=a, p=p: self._argument(a, p) for a, p in zip(node.args, callee.parameters)))
-        self.called.append(callee)
         self._writes += any(p.is_written for p in callee.parameters)
-        return Value(f"{callee.__name__}({', '.join(held.text for held in arguments)})", callee.result)
+        return Value(f"{self.callees.name_of(callee)}({', '.join(held.text for held in arguments)})", callee.result)
 
     def _argument(self, node, parameter):
         if not parameter.is_array:
