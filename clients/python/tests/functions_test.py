@@ -195,6 +195,21 @@ class FunctionsTest(unittest.TestCase):
         with self.assertRaisesRegex(trident.TridentError, "overlaps"):
             copy(zeros[:3], zeros[2:])
 
+    def test_masks_and_texts_are_refused(self):
+        library = trident.library()
+        masked = np.ma.array([3, 4], mask=[True, False])
+        for call in (lambda: library.sum(masked), lambda: library.fill(masked, 1)):
+            with self.assertRaisesRegex(TypeError, r"has a mask, .*: pass its filled\(\)"):
+                call()
+        self.assertEqual((library.sum(masked.compressed()), masked.data.tolist()), (4, [3, 4]))
+        half = trident.function("fn half(x: f64) -> f64 {\n  return x / 2;\n}\n")
+        for text in ("1.5", b"1.5", bytearray(b"1.5")):
+            with self.assertRaisesRegex(TypeError, "'x' is a number, here"):
+                half(text)
+        with self.assertRaisesRegex(TypeError, "'x' has a mask"):
+            half(np.ma.masked)
+        self.assertEqual((half(np.float32(1.5)), half(3), half(True)), (0.75, 1.5, 0.5))
+
     def test_an_array_that_would_be_copied_overlaps_none_that_is_written(self):
         copy = trident.library().copy
         base = np.arange(10)

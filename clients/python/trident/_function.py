@@ -227,6 +227,9 @@ class Function:
 
 def _set_value(argument, p, value):
     if p.type == _F64:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError(f"'{p.name}' is a number, here {type(value).__name__}")
+        _refuse_masks(p, value)
         argument.value.f = float(value)
         return
     if p.type == _U8 and isinstance(value, (str, bytes)) and len(value) == 1:
@@ -240,9 +243,15 @@ def _set_value(argument, p, value):
     argument.value.i = number
 
 
+def _refuse_masks(p, value):
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"'{p.name}' has a mask, which functions do not know: pass its filled() or compressed() elements")
+
+
 def _elements(p, value):
     """The elements of an array as NumPy has them: the caller's own memory where they are written."""
     dtype = _DTYPES[p.type]
+    _refuse_masks(p, value)
     if isinstance(value, str) and p.type == _U8 and p.passing == _IN:
         value = value.encode()
     if isinstance(value, (bytes, bytearray, memoryview, array.array)):
