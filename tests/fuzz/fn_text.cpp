@@ -1,6 +1,7 @@
 // Fuzz target: bytes as the text of a function. Whatever parses and checks must survive being printed and parsed again,
 // lower to a region that checks, and become machine code that does on drawn calls what the region's interpreter does:
-// result, failure with its line, arrays. The code runs in this process, without trials.
+// result, failure with its line, arrays. Its expression, where it is one, must do the same. The code runs in this
+// process, without trials.
 
 #include <cstdint>
 #include <string_view>
@@ -76,5 +77,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ++fuzz_accepted;
   CHECK(region::check(lowered->region).ok());
   fuzz::check_code(*travelled, *lowered);
+  fuzz::check_expression(*travelled, *lowered);
   return 0;
 }

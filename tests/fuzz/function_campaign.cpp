@@ -3,7 +3,8 @@
 //   function_campaign [--runs N] [--seed N] [--show N]
 //
 // Each function is printed and parsed, lowered, and compiled; its machine code must do on drawn calls what the region's
-// interpreter does (function_check.h). `--show N` prints function N and checks it alone. Exit 0: no difference.
+// interpreter does, and so must its expression, where it is one (function_check.h). `--show N` prints function N and
+// checks it alone. Exit 0: no difference.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +22,7 @@ namespace {
 using namespace trident;
 
 struct Counts {
-  std::uint64_t lowered = 0, bulk = 0, reused = 0;
+  std::uint64_t lowered = 0, expressions = 0, bulk = 0, reused = 0;
 };
 
 /// Counts nothing for a function that is too large to be lowered.
@@ -38,6 +39,7 @@ void check_one(std::uint64_t number, Counts& counts) {
   if (!lowered.ok()) return;
   CHECK(region::check(lowered->region).ok());
   fuzz::check_code(*program, *lowered);
+  counts.expressions += fuzz::check_expression(*program, *lowered) ? 1 : 0;
   ++counts.lowered;
   const regionopt::Bulk bulk = regionopt::optimise(region::forward_copies(lowered->region));
   counts.bulk += bulk.loops.empty() ? 0 : 1;
@@ -65,8 +67,10 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "function_campaign: from number %llu\n", static_cast<unsigned long long>(seed + n));
     check_one(seed + n, counts);
   }
-  std::printf("%llu functions, %llu of them compiled and compared, %llu with bulk loops of their own, no difference\n",
-              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(counts.lowered),
-              static_cast<unsigned long long>(counts.bulk));
-  return counts.lowered > runs / 2 && counts.bulk > runs / 20 ? 0 : 1;
+  std::printf(
+      "%llu functions, %llu of them compiled and compared, %llu as expressions too, %llu with bulk loops of "
+      "their own, no difference\n",
+      static_cast<unsigned long long>(runs), static_cast<unsigned long long>(counts.lowered),
+      static_cast<unsigned long long>(counts.expressions), static_cast<unsigned long long>(counts.bulk));
+  return counts.lowered > runs / 2 && counts.expressions > runs / 20 && counts.bulk > runs / 20 ? 0 : 1;
 }

@@ -1,11 +1,15 @@
 #include "tests/fuzz/function_check.h"
 
+#include <cmath>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "jit/function/call.h"
+#include "jit/function/to_expr.h"
 #include "jit/image/image.h"
+#include "jit/kir/interpreter.h"
 #include "jit/pipeline/function.h"
 #include "runtime/base/check.h"
 #include "runtime/os/cpu.h"
@@ -17,6 +21,7 @@ using function::Argument;
 
 constexpr std::uint64_t kFuzzBudget = 500;
 constexpr int kCalls = 4;
+constexpr std::size_t kElements = 24;
 
 std::int64_t drawn(std::mt19937_64& random) {
   const std::uint64_t bits = random();
@@ -28,8 +33,18 @@ std::int64_t drawn(std::mt19937_64& random) {
   }
 }
 
+std::int64_t drawn_real(std::mt19937_64& random) {
+  constexpr double kReals[] = {0.0, -0.0, 0.5, -1.5, 1e300, -1e300, 5e-324, 0x1p63, -INFINITY, NAN};
+  switch (random() % 4) {
+    case 0: return function::bits_of(kReals[random() % std::size(kReals)]);
+    case 1: return static_cast<std::int64_t>(random());
+    default: return function::bits_of(static_cast<double>(drawn(random)) / 8);
+  }
+}
+
 /// A number that the parameter takes: within its range, where it has one.
 std::int64_t drawn_for(const function::Parameter& p, std::mt19937_64& random) {
+  if (p.type == function::Type::f64 && !p.lo) return drawn_real(random);
   const std::int64_t number = drawn(random);
   if (p.lo && (number < *p.lo || number > *p.hi)) return random() % 2 == 0 ? *p.lo : *p.hi;
   if (p.type == function::Type::u8) return number & 255;
@@ -47,6 +62,16 @@ std::vector<Argument> drawn_call(const function::Function& f, std::mt19937_64& r
     arguments.push_back(std::move(argument));
   }
   return arguments;
+}
+
+std::int64_t result_of(const function::Function& f, const function::Lowered& lowered,
+                       const std::vector<std::vector<std::int64_t>>& columns, std::size_t element) {
+  std::vector<Argument> arguments;
+  for (std::size_t p = 0; p < columns.size(); ++p)
+    arguments.push_back({.is_real = f.parameters[p].type == function::Type::f64, .number = columns[p][element]});
+  const auto returned = function::call(f, lowered, arguments);
+  CHECK(returned.ok() && !returned->fault);
+  return returned->result;
 }
 
 std::string print(const function::Returned& returned) {
@@ -84,6 +109,29 @@ void check_code(const function::Program& program, const function::Lowered& lower
     CHECK(expected.ok() == got.ok());
     if (expected.ok()) CHECK(print(*expected) == print(*got));
   }
+}
+
+bool check_expression(const function::Program& program, const function::Lowered& lowered) {
+  const function::Function& f = program.function();
+  const auto expression = function::to_expr(f, lowered);
+  if (!expression || f.parameters.empty()) return false;
+  std::mt19937_64 random(f.text.size());
+  std::vector<std::vector<std::int64_t>> columns(f.parameters.size(), std::vector<std::int64_t>(kElements));
+  std::vector<const void*> in;
+  for (std::size_t p = 0; p < columns.size(); ++p) {
+    for (std::int64_t& element : columns[p]) element = drawn_for(f.parameters[p], random);
+    in.push_back(columns[p].data());
+  }
+  for (const bool simplify : {false, true}) {
+    const auto kernel = expr::lower(*expression, {.policy = {expr::PolicyKind::exact, 0}, .simplify = simplify});
+    CHECK(kernel.ok());
+    std::vector<std::int64_t> results(kElements);
+    void* const out[] = {results.data()};
+    kir::interpret(*kernel, kElements, in.data(), out, nullptr);
+    for (std::size_t i = 0; i < kElements; ++i)
+      CHECK(function::is_same(f.result, results[i], result_of(f, lowered, columns, i)));
+  }
+  return true;
 }
 
 void check_bulk_code(const function::Program& program, const function::Lowered& lowered) {

@@ -19,7 +19,10 @@ void check_printing(const function::Function& function);
 /// `lowered` does: result, failure with its line, arrays. `bulk` as in pipeline::RegionOptions.
 void check_code(const function::Program& program, const function::Lowered& lowered,
                 std::optional<codegen::Isa> bulk = {});
-/// Does the same with each instruction set that this processor has.
+/// Where the function is an expression, ends the process unless the expression's kernel gives for drawn elements what
+/// the interpreter of `lowered` gives. Returns whether it is one.
+bool check_expression(const function::Program& program, const function::Lowered& lowered);
+/// Does as check_code() with each instruction set that this processor has.
 void check_bulk_code(const function::Program& program, const function::Lowered& lowered);
 
 }  // namespace trident::fuzz

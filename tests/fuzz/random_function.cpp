@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "tests/fuzz/random_scalar.h"
 #include "tests/fuzz/tokens.h"
 
 namespace trident::fuzz {
@@ -35,7 +36,7 @@ class Writer {
       line("let " + real_arrays_.back() + " = [f64; " + std::to_string(1 + random_.below(9)) + "];");
     }
     statements(3 + random_.below(5), 3);
-    line("return " + number(3) + ";");
+    line("return " + (random_.below(16) == 0 ? nest() : number(3)) + ";");
     return head + ") -> i64 {\n" + body_ + "}\n";
   }
 
@@ -240,6 +241,17 @@ class Writer {
     }
   }
 
+  /// A number around itself, up to the nesting that the parser takes.
+  std::string nest() {
+    std::string value = leaf();
+    for (std::size_t level = random_.below(60); level > 0; --level) {
+      const std::string beside = leaf(), condition = truth(0);
+      value = random_.below(2) == 0 ? "(" + condition + " ? " + value + " : " + beside + ")"
+                                    : "i64(" + condition + pick({" && ", " || "}) + "(" + value + " < " + beside + "))";
+    }
+    return value;
+  }
+
   std::string truth(unsigned depth) {
     if (has_reals_ && random_.below(6) == 0) {
       const unsigned below = depth == 0 ? 0 : depth - 1;
@@ -264,7 +276,9 @@ class Writer {
 }  // namespace
 
 std::string random_function(std::uint64_t seed) {
-  return Writer(seed).text();
+  constexpr std::uint64_t kScalarEvery = 4;
+  Random random{seed};
+  return seed % kScalarEvery == 0 ? random_scalar_function(random) : Writer(seed).text();
 }
 
 }  // namespace trident::fuzz

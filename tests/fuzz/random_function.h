@@ -1,4 +1,5 @@
-// Random functions that always check: loops, branches, arrays, calls of the shipped library.
+// Random functions that always check: loops, branches, arrays, calls of the shipped library; each fourth is one of
+// numbers alone (random_scalar.h).
 #pragma once
 
 #include <cstdint>
