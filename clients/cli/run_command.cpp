@@ -474,7 +474,8 @@ void add_run_command(Verb app, int& status) {
   verb.add_option("EXPR", state->text, "Expression, function NAME.fn, or file of a program: TIR in a .tir, else TASM")
       .required();
   verb.add_option("-i,--input", state->inputs,
-                  "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE; repeatable")
+                  "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE; of a function: x=2.5, "
+                  "x=1,2,3, or any text for bytes; repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);

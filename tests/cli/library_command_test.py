@@ -164,6 +164,24 @@ class LibraryVerb(CommandCase):
             self.assertGreater(len(names), 20)
             self.assertEqual([name for name in names if not re.search(rf"\b{name}\b", page)], [])
 
+    def test_the_manuals_function_holds_and_uses_what_the_manual_tells(self):
+        with open(os.path.join(ROOT, "clients/cli/pages/library.txt")) as file:
+            language = file.read().split("LANGUAGE")[1].split("\nFILES")[0]
+        lines = re.search(r"(?m)^  //.*\n(?:  .*\n)+", language)[0]
+        for part in ("// ", "@prompt ", "@param i in [0, ", "@test ", " : x = [", "= error index", "= error range", "'a'", "0xff",
+                     "len(x)", "[5; 300]"):
+            self.assertIn(part, lines)
+        tested = self.trident("library", "test", self.write("put_last.fn", re.sub("(?m)^  ", "", lines))).stdout
+        self.assertIn("1 function, 4 tests, 0 failed", tested)
+
+    def test_run_says_which_inputs_a_function_takes(self):
+        file = self.write("both.fn", "fn both(s: [u8], x: [i64]) -> i64 {\n  return 10 * len(s) + len(x);\n}\n")
+        for values in ("x=0:3", "x=" + file):
+            self.assertIn("a function takes whole numbers with commas between: no file, and no range lo:hi",
+                          self.trident("run", file, "-i", "s=a", "-i", values, status=2).stderr)
+        self.assertIn("result = 53", self.trident("run", file, "-i", "s=0,2,3", "-i", "x=0,2,3", "--mode", "interp").stdout)
+        self.assertRegex(self.trident("run", "--help").stdout, r"x=FILE; of a\s+function: x=2.5, x=1,2,3, or\s+any\s+text\s+for\s+bytes")
+
     def test_a_circle_of_files_is_an_error(self):
         os.makedirs(self.at("mine"))
         one = self.write("mine/one.fn", "fn one() -> i64 {\n  return two();\n}\n")

@@ -72,7 +72,9 @@ Result<void> fill_array(Filled& p, std::string_view value, std::string_view text
   while (!value.empty()) {
     const std::size_t end = std::min(value.find(','), value.size());
     const auto number = number_of(value.substr(0, end), p.facts.type);
-    if (!number) return bad_input(text, std::string(kind_of(p.facts.type)) + "s with commas between are expected");
+    if (!number)
+      return bad_input(text, std::string("a function takes ") + kind_of(p.facts.type) +
+                                 "s with commas between: no file, and no range lo:hi");
     p.words.push_back(*number);
     value.remove_prefix(std::min(end + 1, value.size()));
   }
