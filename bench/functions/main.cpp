@@ -1,6 +1,7 @@
 // Machine code of each function of the library against g++ -O2 of the same statements, interleaved, and where it has
-// bulk loops against -O3 -march=native, too; the time from a region, and from a text, to machine code. Answers are
-// checked first, against plain C++ of tests/library.
+// bulk loops against -O3 -march=native, too; functions that spend their time in loops against the interpreter of their
+// regions; the time from a region, and from a text, to machine code. Answers are checked first, against plain C++ of
+// tests/library.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "jit/codegen/region.h"
 #include "jit/pipeline/function.h"
 #include "jit/region/forward.h"
+#include "jit/region/interpreter.h"
 #include "runtime/os/cpu.h"
 #include "tests/library/oracle.h"
 
@@ -26,6 +28,8 @@ using test::Arguments;
 constexpr std::size_t kCalls = 64;      // per turn, each with arguments of its own
 constexpr std::size_t kElements = 256;  // of arrays, unless the function's shape wants others
 constexpr int kRounds = 31;
+constexpr std::string_view kLoops[] = {"is_prime", "loop_count",  "loop_sum", "quicksort",
+                                       "unique",   "hash_string", "strstr",   "sha256"};
 
 /// A number of f64 within the declared range.
 std::int64_t drawn_real(const Parameter& p, test::Random& random) {
@@ -62,6 +66,13 @@ Arguments drawn(const Function& f, const test::Oracle& oracle, test::Random& ran
   }
 }
 
+std::vector<Arguments> drawn_calls(const Function& f, const test::Oracle& oracle) {
+  test::Random random(5);
+  std::vector<Arguments> calls;
+  for (std::size_t c = 0; c < kCalls; ++c) calls.push_back(drawn(f, oracle, random));
+  return calls;
+}
+
 /// Frames, windows and memory of kCalls calls, which can be put back.
 class Scene {
  public:
@@ -81,6 +92,15 @@ class Scene {
   }
   void call(function::Entry entry) {
     for (std::size_t c = 0; c < kCalls; ++c) entry(frames_.data() + c * stride_, windows_.data() + c * windows_each_);
+  }
+  /// Returns how many instructions were run.
+  std::uint64_t interpret(const region::Region& region) {
+    std::uint64_t steps = 0;
+    for (std::size_t c = 0; c < kCalls; ++c)
+      steps += region::interpret(region, {frames_.data() + c * stride_, stride_},
+                                 {windows_.data() + c * windows_each_, windows_each_}, UINT64_MAX)
+                   .steps;
+    return steps;
   }
 
  private:
@@ -114,11 +134,12 @@ class Scene {
   std::vector<region::Window> windows_;
 };
 
-/// Returns whether `entry` does what the oracle does on each call.
-bool answers_right(const Function& f, const function::Layout& layout, function::Entry entry, const test::Oracle& oracle,
+/// Returns whether `call` does what the oracle does on each call.
+template <class Call>
+bool answers_right(const Function& f, const Call& call, const test::Oracle& oracle,
                    const std::vector<Arguments>& calls) {
   return std::all_of(calls.begin(), calls.end(), [&](const Arguments& arguments) {
-    const auto got = function::call(f, layout, entry, arguments);
+    const auto got = call(arguments);
     Arguments expected = arguments;
     const auto wanted = oracle.call(expected);
     const bool has_result = f.result != function::Type::none;
@@ -127,15 +148,21 @@ bool answers_right(const Function& f, const function::Layout& layout, function::
   });
 }
 
-double turn_ns(Scene& scene, function::Entry entry) {
+/// Calls of machine code.
+auto calls_of(const Function& f, const function::Layout& layout, function::Entry entry) {
+  return [&f, &layout, entry](const Arguments& arguments) { return function::call(f, layout, entry, arguments); };
+}
+
+template <class Work>
+double turn_ns(Scene& scene, const Work& work) {
   scene.put_back();
   const std::uint64_t start = os::cycle_counter();
-  scene.call(entry);
+  work();
   return static_cast<double>(os::cycle_counter() - start) * os::cycle_counter_ns() / kCalls;
 }
 
 struct Native {
-  function::Layout layout;
+  function::Lowered lowered;
   image::Mapped mapped;
   bool has_bulk = false;
 };
@@ -155,26 +182,28 @@ struct Ratios {
   double plain = 0, native = 0;  ///< 0: not measured
 };
 
+void count_wrong(const Function& f) {
+  std::printf("%s: a wrong answer\n", f.name.c_str());
+  ++wrong_answers();
+}
+
 Ratios compare(const Function& f, const test::Oracle& oracle, function::Entry peer, function::Entry native_peer) {
   const auto made = native(f);
-  test::Random random(5);
-  std::vector<Arguments> calls;
-  for (std::size_t c = 0; c < kCalls; ++c) calls.push_back(drawn(f, oracle, random));
-  const bool is_right = made.ok() && answers_right(f, made->layout, made->mapped.region_entry(), oracle, calls) &&
-                        answers_right(f, made->layout, peer, oracle, calls) &&
-                        answers_right(f, made->layout, native_peer, oracle, calls);
-  if (!is_right) {
-    std::printf("%s: a wrong answer\n", f.name.c_str());
-    ++wrong_answers();
+  const std::vector<Arguments> calls = drawn_calls(f, oracle);
+  const auto is_right = [&](function::Entry entry) {
+    return answers_right(f, calls_of(f, made->lowered, entry), oracle, calls);
+  };
+  if (!made.ok() || !is_right(made->mapped.region_entry()) || !is_right(peer) || !is_right(native_peer)) {
+    count_wrong(f);
     return {};
   }
-  Scene scene(f, made->layout, calls);
+  Scene scene(f, made->lowered, calls);
   const function::Entry entries[] = {made->mapped.region_entry(), peer, native_peer};
   Rounds rounds{.ns = {{}, {}, {}}};
   for (std::size_t r = 0; r < kRounds; ++r)
     for (std::size_t i = 0; i < std::size(entries); ++i) {
       const std::size_t c = (r + i) % std::size(entries);
-      rounds.ns[c].push_back(turn_ns(scene, entries[c]));
+      rounds.ns[c].push_back(turn_ns(scene, [&] { scene.call(entries[c]); }));
     }
   const Ratios ratios{rounds.ratio(0, 1), made->has_bulk ? rounds.ratio(0, 2) : 0};
   std::printf("  %-24s %10.1f ns %10.1f ns %10.1f ns %8.2f", f.name.c_str(), rounds.median_ns(0), rounds.median_ns(1),
@@ -191,16 +220,65 @@ void print_ratios(const char* peer, std::span<const double> ratios) {
   print_figure("functions: worst" + name, *std::max_element(ratios.begin(), ratios.end()));
 }
 
+/// Time of the interpreter for each instruction of a region, and divided by that of machine code.
+struct Interpreted {
+  double op_ns = 0, ratio = 0;  ///< 0: not measured
+};
+
+Interpreted compare_interpreter(const Function& f, const test::Oracle& oracle) {
+  const auto made = native(f);
+  const std::vector<Arguments> calls = drawn_calls(f, oracle);
+  const auto interpreted = [&](const Arguments& arguments) { return function::call(f, made->lowered, arguments); };
+  if (!made.ok() || !answers_right(f, interpreted, oracle, calls) ||
+      !answers_right(f, calls_of(f, made->lowered, made->mapped.region_entry()), oracle, calls)) {
+    count_wrong(f);
+    return {};
+  }
+  Scene scene(f, made->lowered, calls);
+  Rounds rounds{.ns = {{}, {}}};
+  std::uint64_t steps = 0;
+  for (int r = 0; r < kRounds; ++r) {
+    rounds.ns[0].push_back(turn_ns(scene, [&] { steps = scene.interpret(made->lowered.region); }));
+    rounds.ns[1].push_back(turn_ns(scene, [&] { scene.call(made->mapped.region_entry()); }));
+  }
+  const double steps_each = static_cast<double>(steps) / kCalls;
+  const Interpreted times{rounds.median_ns(0) / steps_each, rounds.ratio(0, 1)};
+  std::printf("  %-24s %10.0f steps %8.2f ns a step %8.1f ns native %8.1f times\n", f.name.c_str(), steps_each,
+              times.op_ns, rounds.median_ns(1), times.ratio);
+  return times;
+}
+
+const test::Oracle* oracle_of(std::string_view name) {
+  const auto oracles = test::oracles();
+  const auto found =
+      std::find_if(oracles.begin(), oracles.end(), [&](const test::Oracle& o) { return o.name == name; });
+  return found == oracles.end() ? nullptr : &*found;
+}
+
+void interpreter(benchmark::State& state) {
+  for (auto _ : state) {
+    double slowest_ns = 0, least_ratio = HUGE_VAL;
+    for (const std::string_view name : kLoops) {
+      const Function* const f = Library::shipped().find(std::string(name));
+      const test::Oracle* const oracle = oracle_of(name);
+      CHECK(f != nullptr && oracle != nullptr);
+      const Interpreted times = compare_interpreter(*f, *oracle);
+      slowest_ns = std::max(slowest_ns, times.op_ns);
+      least_ratio = std::min(least_ratio, times.ratio);
+    }
+    print_figure("functions: interpreter, worst ns an op", slowest_ns);
+    print_figure("functions: interpreter / native, least", least_ratio);
+  }
+}
+
 void all_functions(benchmark::State& state) {
   for (auto _ : state) {
     std::vector<double> plain, native;
     for (std::size_t p = 0; p < peers().size(); ++p) {
       const Peer& peer = peers()[p];
-      const auto oracles = test::oracles();
-      const auto oracle =
-          std::find_if(oracles.begin(), oracles.end(), [&](const test::Oracle& o) { return o.name == peer.name; });
+      const test::Oracle* const oracle = oracle_of(peer.name);
       const Function* const f = Library::shipped().find(peer.name);
-      if (oracle == oracles.end() || f == nullptr) continue;
+      if (oracle == nullptr || f == nullptr) continue;
       const Ratios ratios = compare(*f, *oracle, peer.entry, native_peers()[p].entry);
       if (ratios.plain > 0) plain.push_back(ratios.plain);
       if (ratios.native > 0) native.push_back(ratios.native);
@@ -257,6 +335,7 @@ void compile_times(benchmark::State& state) {
 }
 
 BENCHMARK(all_functions)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(interpreter)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(compile_times)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
