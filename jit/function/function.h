@@ -70,6 +70,7 @@ struct Parameter {
   Passing passing = Passing::value;
   std::optional<std::int64_t> lo{}, hi{};  ///< @param's range: of the value, or of each element; of f64 bits
   std::string meaning{};                   ///< @param's text
+  bool is_described = false;               ///< it has an @param line
   Comments comments{};                     ///< of its place in the head
   Comments line_comments{};                ///< of its @param line
   [[nodiscard]] bool is_array() const { return passing != Passing::value; }

@@ -424,6 +424,9 @@ TEST(Functions, ErrorsShowTheirPlace) {
       {"@test f() = error crash\nfn f() -> i64 { return 1; }", "expected division, index, budget or range"},
       {"@param b: c\nfn f(a: i64) { return; }", "there is no parameter 'b'"},
       {"@param a in [2, 1]: c\nfn f(a: i64) { return; }", "the range of 'a' is empty"},
+      {"@param a: 1..5 x\nfn f(a: i64) { return; }", "a range stands before the colon, as in @param a in [1, 5]:"},
+      {"@param a: in [-1.5, 5] x\nfn f(a: f64) { return; }", "a range stands before the colon"},
+      {"@param a: b\n@param a in [1, 5]: b\nfn f(a: i64) { return; }", "'a' has a @param line already"},
       {"@toast\nfn f() { return; }", "expected prompt, param or test"},
   };
   for (const auto& [text, why] : rows) {
@@ -434,7 +437,9 @@ TEST(Functions, ErrorsShowTheirPlace) {
 }
 
 TEST(Functions, CallsInACircleAreRefused) {
-  EXPECT_NE(refusal({"fn f() { g(); }", "fn g() { f(); }"}).find("calls itself"), std::string::npos);
+  EXPECT_NE(refusal({"fn f() { f(); }"}).find("the function calls itself\n"), std::string::npos);
+  EXPECT_NE(refusal({"fn f() { g(); }", "fn g() { h(); }", "fn h() { g(); }"}).find("calls itself: g, h, g"),
+            std::string::npos);
 }
 
 TEST(Functions, CallsThatGrowWithoutBoundAreRefused) {

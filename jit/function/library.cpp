@@ -46,19 +46,31 @@ class Order {
     if (mark == Mark::done) return {};
     Function& function = functions_.find(name)->second;
     const ir::SourceText source(function.text, function.file);
-    if (mark == Mark::begun) return source.error(0, "the function calls itself, or what it calls does");
+    if (mark == Mark::begun) return source.error(0, "the function calls itself" + circle_to(name));
     mark = Mark::begun;
+    begun_.push_back(name);
     for (const std::string& callee : callees_of(function))
       if (functions_.contains(callee)) TRY_VOID(visit(callee));
     TRY_VOID(check(function, library_));
     marks_[name] = Mark::done;
+    begun_.pop_back();
     return {};
   }
 
  private:
+  /// Returns the calls from `name` to itself, if others are among them.
+  [[nodiscard]] std::string circle_to(const std::string& name) const {
+    auto at = std::find(begun_.begin(), begun_.end(), name);
+    if (at + 1 == begun_.end()) return {};
+    std::string calls = ": ";
+    for (; at != begun_.end(); ++at) calls += *at + ", ";
+    return calls + name + " (a function of the library calls yours where it has the name)";
+  }
+
   std::map<std::string, Function, std::less<>>& functions_;
   const Library& library_;
   std::map<std::string, Mark> marks_;
+  std::vector<std::string> begun_;  ///< each is called by the one before
 };
 
 /// Returns the name of the function whose absence an error reports; empty for other errors.
@@ -87,8 +99,9 @@ Result<Library> Library::make(const std::vector<Text>& texts, const Library* bas
   Library library;
   library.base_ = base;
   for (const Text& text : texts) {
-    TRY(Function function, parse(text.text, text.file));
-    const ir::SourceText source(text.text, text.file);
+    const std::string_view shown = text.shown.empty() ? text.file : text.shown;
+    TRY(Function function, parse(text.text, shown));
+    const ir::SourceText source(text.text, shown);
     function.area = area_of(text.file);
     if (function.name != stem_of(text.file))
       return source.error(0, "the file of a function '" + function.name + "' is called " + function.name + ".fn");

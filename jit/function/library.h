@@ -23,6 +23,7 @@ class Library {
   struct Text {
     std::string file;
     std::string_view text;
+    std::string_view shown{};  ///< what errors call the file, if that is another name
   };
   static Result<Library> make(const std::vector<Text>& texts, const Library* base = nullptr);
 

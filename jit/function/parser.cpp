@@ -95,7 +95,6 @@ Result<void> AtLine::run() {
 void AtLine::take_comments(Comments& comments) {
   std::move(above_.begin(), above_.end(), std::back_inserter(comments.above));
   if (comments_.empty()) return;
-  if (!comments.behind.empty()) comments.above.push_back(std::move(comments.behind));  // of an earlier @param line
   comments.behind = std::move(comments_[0].words);
 }
 
@@ -106,6 +105,7 @@ Result<void> AtLine::parameter() {
   const auto found = function_.parameter(name);
   if (!found) return error(offset, "there is no parameter '" + name + "'");
   Parameter& p = function_.parameters[*found];
+  if (std::exchange(p.is_described, true)) return error(offset, "'" + name + "' has a @param line already");
   if (accept_word("in")) {
     TRY_VOID(expect("["));
     TRY(p.lo, bound(p));
@@ -119,6 +119,9 @@ Result<void> AtLine::parameter() {
     const std::string_view line = tokens_.all();
     const std::size_t begin = line.find_first_not_of(" \t", token_.offset + 1);
     if (begin != std::string_view::npos) p.meaning = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+    if (begins_with_range(p.meaning))
+      return error(static_cast<std::uint32_t>(begin),
+                   "a range stands before the colon, as in @param " + name + " in [1, 5]: its meaning");
   } else if (token_.kind != K::end) {
     return unexpected("':'");
   }

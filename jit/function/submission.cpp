@@ -35,11 +35,11 @@ std::vector<std::string_view> texts_in(std::string_view calls) {
 }
 
 /// Makes the library of `texts`, whose first is the program's function.
-Result<void> make_library(Program& program) {
+Result<void> make_library(Program& program, std::string_view file) {
   std::vector<Library::Text> texts;
-  TRY(const Function first, parse(program.text, kSubmittedFile));
+  TRY(const Function first, parse(program.text, file));
   program.name = first.name;
-  texts.push_back({first.name + ".fn", program.text});
+  texts.push_back({first.name + ".fn", program.text, file == kSubmittedFile ? std::string_view() : file});
   for (const std::string_view text : texts_in(program.calls)) {
     TRY(const Function callee, parse(text, kSubmittedFile));
     texts.push_back({callee.name + ".fn", text});
@@ -64,9 +64,9 @@ void add_calls(const std::vector<std::string>& names, const Library& library, st
   }
 }
 
-Result<Program> finished(Program program) {
+Result<Program> finished(Program program, std::string_view file = kSubmittedFile) {
   TRY_VOID(check_size(program));
-  TRY_VOID(make_library(program));
+  TRY_VOID(make_library(program, file));
   return program;
 }
 
@@ -80,7 +80,7 @@ Result<Program> resolve(std::string_view text, const Library& (*library)(const v
   std::set<std::string> known = {parsed.name};
   if (const auto callees = callees_of(parsed); !callees.empty())
     add_calls(callees, library(user), known, program.calls);
-  return finished(std::move(program));
+  return finished(std::move(program), file);
 }
 
 Result<Program> resolve(const Function& function, const Library& library) {

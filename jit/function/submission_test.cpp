@@ -59,6 +59,14 @@ ErrorCode outcome_of(const std::string& text, const std::string& calls = {}) {
   return lowered.ok() ? ErrorCode::kBusy : lowered.error().code;
 }
 
+TEST(Submission, ErrorsOfAllKindsNameTheFile) {
+  for (const char* value : {"1 +", "b", "f(a)", "1.5"}) {
+    const auto program = resolve(function_of(value), &shipped, nullptr, "folder/any.fn");
+    ASSERT_FALSE(program.ok()) << value;
+    EXPECT_TRUE(program.error().message.starts_with("folder/any.fn:")) << program.error().message;
+  }
+}
+
 TEST(Submission, HostileTextsEndInAnErrorSoon) {
   const std::size_t most = TRIDENT_FUNCTION_TEXT_BYTES_MAX - 100;
   const auto begin = std::chrono::steady_clock::now();

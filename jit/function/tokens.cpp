@@ -157,4 +157,20 @@ Token Tokens::quoted(std::uint32_t begin) {
   return taken(Token::Kind::quoted, begin, at + 1 - begin);
 }
 
+bool begins_with_range(std::string_view words) {
+  Tokens tokens(words);
+  Token token = tokens.next();
+  const auto accept = [&](std::string_view text) {
+    if (tokens.text(token) != text) return false;
+    token = tokens.next();
+    return true;
+  };
+  accept("in");
+  const bool is_list = accept("[");
+  accept("-");
+  if (token.kind != Token::Kind::number) return false;
+  token = tokens.next();
+  return accept("..") || (is_list && accept(","));
+}
+
 }  // namespace trident::function

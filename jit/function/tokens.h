@@ -44,5 +44,7 @@ class Tokens {
 int read_character(std::string_view text, std::size_t& at);
 /// Prints a byte as it stands in quotes of that kind.
 void print_character(std::string& out, unsigned char byte, char quote);
+/// Returns whether the words begin with 1..5 or [1, 5], with or without "in": a range, as a @param line may mean it.
+bool begins_with_range(std::string_view words);
 
 }  // namespace trident::function
