@@ -21,6 +21,7 @@ struct Oracle {
   std::optional<std::int64_t> (*call)(Arguments& arguments);
   /// Draws arguments of a shape that the function is made for; null: any within the declared ranges.
   void (*shape)(Arguments& arguments, Random& random);
+  function::Failure failure = function::Failure::index;  ///< of calls that must fail
 };
 
 /// Returns all of them.

@@ -48,7 +48,7 @@ constexpr Oracle kMathOracles[] = {
        if (q * y != x && (x < 0) == (y < 0)) ++q;
        return static_cast<Int>(q);
      },
-     nullptr},
+     nullptr, function::Failure::division},
     {"factorial",
      [](Arguments& a) -> Answer {
        List n(static_cast<std::size_t>(number(a, 0)));
