@@ -90,7 +90,7 @@ TEST(NeonBits, SpeculativeCallsAsAWholeAreTheFastKernelsWhereAllElementsFit) {
 
 TEST(NeonBits, SumsTakeUnroundedProducts) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
-    const auto source = expr::parse_infix("(d = dot(x, y), s = sum(x*(x + y)) - mean(3*x))", {.type = type});
+    const auto source = expr::parse_infix("(d = dot(x, y), s = sum(x*(x + y)) - mean(3*x))", {.type = type, .variables = {}});
     ASSERT_TRUE(source.ok());
     const auto kernel = expr::lower(*source, {.policy = {expr::PolicyKind::fast, 0}, .simplify = false});
     ASSERT_TRUE(kernel.ok());
