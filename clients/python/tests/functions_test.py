@@ -418,6 +418,21 @@ class FunctionsTest(unittest.TestCase):
             between(1, 0)
         self.assertGreater(len(between.texts), len(made.texts))
 
+    def test_two_versions_of_a_function_are_two_functions(self):
+        @trident.function
+        def step(a: int) -> int:
+            return a + 1
+        before = step
+
+        @trident.function
+        def twice(a: int) -> int:
+            return before(a) * 2
+
+        @trident.function
+        def step(a: int) -> int:
+            return twice(a) + before(a)
+        self.assertEqual((step(3), sorted(step.texts)), (12, ["step", "step_2", "twice"]))
+
     def test_what_cannot_be_said_is_refused_by_name_with_a_cure(self):
         def recursive(a: int) -> int:
             return recursive(a - 1)

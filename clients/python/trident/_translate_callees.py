@@ -3,6 +3,7 @@
 A function of a folder brings what its text calls there, a translated one what it calls. Two of them may have one name and
 different texts. Then the one that comes later gets another name, in the texts of all that come with it.
 """
+import itertools
 import re
 
 
@@ -26,7 +27,7 @@ class Callees:
         texts, others = callee.texts, {}
         while (clashing := self._clashing(texts, others)):
             for name in clashing:
-                others[name] = self._free_name(name, {*texts, *others.values()})
+                others[name] = self._other_name(name, texts, others)
         for name, text in texts.items():
             written = others.get(name, name)
             self.texts[written] = _renamed(text, others)
@@ -40,9 +41,12 @@ class Callees:
     def _is_free(self, name, text):
         return name != self._own_name and self.texts.get(name, text) == text
 
-    def _free_name(self, name, taken):
-        taken = {*taken, *self.texts, self._own_name}
-        return next(other for number in range(2, len(taken) + 3) if (other := f"{name}_{number}") not in taken)
+    def _other_name(self, name, texts, others):
+        """A name that nothing has, or the same text."""
+        taken = {*texts, *others.values()}
+        candidates = (f"{name}_{number}" for number in itertools.count(2))
+        return next(other for other in candidates
+                    if other not in taken and self._is_free(other, _renamed(texts[name], {**others, name: other})))
 
 
 def _renamed(text, others):
