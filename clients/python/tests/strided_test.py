@@ -1,5 +1,6 @@
 """Arrays that do not lie element after element, as operands and as out: steps, backwards, broadcast, at odd addresses, read-only,
 other orders of dimensions, overlapping. Oracle: NumPy on the same arrays; what lies between the elements of out stays."""
+import itertools
 import os
 import random
 import subprocess
@@ -156,6 +157,32 @@ class Strided(unittest.TestCase):
         meeting = np.zeros(20)
         with self.assertRaisesRegex(ValueError, "share memory"):
             k(np.ones(9), np.ones(9), out=(meeting[:18:2], meeting[2:11]))
+
+    def test_results_of_jit_lie_as_those_of_numpy(self):
+        rng = random.Random(8)
+        functions = (lambda x, y: x * 2 + y, lambda x, y: (x * x, x < y, x - y.sum()), lambda x, y: x - x.max(axis=0) + y,
+                     lambda x, y: (x / (1 + x.sum(axis=-1, keepdims=True)), y + 1), lambda x, y: np.where(x < y, x, y))
+        compiled = [trident.jit(f) for f in functions]
+        for _ in range(400):
+            values = [np.random.default_rng(rng.randrange(99)).integers(0, 9, rng.choice(SHAPES)).astype(np.float64)] * 2
+            x, y = (laid_out(rng, v) for v in values)
+            y = y[..., :1] if rng.random() < 0.2 else y
+            for f, g in zip(functions, compiled):
+                for wanted, got in zip(*(r if type(r) is tuple else (r,) for r in (f(x, y), g(x, y)))):
+                    np.testing.assert_array_equal(wanted, got)
+                    self.assertEqual(*([s for s, n in zip(r.strides, r.shape) if n > 1] for r in (wanted, got)),
+                                     f"{x.strides} {y.strides}")
+
+    def test_reductions_of_jit_round_as_those_of_numpy(self):
+        """NumPy adds pairwise along the axis that is the fastest in memory only, so what it is given must lie as its own does."""
+        functions = (lambda a: (a * 2).sum(axis=0), lambda a: np.mean(a * a, axis=0), lambda a: (a + 1).var(axis=0),
+                     lambda a: np.exp(a) / np.exp(a).sum(axis=0))
+        for dtype, function in itertools.product((np.float32, np.float16), functions):
+            a = np.full((60_000 if dtype is np.float32 else 1000, 2), 0.1, dtype)
+            for layout in "FC":
+                a, exact = np.array(a, order=layout), function(np.array(a, np.float64, order=layout))
+                off = [np.abs(np.asarray(f(a), np.float64) - exact).max() for f in (function, trident.jit(function))]
+                self.assertLessEqual(off[1], 2 * off[0] + np.finfo(dtype).eps * np.abs(exact).max())
 
     def test_threads_change_no_bit(self):
         x, y = np.random.default_rng(6).normal(size=(2, 600_000))

@@ -12,6 +12,7 @@ from . import _native as native
 from ._narrow import Narrow
 from ._native import TridentError
 from ._refusals import TraceError
+from ._strided import axes_of, empty, in_c_order
 
 
 _SHARED_MIN = 1 << 16  # elements of a call that threads share
@@ -151,6 +152,8 @@ class PartKernel:
         shape = arrays[0].shape
         if 0 in shape or not all(a.shape == shape for a in arrays):
             return None
+        if len(shape) > 1 and not in_c_order(arrays):
+            return self.kernel(*[a.T for a in arrays]).T if all(a.flags.f_contiguous for a in arrays) else None
         return self.kernel(*arrays)
 
     def run(self, values):
@@ -160,14 +163,25 @@ class PartKernel:
         arrays = [np.broadcast_to(a, shape) for a in arrays]
         numbers = [values[i] for i in self.numbers]
         params = self.kernel.pack([n.astype(np.int64) if n.dtype.kind == "u" else n for n in numbers])
-        results = self.kernel._allocate(shape, None)
-        self.kernel._run_on(shape, arrays, results, params)
+        results = self._allocated(shape, arrays)
+        axes = axes_of(arrays, len(shape))
+        self.kernel._run_on([shape[i] for i in axes], [a.transpose(axes) for a in arrays],
+                            [r.transpose(axes) if r.ndim else r for r in results], params)
         count = len(self.part.nodes)
         if any((guard < 0).any() for guard in results[count:]):
             raise ValueError("Integers to negative integer powers are not allowed.")
         results = [_cut(r, s) for r, s in zip(results[:count], shapes)]
         results = [r if d is None or r.dtype == d else r.astype(d) for r, d in zip(results, self.part.dtypes)]
         return [r[()] if r.ndim == 0 else r for r in results]
+
+    def _allocated(self, shape, arrays):
+        """Arrays for the outputs. The axes of each lie in memory as those of the arrays that it is made of."""
+        results, nodes = self.kernel._allocate((), None), self.part.nodes + self.part.guards
+        for place, (node, is_number) in enumerate(zip(nodes, self.kernel.output_is_scalar)):
+            if not is_number:
+                own = [a for i, a in zip(self.arrays, arrays) if node.mask >> i & 1]
+                results[place] = empty(shape, results[place].dtype, axes_of(own, len(shape)))
+        return results
 
     def _shapes(self, values):
         """The shape of one sweep over all elements, and those of the outputs; refuses arguments whose shapes do not fit
@@ -209,7 +223,7 @@ def _cut(result, shape):
     if result.shape == shape:
         return result
     extra = result.ndim - len(shape)
-    return result[(0,) * extra + tuple(slice(0, 1) if s == 1 else slice(None) for s in shape)].copy()
+    return result[(0,) * extra + tuple(slice(0, 1) if s == 1 else slice(None) for s in shape)].copy("K")
 
 
 class Entry:

@@ -59,6 +59,31 @@ def _steps(a):
     return [abs(step) for extent, step in zip(a.shape, a.strides) if extent > 1 and step]
 
 
+def axes_of(arrays, dimensions):
+    """The axes of arrays of one shape from the slowest to the fastest, as NumPy's iterator sorts them for order "K": where two
+    arrays disagree about two axes, the order is C's."""
+    axes = list(range(dimensions))
+    if in_c_order(arrays):
+        return axes
+    steps = [[abs(step) if extent > 1 else 0 for extent, step in zip(a.shape, a.strides)] for a in arrays]
+    for axis in range(dimensions - 2, -1, -1):
+        place = at = axes.index(axis)
+        for other in axes[at + 1:]:
+            at += 1
+            said = [s[axis] < s[other] for s in steps if s[axis] and s[other]]
+            if not all(said):
+                break
+            place = at if said else place
+        axes.remove(axis)
+        axes.insert(place, axis)
+    return axes
+
+
+def empty(shape, dtype, axes):
+    """A new array whose axes lie in memory from the slowest to the fastest as `axes` lists them."""
+    return np.empty([shape[i] for i in axes], dtype).transpose(np.argsort(axes))
+
+
 def strides_of(arrays, dimensions):
     """The strides of each array as trident_call_strided() takes them; None stands for a table or a number."""
     pointers = (ctypes.POINTER(ctypes.c_int64) * max(1, len(arrays)))()
