@@ -66,7 +66,7 @@ class Threads(unittest.TestCase):
         self.assertEqual(3, trident.set_num_threads(5))
         self.assertEqual(5, trident.get_num_threads())
         for wrong in (0, -1, 65):
-            self.assertRaises(ValueError, trident.set_num_threads, wrong)
+            self.assertRaisesRegex(ValueError, "nthreads must be from 1 to 64", trident.set_num_threads, wrong)
         for wrong in (1.5, "2", None, True):
             self.assertRaises(TypeError, trident.set_num_threads, wrong)
         self.assertEqual(5, trident.get_num_threads())

@@ -7,7 +7,7 @@ _OF_SYNTAX = {
     ast.IfExp: "write where(condition, a, b)", ast.MatMult: "multiply matrices outside of it",
     ast.In: "write (x == a) | (x == b) for 'in'", ast.NotIn: "write (x != a) & (x != b) for 'not in'"}
 _OF_FUNCTIONS = {
-    "clip": "write minimum(maximum(x, lo), hi)", "power": "write x**y", "pow": "write x**y", "square": "write x*x", "len": "write x.size in Python",
+    "bool": "write x != 0", "clip": "write minimum(maximum(x, lo), hi)", "power": "write x**y", "pow": "write x**y", "square": "write x*x", "len": "write x.size in Python",
     "isclose": "write abs(x - y) <= 1e-8 + 1e-5*abs(y)", "logical_and": "write x & y", "logical_or": "write x | y",
     "logical_not": "write ~x", "logical_xor": "write x ^ y", "select": "write where(a, x, where(b, y, z))", "absolute": "write abs(x)",
     "add": "write x + y", "subtract": "write x - y", "multiply": "write x*y", "divide": "write x/y", "mod": "write x % y",
@@ -23,7 +23,7 @@ _MADE_OF = "they consist of names, numbers, operators, calls of functions, .real
 
 
 def of_function(name):
-    known = _OF_FUNCTIONS.get(name, "@trident.jit takes NumPy's" if hasattr(np, name) else "compute it outside, and give the result a name")
+    known = _OF_FUNCTIONS.get(name, "@trident.jit takes NumPy's" if name in dir(np) else "compute it outside, and give the result a name")
     return f"'{name}' is not a function that expressions know; {known}"
 
 

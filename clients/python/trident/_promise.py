@@ -20,12 +20,12 @@ def one_of(table, name, what):
     return table[name]
 
 
-def integer(value, what, most=2**32 - 1):
-    """Returns an integer from 0 to `most`, which is 32 bits of the library unless said otherwise."""
+def integer(value, what, most=2**32 - 1, least=0):
+    """Returns an integer from `least` to `most`, which is 32 bits of the library unless said otherwise."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{what} must be an integer from 0 to {most}, here {shown(value)}")
-    if not 0 <= value <= most:
-        raise ValueError(f"{what} must be from 0 to {most}, here {shown(value)}")
+        raise TypeError(f"{what} must be an integer from {least} to {most}, here {shown(value)}")
+    if not least <= value <= most:
+        raise ValueError(f"{what} must be from {least} to {most}, here {shown(value)}")
     return int(value)
 
 

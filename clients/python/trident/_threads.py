@@ -22,7 +22,7 @@ def set_num_threads(nthreads):
     process's control groups give time for, are not used."""
     global _count
     before = get_num_threads()
-    _count = wanted = _checked(nthreads, "nthreads")
+    _count = wanted = integer(nthreads, "nthreads", _MAX, 1)
     for function in _told:
         function(wanted)
     return before
@@ -58,17 +58,11 @@ def permitted(threads):
     if threads is None:
         yield
         return
-    before, _own.count = getattr(_own, "count", 0), _checked(threads, "threads")
+    before, _own.count = getattr(_own, "count", 0), integer(threads, "threads", _MAX, 1)
     try:
         yield
     finally:
         _own.count = before
-
-
-def _checked(number, what):
-    if integer(number, what, _MAX) < 1:
-        raise ValueError(f"{what} must be a number from 1 to {_MAX}, here {number}")
-    return int(number)
 
 
 def tell(function):
