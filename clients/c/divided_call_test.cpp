@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -385,6 +386,53 @@ TEST(ThreadsOption, IsCheckedAndComesFromTheEnvironment) {
     EXPECT_NE(nullptr, std::strstr(trident_last_error(), "TRIDENT_NUM_THREADS")) << trident_last_error();
   }
   ::unsetenv("TRIDENT_NUM_THREADS");
+}
+
+std::vector<std::uint64_t> seen_lengths;
+
+/// Stands for a kernel's code, and notes the lengths of its calls.
+void note_length(const trident_kernel*, std::uint64_t n, const void* const*, void* const* out, const std::uint64_t*) {
+  seen_lengths.push_back(n);
+  std::memset(out[0], 0, sizeof(double));
+}
+
+// Code of sum(3*x) may be 3*sum(x), which rounds the result of each piece: then one thread takes the pieces that two
+// take. Under exact all codes have the same bits, and one thread takes the call as a whole.
+TEST_F(DividedCallTest, OneThreadKeepsPiecesWhoseResultsMayBeRounded) {
+  constexpr std::uint64_t kLength = std::uint64_t{256} * kir::kChunk;
+  const std::vector<double> x(kLength);
+  const void* in[] = {x.data()};
+  double sum = 0;
+  void* out[] = {&sum};
+  const auto lengths = [&](trident_policy policy, unsigned threads) {
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.policy = policy;
+    trident_kernel* kernel = InterpretedContext::submit("sum(3*x)", &options);
+    __atomic_store_n(&kernel->entry, &note_length, __ATOMIC_RELEASE);
+    seen_lengths.clear();
+    trident_call_parallel(kernel, kLength, in, out, nullptr, threads);
+    return seen_lengths;
+  };
+  EXPECT_EQ(std::vector{kLength}, lengths(TRIDENT_EXACT, 1));
+  for (const trident_policy policy : {TRIDENT_BOUNDED, TRIDENT_FAST}) {
+    const std::vector<std::uint64_t> pieces = lengths(policy, 1);
+    EXPECT_GT(pieces.size(), 1u);
+    EXPECT_EQ(kLength, std::accumulate(pieces.begin(), pieces.end(), std::uint64_t{0}));
+  }
+}
+
+// No kernel is needed: a count of calls is the oracle.
+TEST(ShortCalls, AreTriedAgainAfterSomeCallsAndNeverTrustedBeyondTheirLength) {
+  ShortCalls known;
+  EXPECT_FALSE(known.include(1)) << "nothing has been tried";
+  for (int again = 0; again < 2; ++again) {
+    known.add(50'000);
+    EXPECT_FALSE(known.include(50'001));
+    int trusted = 0;
+    while (trusted < 1000 && known.include(50'000)) ++trusted;
+    EXPECT_GT(trusted, 10);
+    EXPECT_LT(trusted, 100) << "data that have become slow get their threads back";
+  }
 }
 
 }  // namespace
