@@ -4,16 +4,20 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <random>
 #include <string>
@@ -75,8 +79,14 @@ TEST(Team, HelpersWorkInParallelAndComeBackAfterSleeping) {
   team.stop();
 }
 
-/// Takes all the memory that this process may have, the stacks of earlier threads too.
-void exhaust_memory() {
+std::size_t thread_count() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+/// Forbids this process more address space, and takes the stacks of earlier threads, which the C library keeps.
+void exhaust_stacks() {
   const rlimit none{0, RLIM_INFINITY};
   ::setrlimit(RLIMIT_AS, &none);
   pthread_attr_t small;
@@ -87,6 +97,10 @@ void exhaust_memory() {
   };
   for (pthread_t thread{}; pthread_create(&thread, &small, sleep, nullptr) == 0;) {
   }
+}
+
+void exhaust_memory() {
+  exhaust_stacks();
   for (const std::size_t bytes : {65'536, 4096, 512, 128, 64, 48, 32, 16})
     while (std::malloc(bytes) != nullptr) {
     }
@@ -110,6 +124,115 @@ TEST(Team, WithoutMemoryForAThreadACallerIsRefusedAndTheTeamGoesOn) {
   int status = -1;
   ASSERT_EQ(child, ::waitpid(child, &status, 0));
   EXPECT_EQ(0, status);
+}
+
+/// Bytes of address space that this process has.
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(Team, FewerHelpersThanWantedTakeAllPieces) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's allocator ends a program without memory";
+#endif
+  constexpr std::size_t kStack = 512u << 10, kPieces = 1000;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    Team team;
+    std::vector<std::atomic<int>> taken(kPieces);
+    exhaust_stacks();
+    const std::size_t before = thread_count();
+    const rlimit one_stack{address_space() + kStack + kStack / 2, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_AS, &one_stack);
+    for (int round = 0; round < 3; ++round)
+      if (!team.run(8, kPieces, [&](std::uint64_t piece) { ++taken[piece]; })) ::_exit(2);
+    if (thread_count() != before + 1) ::_exit(3);
+    const bool all = std::all_of(taken.begin(), taken.end(), [](const auto& count) { return count == 3; });
+    ::_exit(all ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(child, ::waitpid(child, &status, 0));
+  EXPECT_EQ(0, status);
+}
+
+std::byte* locked_pages;
+std::size_t locked_bytes;
+
+void unlock_page(int, siginfo_t* fault, void*) {
+  auto* const at = static_cast<std::byte*>(fault->si_addr);
+  if (at < locked_pages || at >= locked_pages + locked_bytes) ::_exit(1);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  ::mprotect(locked_pages + static_cast<std::size_t>(at - locked_pages) / page * page, page, PROT_READ | PROT_WRITE);
+}
+
+// A program that loads the pages of its arrays when they are first read, as the system does for files.
+TEST(Team, FaultsOfHelpersReachTheProgramsHandler) {
+  constexpr std::size_t kThreads = 4;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  locked_bytes = kThreads * page;
+  void* const pages = ::mmap(nullptr, locked_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(MAP_FAILED, pages);
+  locked_pages = static_cast<std::byte*>(pages);
+  struct sigaction unlock {
+  }, before{};
+  unlock.sa_sigaction = &unlock_page;
+  unlock.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &unlock, &before);
+  Team team;
+  std::atomic<std::size_t> inside = 0;
+  EXPECT_TRUE(team.run(kThreads, kThreads, [&](std::uint64_t piece) {
+    ++inside;
+    while (inside < kThreads) std::this_thread::yield();  // one piece for each thread
+    *static_cast<volatile std::byte*>(locked_pages + piece * page) = std::byte{1};
+  }));
+  ::sigaction(SIGSEGV, &before, nullptr);
+  for (std::size_t i = 0; i < kThreads; ++i) EXPECT_EQ(std::byte{1}, locked_pages[i * page]);
+  team.stop();
+  ::munmap(pages, locked_bytes);
+}
+
+/// Calls a team from a thread that is cancelled in a piece of its own.
+struct CancelledCall {
+  Team team;
+  std::atomic<int> others_inside = 0;
+  std::atomic<bool> has_helper = false;
+
+  void run() {
+    const pthread_t caller = pthread_self();
+    team.run(2, 40, [&](std::uint64_t) {
+      if (pthread_equal(caller, pthread_self())) return end_with_helper();
+      ++others_inside;
+      has_helper = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      --others_inside;
+    });
+  }
+  void end_with_helper() {
+    while (!has_helper) std::this_thread::yield();
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+  }
+};
+
+TEST(Team, ACancelledCallerLeavesAfterItsHelpersAndTheTeamGoesOn) {
+  CancelledCall call;
+  const auto main = [](void* shared) -> void* {
+    static_cast<CancelledCall*>(shared)->run();
+    return nullptr;
+  };
+  pthread_t caller{};
+  ASSERT_EQ(0, pthread_create(&caller, nullptr, main, &call));
+  void* result = nullptr;
+  ASSERT_EQ(0, pthread_join(caller, &result));
+  EXPECT_EQ(PTHREAD_CANCELED, result);
+  EXPECT_EQ(0, call.others_inside) << "the caller's stack is gone";
+  std::atomic<int> taken = 0;
+  EXPECT_TRUE(call.team.run(2, 9, [&](std::uint64_t) { ++taken; }));
+  EXPECT_EQ(9, taken);
+  call.team.stop();
 }
 
 TEST(Pieces, AreWholeChunksAndHoldAllElements) {
@@ -296,12 +419,6 @@ TEST_F(DividedCallTest, ManyCallersAtOnceAndTheEndOfTheContext) {
   trident_close_kernel(kernel);
   kernels_.clear();
   ctx_ = nullptr;
-}
-
-std::size_t thread_count() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
-  return count;
 }
 
 TEST_F(DividedCallTest, ThreadsStartWithTheFirstLargeCallAndWithinTheAffinityMask) {

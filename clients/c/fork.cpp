@@ -16,6 +16,7 @@
 #include "clients/c/engine_library.h"
 #include "clients/c/engine_thread.h"
 #include "clients/c/io_thread.h"
+#include "clients/c/quiet_thread.h"
 #include "runtime/os/linger.h"
 #include "runtime/os/memfd.h"
 
@@ -62,6 +63,7 @@ void make_once() {
   static_cast<void>(greatest_isa());
   static_cast<void>(os::page_bytes());
   os::Linger().begin();
+  static_cast<void>(thread_local_bytes());
 }
 
 }  // namespace

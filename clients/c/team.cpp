@@ -25,22 +25,40 @@ constexpr std::uint32_t round_of(std::uint32_t state) {
 
 }  // namespace
 
+/// Ends the team's use, and the round if there is one, also where a piece throws or ends its caller's thread
+/// (pthread_cancel): helpers use what the caller has on its stack.
+class Team::Use {
+ public:
+  explicit Use(Team& team) : team_(team) {}
+  ~Use() {
+    if (open_) team_.close_round();
+    team_.used_.store(false, std::memory_order_release);
+    team_.used_.notify_one();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  void open_round() {
+    team_.state_.fetch_add(kRound + kOpen, std::memory_order_release);
+    team_.state_.notify_all();
+    open_ = true;
+  }
+
+ private:
+  Team& team_;
+  bool open_ = false;
+};
+
 bool Team::run_pieces(unsigned threads, std::uint64_t pieces, Piece piece, const void* context) {
   if (threads < 2 || pieces < 2 || used_.exchange(true, std::memory_order_acquire)) return false;
+  Use use(*this);
   wanted_ = static_cast<unsigned>(std::min<std::uint64_t>({threads - 1, pieces - 1, helpers_.size()}));
-  const bool helped = start(wanted_);
-  if (helped) {
-    piece_ = piece;
-    context_ = context;
-    share_out(pieces);
-    state_.fetch_add(kRound + kOpen, std::memory_order_release);
-    state_.notify_all();
-    take_pieces(0);
-    close_round();
-  }
-  used_.store(false, std::memory_order_release);
-  used_.notify_one();
-  return helped;
+  if (!start(wanted_)) return false;
+  piece_ = piece;
+  context_ = context;
+  share_out(pieces);
+  use.open_round();
+  take_pieces(0);
+  return true;
 }
 
 /// Starts helpers up to that number. Returns whether there are any.
@@ -60,6 +78,7 @@ bool Team::start(unsigned helpers) try {
 
 void* Team::main(void* member) {
   const StandardFloats floats;  // a thread inherits its creator's
+  unblock_faults();
   const Member& self = *static_cast<Member*>(member);
   self.team->help(self.number);
   return nullptr;

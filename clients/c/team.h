@@ -10,6 +10,9 @@
 //   state_    number of the round | open | helpers in it          one word, so that joining and closing exclude each
 //   other
 //
+// Helpers block the program's signals but not its faults, which the program may mend where they occur. A caller whose
+// thread is cancelled in a piece leaves when its helpers have.
+//
 // A second caller is refused and does his call alone: he has his own processor already. In a child of fork() there are
 // no helpers: its copy is made anew in place (fork.cpp).
 #pragma once
@@ -51,6 +54,7 @@ class Team {
     std::atomic<std::uint64_t> next = 0;
     std::uint64_t end = 0;
   };
+  class Use;
   struct Member {
     Team* team = nullptr;
     unsigned number = 0;

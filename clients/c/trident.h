@@ -307,8 +307,9 @@ TRIDENT_API trident_status trident_call_strided(const trident_kernel* kernel, ui
 
 /* Calls work(i, user) once for each i < pieces, in any order, on the threads of trident_call_parallel(), and returns
  * when all have returned. For callers who do something with parts of arrays before and after trident_call, such as
- * casts. All on the caller alone while the helpers are at something else; so work may itself make such calls. No kernel
- * of a function (TRIDENT_SYNTAX_FUNCTION). Since 0.1.6. */
+ * casts. All on the caller alone while the helpers are at something else; so work may itself make such calls. Where
+ * work ends the caller's thread (pthread_cancel), helpers end their pieces first, and some may not be done; a helper's
+ * must return. No kernel of a function (TRIDENT_SYNTAX_FUNCTION). Since 0.1.6. */
 TRIDENT_API void trident_for_each_piece(const trident_kernel* kernel, uint64_t pieces,
                                         void (*work)(uint64_t piece, void* user), void* user, uint32_t threads);
 
