@@ -22,10 +22,13 @@ struct Variant {
   std::uint8_t newton = 0;        ///< eighths of divisions and square roots done without the divider; unless it is 0,
                                   ///< quotients by one divisor share its reciprocal too
   std::uint16_t vector_bits = 0;  ///< 0: the widest of the ISA; AVX-512 also allows 256
+  bool part = false;              ///< called by a driver for parts of a call (speculative.h), whose length tells
+                                  ///< non_temporal code whether to stream
   friend bool operator==(const Variant&, const Variant&) = default;
 };
 
-/// Bytes written per call from which non_temporal code streams: shorter calls take its plain loop.
+/// Bytes written per call from which non_temporal code streams: shorter calls take its plain loop. Parts of a call are
+/// no shorter than it in this respect.
 inline constexpr std::uint32_t kStreamBytes = 4u << 20;
 /// Bytes read per call from which reductions fetch ahead: less stays in the second-level cache, where a fetch is a
 /// waste.

@@ -78,10 +78,12 @@ struct DriverFrame {
   explicit DriverFrame(const ArrayBytes& arrays)
       : outputs(static_cast<std::uint32_t>(8 * arrays.inputs.size())),
         self(outputs + static_cast<std::uint32_t>(8 * arrays.outputs.size())),
-        bytes(self + 8) {}
+        elements(self + 8),
+        bytes(elements + 8) {}
   std::uint32_t inputs = 0;   ///< pointers to the elements that come next
   std::uint32_t outputs = 0;  ///< likewise
   std::uint32_t self = 0;
+  std::uint32_t elements = 0;  ///< of the whole call
   std::uint32_t bytes = 0;
 };
 

@@ -12,6 +12,10 @@
 // driver would cost more than the fast kernel saves, are left to the general kernel: a short call goes there by one
 // jump.
 //
+// Where both kernels stream (Variant::part), the driver tells them the length of the call, which decides whether they
+// do. The fast one begins a part with the elements before a boundary of its first output, in short calls too. So who
+// does an element depends on its chunk and that boundary, and on no length.
+//
 // Kernels that do not run in parts, because they reduce or ask for numbers of elements, are chosen for a call as a
 // whole:
 //
@@ -50,6 +54,7 @@ bool runs_in_parts(const kir::Kernel& kernel);
 struct Division {
   std::uint32_t chunk = 0;     ///< 0: the call is one chunk
   std::uint32_t shortest = 0;  ///< chunks of fewer elements are the general kernel's
+  bool streams = false;        ///< both kernels are told the length of the call (Variant::part)
 };
 
 /// Joins the code of two kernels with one signature that run in parts; `fast` has an exit.

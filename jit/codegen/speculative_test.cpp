@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
+#include <sstream>
 
 #include "jit/kir/builder.h"
 #include "jit/kir/guard.h"
@@ -21,9 +23,11 @@ using kir::Assumed;
 using testing::Random;
 
 Result<image::Mapped> map_speculative(const kir::Kernel& fast, const kir::Kernel& general, Isa isa,
-                                      const Variant& variant, const Division& division) {
+                                      const Variant& variant, Division division) {
   TRY(const MachineCode fast_code, emit(fast, isa, variant));
-  TRY(const MachineCode general_code, emit(general, isa, {.vectors = 2}));
+  TRY(const MachineCode general_code,
+      emit(general, isa, {.vectors = 2, .non_temporal = variant.non_temporal, .part = variant.part}));
+  division.streams = variant.part;
   TRY(const MachineCode code, join_speculative(fast_code, general_code, array_bytes(general), division, isa));
   const image::ImageBytes bytes = image::build(code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {});
   TRY(const os::Fd fd, image::seal(bytes));
@@ -59,6 +63,7 @@ TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
                                    {.vectors = 8},
                                    {.vectors = 4, .newton = 4},
                                    {.vectors = 1, .schedule = false},
+                                   {.vectors = 2, .non_temporal = true, .part = true},
                                    {.vectors = 2, .vector_bits = 256}};
   std::uint64_t tried = 0;
   for (std::uint64_t seed = 1; tried < testing::draws(120); ++seed) {
@@ -81,7 +86,10 @@ TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
       for (const std::uint64_t n : {0, 1, 16, 130, 700, 1500}) {
         const testing::Arguments arguments = draw_arguments(general, assumption, n, random);
         ASSERT_EQ(testing::compare_on(general, *native, arguments.inputs, arguments.params,
-                                      {.n = n, .in_place = random.one_in(2), .at_front = random.one_in(2)}),
+                                      {.n = n,
+                                       .in_place = random.one_in(2),
+                                       .at_front = random.one_in(2),
+                                       .misalign = static_cast<std::uint32_t>(random.below(4))}),
                   "")
             << "seed " << seed << " " << name_of(isa) << "\n"
             << kir::print(general) << kir::print(assumption.fast);
@@ -303,6 +311,99 @@ TEST(Speculative, KernelsThatAskForNOrAnElementsNumberDoNotRunInParts) {
   EXPECT_FALSE(runs("%1 = index i32\noutput y %1\n"));
   EXPECT_FALSE(runs("%1 = count f32\noutput y %1\n"));
   EXPECT_FALSE(runs("%1 = sum f32 %0\noutput scalar y %1\n"));
+}
+
+// --- streams ---
+
+constexpr Variant kStreaming = {.vectors = 2, .non_temporal = true, .part = true};
+constexpr std::uint32_t kStreamChunk = 4096;
+constexpr std::size_t kStreamed = kStreamBytes / (sizeof(float) + sizeof(double)) + 1000;
+
+/// Arrays that begin some elements behind a boundary of 64 bytes.
+struct StreamedArrays {
+  StreamedArrays(std::size_t n, std::size_t away_f32, std::size_t away_f64)
+      : n(n), bytes(4 * (8 * n + 128)), away_f32(away_f32), away_f64(away_f64) {}
+  template <class T>
+  T* array(std::size_t number) {
+    std::byte* const begin = bytes.data() + number * (8 * n + 128);
+    const auto beyond = reinterpret_cast<std::uintptr_t>(begin) % 64;
+    return reinterpret_cast<T*>(begin + (64 - beyond)) + (sizeof(T) == 4 ? away_f32 : away_f64);
+  }
+  void call(const image::Mapped& native, std::size_t first, std::size_t count) {
+    const void* const in[] = {array<float>(0) + first, array<double>(1) + first};
+    void* const out[] = {array<float>(2) + first, array<double>(3) + first};
+    native.entry()(nullptr, count, in, out, nullptr);
+  }
+  std::size_t n;
+  std::vector<std::byte> bytes;
+  std::size_t away_f32, away_f64;
+};
+
+TEST(Speculative, LongCallsGiveTheBitsOfTheirChunksWhereverTheirArraysLie) {
+  for (const Isa isa : testing::runnable_isas()) {
+    const auto native =
+        map_speculative(adding(1, true), adding(2, false), isa, kStreaming, {.chunk = kStreamChunk, .shortest = 200});
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    for (const std::size_t away : {0, 3, 5, 6}) {
+      Random random(away);
+      const std::size_t away_f64 = away == 5 ? 2 : away;  // then the call cannot stream
+      StreamedArrays whole(kStreamed, away, away_f64), chunks(kStreamed, away, away_f64);
+      for (std::size_t i = 0; i < kStreamed; ++i) {
+        whole.array<float>(0)[i] = chunks.array<float>(0)[i] = random.one_in(2000) ? 2.0F : 0.5F;
+        whole.array<double>(1)[i] = chunks.array<double>(1)[i] = static_cast<double>(i) / kStreamed;
+      }
+      whole.call(*native, 0, kStreamed);
+      for (std::size_t first = 0; first < kStreamed; first += kStreamChunk)
+        chunks.call(*native, first, std::min<std::size_t>(kStreamChunk, kStreamed - first));
+      for (std::size_t i = 0; i < kStreamed; ++i) {
+        const float x = whole.array<float>(0)[i], sum = whole.array<float>(2)[i];
+        ASSERT_TRUE(sum == x + 2 || (x == 0.5F && sum == x + 1)) << i << ", away " << away;
+        ASSERT_EQ(sum, chunks.array<float>(2)[i]) << i << ", away " << away;
+        ASSERT_EQ(whole.array<double>(3)[i], static_cast<double>(i) / kStreamed) << i;
+      }
+    }
+  }
+}
+
+/// Makes streaming stores trap. Returns how many there are.
+std::size_t trap_streaming_stores(MachineCode& code, Isa isa) {
+  const auto listing = disassemble(code, isa);
+  EXPECT_TRUE(listing.ok());
+  std::istringstream lines(*listing);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("vmovnt") == std::string::npos) continue;
+    code.bytes[std::stoul(line, nullptr, 16)] = std::byte{0xCC};
+    ++count;
+  }
+  return count;
+}
+
+/// Joins a fast and a general kernel, one of which traps where it streams.
+Result<image::Mapped> map_trapping(Isa isa, bool fast_traps) {
+  const kir::Kernel general = adding(2, false);
+  TRY(MachineCode fast_code, emit(adding(1, true), isa, kStreaming));
+  TRY(MachineCode general_code, emit(general, isa, kStreaming));
+  EXPECT_GT(trap_streaming_stores(fast_traps ? fast_code : general_code, isa), 0u);
+  TRY(const MachineCode code,
+      join_speculative(fast_code, general_code, array_bytes(general), {kStreamChunk, 3000, true}, isa));
+  const image::ImageBytes bytes = image::build(code, image::counts_of(general), isa, TRIDENT_TIER_OPTIMISED, {});
+  TRY(const os::Fd fd, image::seal(bytes));
+  return image::Mapped::map(fd);
+}
+
+TEST(Speculative, BothKernelsStreamInLongCallsAndInNoOthers) {
+  for (const Isa isa : testing::runnable_isas())
+    for (const bool fast_traps : {false, true}) {
+      const auto native = map_trapping(isa, fast_traps);
+      ASSERT_TRUE(native.ok()) << native.error().message;
+      for (const std::size_t away : {0, 3}) {
+        StreamedArrays arrays(kStreamed, away, away);
+        for (std::size_t i = 0; i < kStreamed; ++i) arrays.array<float>(0)[i] = fast_traps ? 0.5F : 2.0F;
+        for (const std::size_t n : {kStreamed - 1001, std::size_t{2500}}) arrays.call(*native, 0, n);
+        EXPECT_EXIT(arrays.call(*native, 0, kStreamed), ::testing::KilledBySignal(SIGTRAP), "");
+      }
+    }
 }
 
 }  // namespace

@@ -87,12 +87,18 @@ class X86Driver : public Driver<x86::Assembler> {
 
   void enter() {
     a_.emit(x86::Inst::kIdEndbr64);
+    const x86::Gp self = division_.streams ? x86::rax : x86::rdi;
+    if (division_.streams) {
+      a_.mov(self, x86::rdi);
+      a_.mov(x86::rdi, x86::rsi);
+    }
     if (division_.shortest != 0)
       leave_short_calls();
     else
       leave_empty_calls();
     open_frame(a_, unwind_, kSaved, frame_bytes_);
-    a_.mov(place(frame_.self), x86::rdi);
+    a_.mov(place(frame_.self), self);
+    if (division_.streams) a_.mov(place(frame_.elements), x86::rsi);
     a_.mov(x86::r12, x86::rsi);
     a_.mov(x86::r15, x86::r8);
     a_.xor_(x86::ebx, x86::ebx);
@@ -134,8 +140,10 @@ class X86Driver : public Driver<x86::Assembler> {
     a_.cmova(reg, x86::rcx);
   }
 
-  /// Calls a kernel over the rsi elements that come next.
+  /// Calls a kernel over the rsi elements that come next. In place of `self`, which no kernel reads, it sees the length
+  /// of the whole call (Variant::part).
   void call(const asmjit::Label& kernel) {
+    if (division_.streams) a_.mov(x86::rdi, place(frame_.elements));
     a_.lea(x86::rdx, place(frame_.inputs));
     a_.lea(x86::rcx, place(frame_.outputs));
     a_.mov(x86::r8, x86::r15);

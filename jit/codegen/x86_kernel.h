@@ -66,6 +66,11 @@ class X86KernelEmitter {
   /// outputs must be the same number of elements before a boundary, and those elements go first, under masks; otherwise
   /// the plain loop takes over. Ends at `done` with fewer than a step left. Not for kernels with reductions.
   void streaming_loop(const asmjit::Label& done);
+  /// Emits the first elements of a part that may exit, whether it streams or not: where it exits must not depend on the
+  /// length of the call, so steps have the same places in both loops. Goes to `plain` if it does not stream.
+  void align_part(const asmjit::Label& plain);
+  void find_boundary(const asmjit::Label& first_misaligned, const asmjit::Label& plain);
+  [[nodiscard]] std::uint32_t stream_elements() const;
   /// Emits the elements before a boundary of the first output, under masks, for calls that are long enough. Stores of
   /// 64 bytes that cross lines take twice as long, and small lanes compute so little that it shows.
   void align_stores();
@@ -89,6 +94,7 @@ class X86KernelEmitter {
   MemRef count_slot_{}, chunk_slot_{}, column_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool streams_ = false;
+  bool aligns_parts_ = false;     ///< parts that may exit begin with the elements before a boundary
   bool fetches_ = false;          ///< loops fetch ahead
   bool copies_tail_ = false;      ///< the tail is the main loop's bytes with masks set, which saves making it
   std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up

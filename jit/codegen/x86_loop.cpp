@@ -40,7 +40,8 @@ namespace {
 
 namespace x86 = asmjit::x86;
 
-constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
+constexpr std::size_t kArenaBytes = 48 * 1024;    // on the stack: ordinary kernels need no more
+constexpr std::uint32_t kAlignedVectorsMin = 16;  ///< of a call, so that its first elements pay
 
 }  // namespace
 
@@ -72,7 +73,12 @@ X86KernelEmitter::X86KernelEmitter(const kir::Kernel& kernel, Isa isa, const Var
       epilogue_(arena) {
   vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
   if (selector_.reducer().any()) vectors_ = std::bit_ceil(vectors_);  // a chunk is a number of steps
-  streams_ = variant.non_temporal && !selector_.reducer().any() && !kir::converts_elements(kernel);
+  streams_ = variant.non_temporal && !selector_.reducer().any() && !kir::converts_elements(kernel) &&
+             !(variant.part && selector_.reads_tables());  // code that reads tables overwrites rdi
+  const bool has_outputs = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
+                                       [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });
+  streams_ = streams_ && has_outputs;
+  aligns_parts_ = streams_ && variant.part && kernel.exit.valid();
   // Code behind the loop could not return to the copy.
   copies_tail_ = !variant.schedule && !streams_ && !small_.any() && variant.newton == 0 && vectors_ == 1 &&
                  !selector_.has_rare_cases() && !kernel.exit.valid() &&
@@ -202,7 +208,7 @@ void X86KernelEmitter::loops() {
   const asmjit::Label streamed = a.newLabel();
   if (streams_) streaming_loop(streamed);
   if (small_.any()) align_stores();
-  loop(main_, vectors_ * lanes(), !small_.any());
+  loop(main_, vectors_ * lanes(), !small_.any() && !aligns_parts_);
   count_main_loop();
   a.bind(streamed);
   if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, lanes(), false);
@@ -293,46 +299,78 @@ void X86KernelEmitter::first_elements() {
 }
 
 void X86KernelEmitter::align_stores() {
-  constexpr std::uint32_t kVectorsMin = 16;
   if (!target_.avx512) return;
   x86::Assembler& a = emitter_.assembler();
   const asmjit::Label plain = a.newLabel();
-  a.cmp(x86::rsi, kVectorsMin * lanes());
+  a.cmp(x86::rsi, kAlignedVectorsMin * lanes());
   a.jb(plain);
   emitter_.elements_to_boundary(x86::edi, 0, lanes(), plain);
   first_elements();
   a.bind(plain);
 }
 
-void X86KernelEmitter::streaming_loop(const asmjit::Label& done) {
+/// Leaves the number of elements before a boundary of all outputs in edi, or goes to `plain` where there is none.
+void X86KernelEmitter::find_boundary(const asmjit::Label& first_misaligned, const asmjit::Label& plain) {
   x86::Assembler& a = emitter_.assembler();
-  const asmjit::Label plain = a.newLabel();
-  std::uint32_t bytes = 0;
-  for (const kir::Output& output : kernel_.outputs)
-    if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
-  if (bytes == 0) return;
-  a.cmp(x86::rsi, kStreamBytes / bytes);
-  a.jb(plain);
   bool first = true;
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
     const x86::Gp elements = first ? x86::edi : x86::r11d;
-    emitter_.elements_to_boundary(elements, o, target_.lanes, plain);
+    emitter_.elements_to_boundary(elements, o, target_.lanes, first ? first_misaligned : plain);
     if (!first) {
       a.cmp(elements, x86::edi);
       a.jne(plain);
     }
     first = false;
   }
-  first_elements();
+}
+
+std::uint32_t X86KernelEmitter::stream_elements() const {
+  std::uint32_t bytes = 0;
+  for (const kir::Output& output : kernel_.outputs)
+    if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
+  return kStreamBytes / bytes;
+}
+
+void X86KernelEmitter::streaming_loop(const asmjit::Label& done) {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label plain = a.newLabel();
+  if (variant_.part) {
+    a.cmp(x86::rsi, kAlignedVectorsMin * lanes());
+    a.jb(plain);
+  }
+  if (aligns_parts_) {
+    align_part(plain);
+  } else {
+    a.cmp(variant_.part ? x86::rdi : x86::rsi, stream_elements());
+    a.jb(plain);
+    find_boundary(plain, plain);
+    first_elements();
+  }
   emitter_.set_non_temporal(true);
   loop(main_, vectors_ * target_.lanes, false);
   emitter_.set_non_temporal(false);
   a.sfence();
   a.jmp(done);
   a.bind(plain);
-  a.xor_(x86::eax, x86::eax);
+  if (!aligns_parts_) a.xor_(x86::eax, x86::eax);
 }
+
+void X86KernelEmitter::align_part(const asmjit::Label& plain) {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label uneven = a.newLabel(), even = a.newLabel();
+  const x86::Mem call_elements = x86::qword_ptr(x86::rsp, -24);  // below what first_elements() keeps
+  a.mov(call_elements, x86::rdi);
+  find_boundary(plain, uneven);
+  a.jmp(even);
+  a.bind(uneven);
+  a.mov(call_elements, 0);
+  a.bind(even);
+  first_elements();
+  a.cmp(call_elements, stream_elements());
+  a.jb(plain);
+}
+
 Result<MachineCode> X86KernelEmitter::finish() {
   TRY_VOID(lay_out(emitter_, pool_, unwind_, "kernel", code_));
   return std::move(code_);

@@ -224,9 +224,16 @@ class Speculating {
     return std::string();
   }
 
+  /// Both kernels stream in long calls, or none does: in memory, one that does not takes half as long again.
   Result<codegen::MachineCode> join_parts(codegen::Isa isa) {
-    TRY(const codegen::MachineCode fast, codegen::emit(guarded_, isa, fast_.variant));
-    return codegen::join_speculative(fast, general_.code, codegen::array_bytes(general_.kernel), division_, isa);
+    division_.streams = fast_.variant.non_temporal || general_.variant.non_temporal;
+    const auto part = [&](const kir::Kernel& kernel, codegen::Variant variant) {
+      variant.part = variant.non_temporal = division_.streams;
+      return codegen::emit(kernel, isa, variant);
+    };
+    TRY(const codegen::MachineCode fast, part(guarded_, fast_.variant));
+    TRY(const codegen::MachineCode general, part(general_.kernel, general_.variant));
+    return codegen::join_speculative(fast, general, codegen::array_bytes(general_.kernel), division_, isa);
   }
 
   Result<codegen::MachineCode> join_whole(codegen::Isa isa) {

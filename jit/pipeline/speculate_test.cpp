@@ -235,6 +235,30 @@ TEST(SpeculativeCheck, EachInstructionOfTheDriverIsNeeded) {
   }
 }
 
+/// Joins kernels that stream, and makes those streaming stores trap that `traps` says.
+codegen::MachineCode streaming(const Product& product, const codegen::Division& division, bool fast, bool traps) {
+  const codegen::Isa isa = this_isa();
+  const codegen::Variant variant{.vectors = 2, .non_temporal = true, .part = true};
+  auto a = codegen::emit(product.guarded(kFits, kFits), isa, variant), b = codegen::emit(product.general, isa, variant);
+  EXPECT_TRUE(a.ok() && b.ok());
+  codegen::MachineCode& part = fast ? *a : *b;
+  std::istringstream lines(*codegen::disassemble(part, isa));
+  for (std::string line; std::getline(lines, line);)
+    if (traps && line.find("vmovnt") != std::string::npos) part.bytes[std::stoul(line, nullptr, 16)] = std::byte{0xCC};
+  auto code = codegen::join_speculative(*a, *b, codegen::array_bytes(product.general), division, isa);
+  EXPECT_TRUE(code.ok());
+  return std::move(code).value();
+}
+
+TEST(SpeculativeCheck, CallsAreSoLongThatBothKernelsStream) {
+  const Product product;
+  for (const codegen::Division& division : {codegen::Division{4096, 0, true}, {0, 256, true}})
+    for (const bool fast : {false, true}) {
+      EXPECT_EQ(product.fault_of(streaming(product, division, fast, false), division), "");
+      EXPECT_NE(product.fault_of(streaming(product, division, fast, true), division), "");
+    }
+}
+
 /// a*sum(x) and x - 1, for calls as a whole. The fast kernel adds 1 to the total.
 struct Total {
   expr::Expr source = in_f32(

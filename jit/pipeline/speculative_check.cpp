@@ -8,6 +8,7 @@
 #include "jit/judge/guarded.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/speculative_points.h"
+#include "jit/pipeline/timed_call.h"
 
 namespace trident::pipeline {
 namespace {
@@ -26,14 +27,24 @@ class Layout {
   void add_call(std::size_t n, F kind_of) {
     calls.push_back({.first = kinds.size(), .n = n, .params = 0, .in_place = mixed(calls.size()) % 2 != 0});
     for (std::size_t i = 0; i < n; ++i) kinds.push_back(kind_of(i));
+    elements = kinds.size();
   }
   template <class F>
   void add_mixed_call(std::size_t n, F is_outside) {
     add_call(n, [&](std::size_t i) { return is_outside(i) ? kOutside : kInside; });
   }
 
+  /// Adds the only call: one of n elements, of which a chunk's worth repeats.
+  template <class F>
+  void add_repeating_call(std::size_t n, F is_outside) {
+    add_mixed_call(2 * codegen::kBlockMax, is_outside);
+    calls.front().n = elements = n;
+  }
+
   std::vector<judge::GuardedCall> calls;
-  std::vector<std::uint32_t> kinds;  ///< by element; from kOutsideInOne on the number of the value
+  /// Say which elements lie outside, from kOutsideInOne on in which value. They repeat up to `elements`.
+  std::vector<std::uint32_t> kinds;
+  std::size_t elements = 0;
 };
 
 void add_short_calls(Layout& layout, std::size_t shortest) {
@@ -77,7 +88,7 @@ class Trial {
 
   /// Runs the image, with counters of misses or at the front of its memory.
   Result<std::string> run(bool counts) {
-    judge::GuardedRun run{.elements = layout_.kinds.size(),
+    judge::GuardedRun run{.elements = layout_.elements,
                           .inputs = {},
                           .params = {params_},
                           .calls = layout_.calls,
@@ -116,7 +127,7 @@ class Trial {
   void fill(const Point& scalars) {
     const auto& variables = q_.narrowed.variables;
     for (const expr::Variable& v : variables)
-      if (!v.is_scalar()) columns_.emplace_back(layout_.kinds.size() * ir::bytes_of(v.type));
+      if (!v.is_scalar()) columns_.emplace_back(layout_.elements * ir::bytes_of(v.type));
     for (std::size_t e = 0; e < layout_.kinds.size(); ++e) {
       const Point at = point(e);
       bool holds = true;
@@ -129,12 +140,26 @@ class Trial {
       }
       holds_.push_back(holds);
     }
+    repeat();
+  }
+
+  /// Repeats the elements of all columns up to their ends.
+  void repeat() {
+    for (std::vector<std::byte>& column : columns_) {
+      const std::size_t bytes = column.size() / layout_.elements, period = layout_.kinds.size() * bytes;
+      for (std::size_t at = period; at < column.size(); ++at) column[at] = column[at - period];
+    }
+  }
+
+  /// Returns the number among those that repeat.
+  [[nodiscard]] std::size_t element(const judge::GuardedCall& call, std::size_t i) const {
+    return (call.first + i) % layout_.kinds.size();
   }
 
   void set_params(const Point& scalars) {
     for (std::size_t v = 0; v < scalars.size(); ++v)
       if (q_.source.variables[v].is_scalar()) params_.push_back(scalars[v]);
-    params_.resize(q_.general.params.size(), layout_.kinds.size());  // the lengths of tables
+    params_.resize(q_.general.params.size(), layout_.elements);  // the lengths of tables
   }
 
   [[nodiscard]] Columns interpreted(const kir::Kernel& kernel, const judge::GuardedCall& call) const {
@@ -169,7 +194,7 @@ class Trial {
                                     const std::vector<std::byte>& ours) const {
     const ir::Type type = q_.general.type_of(q_.general.outputs[output].value);
     for (std::size_t i = 0; i < call.n; ++i) {
-      const std::size_t e = call.first + i;
+      const std::size_t e = element(call, i);
       const std::uint64_t have = lane(ours, i, type);
       if (same(type, have, lane(general_[output], e, type))) continue;
       if (!q_.exact && holds_[e] && same(type, have, lane(fast_[output], e, type))) continue;
@@ -186,7 +211,7 @@ class Trial {
     for (std::uint64_t first = 0; first < call.n; first += chunk) {
       const std::uint64_t end = std::min(first + chunk, call.n);
       if (end - first < q_.division.shortest) continue;
-      for (std::uint64_t i = first; i < end; ++i) count += holds_[call.first + i] ? 0 : 1;
+      for (std::uint64_t i = first; i < end; ++i) count += holds_[element(call, i)] ? 0 : 1;
     }
     return count;
   }
@@ -231,6 +256,18 @@ Result<std::string> try_out(const SpeculativeQuestion& q, const SpeculativePoint
   return trial.run(false);
 }
 
+/// Tries a call that is so long that both kernels stream. Its arrays lie before a boundary, then on one.
+Result<std::string> try_streaming(const SpeculativeQuestion& q, const SpeculativePoints& points) {
+  constexpr std::size_t kSlack = 500, kBeyondBoundary = 5;
+  const auto is_table = [](const expr::Variable& v) { return v.is_table(); };
+  if (!q.division.streams || std::any_of(q.source.variables.begin(), q.source.variables.end(), is_table))
+    return std::string();  // kernels that read tables do not stream in parts
+  Layout layout;
+  const std::size_t n = streaming_elements(judge::signature_of(q.general)) + kSlack;
+  layout.add_repeating_call(n / 64 * 64 + kBeyondBoundary, [](std::size_t i) { return mixed(i) % 1000 == 0; });
+  return try_out(q, points, layout, points.inside(1));
+}
+
 /// Tries all calls with scalars inside, and few with each value of a scalar at an end or outside.
 Result<std::string> try_all(const SpeculativeQuestion& q, const SpeculativePoints& points) {
   Layout all, few;
@@ -250,7 +287,8 @@ Result<std::string> try_all(const SpeculativeQuestion& q, const SpeculativePoint
       scalars[(*list)[i].variable] = (*list)[i].bits;
       TRY(fault, try_out(q, points, few, std::move(scalars)));
     }
-  return fault;
+  if (!fault.empty()) return fault;
+  return try_streaming(q, points);
 }
 
 }  // namespace
