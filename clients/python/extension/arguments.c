@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-enum { kContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400 }; /* of array.flags */
-enum { kInt64 = 7, kDouble = 12 };                                /* numbers of NumPy's types: 'l', 'd' */
+enum { kContiguous = 0x1, kFortran = 0x2, kAligned = 0x100, kWriteable = 0x400 }; /* of array.flags */
 
 PyTypeObject* ndarray_type;
 
@@ -15,12 +14,24 @@ static int has_shape(const struct call* c, const struct array* a) {
   return a->nd == c->nd && memcmp(a->dimensions, c->shape, (size_t)a->nd * sizeof(Py_ssize_t)) == 0;
 }
 
+int has_extents(PyObject* value, int nd, const Py_ssize_t* shape) {
+  if (Py_TYPE(value) != ndarray_type) return 0;
+  const struct array* a = (struct array*)value;
+  return is_native(a) && a->nd == nd && (nd == 0 || memcmp(a->dimensions, shape, (size_t)nd * sizeof(Py_ssize_t)) == 0);
+}
+
+int lie_alike(const struct array* from, const struct array* to) {
+  const int flags = kAligned | kWriteable, both = from->flags & to->flags;
+  return (to->flags & flags) == flags && (both & (kContiguous | kFortran)) != 0;
+}
+
 /* Returns whether `value` is an array as the kernel takes it; of the shape of those before. */
-static int take_array(struct call* c, PyObject* value, int type_num, int bytes) {
+static int take_array(struct call* c, PyObject* value, const struct argument* taken) {
   if (Py_TYPE(value) != ndarray_type) return 0;
   struct array* a = (struct array*)value;
-  if (a->descr->type_num != type_num || !is_native(a) || a->nd == 0) return 0;
-  if ((a->flags & (kContiguous | kAligned)) != (kContiguous | kAligned)) return 0;
+  if (a->descr->type_num != taken->type_num || !is_native(a) || a->nd == 0) return 0;
+  const int flags = (c->is_fortran ? kFortran : kContiguous) | kAligned;
+  if ((a->flags & flags) != flags) return 0;
   if (c->shape == NULL) {
     c->shape = a->dimensions;
     c->nd = a->nd;
@@ -29,22 +40,9 @@ static int take_array(struct call* c, PyObject* value, int type_num, int bytes) 
   } else if (!has_shape(c, a)) {
     return 0;
   }
-  c->in_bytes[c->in_count] = bytes;
+  c->in_bytes[c->in_count] = taken->bytes;
   c->in[c->in_count++] = a->data;
   return 1;
-}
-
-/* Returns whether `value` is a Python number of the type that the kernel takes. */
-static int take_number(uint64_t* param, PyObject* value, int type_num) {
-  if (type_num == kDouble && PyFloat_CheckExact(value)) {
-    const double number = PyFloat_AsDouble(value);
-    memcpy(param, &number, sizeof number);
-    return 1;
-  }
-  if (type_num != kInt64 || !PyLong_CheckExact(value)) return 0;
-  int overflow = 0;
-  *param = (uint64_t)PyLong_AsLongLongAndOverflow(value, &overflow);
-  return overflow == 0;
 }
 
 static int take_arguments(struct call* c, const bound* b, PyObject* const* values) {
@@ -52,18 +50,47 @@ static int take_arguments(struct call* c, const bound* b, PyObject* const* value
   c->shape = NULL;
   c->is_strided = 0;
   c->in_count = 0;
-  for (int i = 0; i < b->count; ++i)
-    if (!(b->bytes[i] == 0 ? take_number(&c->params[scalars++], values[i], b->type_num[i])
-                           : take_array(c, values[i], b->type_num[i], b->bytes[i])))
-      return 0;
+  for (int i = 0; i < b->count; ++i) {
+    const struct argument* const a = &b->arguments[i];
+    PyObject* const value = values[a->place];
+    if (!(a->bytes == 0 ? take_number(&c->params[scalars++], value, a) : take_array(c, value, a))) return 0;
+  }
   return c->shape != NULL && c->n != 0;
 }
 
+static int take_numbers(struct call* c, const bound* b, PyObject* const* values) {
+  for (int i = 0; i < b->count; ++i) {
+    if (!take_number(&c->params[i], values[b->arguments[i].place], &b->arguments[i])) return 0;
+    c->in[i] = &c->params[i];
+    c->in_bytes[i] = (int)sizeof c->params[i];
+  }
+  c->in_count = b->count;
+  c->n = 1;
+  c->nd = c->is_strided = c->is_fortran = 0;
+  c->shape = c->extents;
+  return 1;
+}
+
+/* Returns whether contiguous arguments in C's order, or all in Fortran's, make a result that `order` puts there, too.
+ */
+static int has_layout(const struct call* c, const bound* b, PyObject* const* values) {
+  if (c->nd == 1) return 1;
+  if (!c->is_fortran) {
+    const struct array* first = NULL;
+    for (int i = 0; first == NULL; ++i)
+      if (b->arguments[i].bytes != 0) first = (struct array*)values[b->arguments[i].place];
+    return b->layout == 'K' || b->layout == 'C' || (b->layout == 'A' && !(first->flags & kFortran));
+  }
+  for (int i = 0; b->layout == 'K' && i < c->nd; ++i)
+    if (c->shape[i] == 1) return 0; /* whose steps NumPy's iterator copies */
+  return b->layout != 'C';
+}
+
 /* Widens the shape so that `value`, an array with steps between its elements, may be broadcast to it. */
-static int widen_shape(struct call* c, PyObject* value, int type_num) {
+static int widen_shape(struct call* c, PyObject* value, const struct argument* taken) {
   if (Py_TYPE(value) != ndarray_type) return 0;
   const struct array* a = (struct array*)value;
-  if (a->descr->type_num != type_num || !is_native(a) || a->nd == 0 || a->nd > kStridedMax) return 0;
+  if (a->descr->type_num != taken->type_num || !is_native(a) || a->nd == 0 || a->nd > kStridedMax) return 0;
   for (; c->nd < a->nd; ++c->nd) {
     memmove(c->extents + 1, c->extents, (size_t)c->nd * sizeof *c->extents);
     c->extents[0] = 1;
@@ -77,40 +104,50 @@ static int widen_shape(struct call* c, PyObject* value, int type_num) {
   return 1;
 }
 
-/* Returns whether the result, whose elements lie in C order, has the order of this array's dimensions, too. */
-static int set_strides(struct call* c, const struct array* a) {
+/* Returns whether the result, whose elements lie in C order, has the order of this array's dimensions, too, if it has
+ * to. */
+static int set_strides(struct call* c, const struct array* a, int keeps_order) {
   int64_t* const strides = c->strides[c->in_count];
   uint64_t outer = UINT64_MAX;
   for (int i = 0, own = a->nd - c->nd; i < c->nd; ++i, ++own) {
     strides[i] = own < 0 || a->dimensions[own] == 1 ? 0 : a->strides[own];
     if (strides[i] == 0) continue;
     const uint64_t step = strides[i] < 0 ? -(uint64_t)strides[i] : (uint64_t)strides[i];
-    if (step > outer) return 0;
+    if (keeps_order && step > outer) return 0;
     outer = step;
   }
   c->in[c->in_count] = a->data;
   return 1;
 }
 
+/* Returns whether no array is broadcast: each result of a text of several has the shape of its own arrays. */
+static int have_one_shape(const struct call* c, const bound* b, PyObject* const* values) {
+  for (int i = 0; i < b->count; ++i)
+    if (b->arguments[i].bytes != 0 && !has_extents(values[b->arguments[i].place], c->nd, c->extents)) return 0;
+  return 1;
+}
+
 /* Does as take_arguments() for arrays that are not contiguous, or are broadcast. */
 static int take_strided(struct call* c, const bound* b, PyObject* const* values) {
   int scalars = 0;
-  c->nd = 0;
-  for (int i = 0; i < b->count; ++i)
-    if (!(b->bytes[i] == 0 ? take_number(&c->params[scalars++], values[i], b->type_num[i])
-                           : widen_shape(c, values[i], b->type_num[i])))
-      return 0;
+  c->nd = c->is_fortran = 0;
+  for (int i = 0; i < b->count; ++i) {
+    const struct argument* const a = &b->arguments[i];
+    PyObject* const value = values[a->place];
+    if (!(a->bytes == 0 ? take_number(&c->params[scalars++], value, a) : widen_shape(c, value, a))) return 0;
+  }
   c->in_count = 0;
   for (int i = 0; i < b->count; ++i) {
-    if (b->bytes[i] == 0) continue;
-    if (!set_strides(c, (struct array*)values[i])) return 0;
-    c->in_bytes[c->in_count++] = b->bytes[i];
+    const struct argument* const a = &b->arguments[i];
+    if (a->bytes == 0) continue;
+    if (!set_strides(c, (struct array*)values[a->place], b->layout == 'K')) return 0;
+    c->in_bytes[c->in_count++] = a->bytes;
   }
   c->shape = c->extents;
   c->is_strided = 1;
   c->n = 1;
   for (int i = 0; i < c->nd; ++i) c->n *= (uint64_t)c->extents[i];
-  return c->in_count != 0 && c->n != 0;
+  return c->in_count != 0 && c->n != 0 && (b->parts == Py_None || have_one_shape(c, b, values));
 }
 
 /* The bytes that elements of `bytes` bytes lie in. */
@@ -129,54 +166,73 @@ static struct range range_of(const struct call* c, const void* data, const int64
   return r;
 }
 
-/* Returns whether no two elements of `out` meet, as far as that shows in the order of its dimensions. */
-static int set_out_strides(struct call* c, const struct array* o, int bytes) {
+/* Returns whether no two elements of `o` meet, as far as that shows in the order of its dimensions. */
+static int set_out_strides(const struct call* c, int64_t* strides, const struct array* o, int bytes) {
   int64_t needed = bytes;
   for (int i = c->nd; i-- > 0;) {
-    c->out_strides[i] = c->extents[i] == 1 ? 0 : o->strides[i];
+    strides[i] = c->extents[i] == 1 ? 0 : o->strides[i];
     if (c->extents[i] == 1) continue;
-    const int64_t step = c->out_strides[i] < 0 ? -c->out_strides[i] : c->out_strides[i];
+    const int64_t step = strides[i] < 0 ? -strides[i] : strides[i];
     if (step < needed) return 0;
     needed = step * c->extents[i];
   }
   return 1;
 }
 
-/* Does as takes_out() for a call of take_strided(). */
-static int takes_strided_out(struct call* c, const bound* b, PyObject* out) {
-  if (Py_TYPE(out) != ndarray_type || b->result != kArray) return 0;
-  const struct array* o = (struct array*)out;
-  if (o->descr->type_num != ((struct descr*)b->dtype)->type_num || !is_native(o) || !(o->flags & kWriteable)) return 0;
-  if (!has_shape(c, o) || !set_out_strides(c, o, b->out_bytes)) return 0;
-  const struct range r = range_of(c, o->data, c->out_strides, b->out_bytes);
-  for (int i = 0; i < c->in_count; ++i) {
-    const struct range in = range_of(c, c->in[i], c->strides[i], c->in_bytes[i]);
-    const int same = c->in[i] == o->data && c->in_bytes[i] == b->out_bytes &&
-                     memcmp(c->strides[i], c->out_strides, (size_t)c->nd * sizeof(int64_t)) == 0;
-    if (!same && in.first < r.end && r.first < in.end) return 0;
+/* Sets the bytes that `o` lies in, an array for output `i` of the call. Returns 0 where the kernel may not write there.
+ */
+static int set_out(struct call* c, const bound* b, int i, const struct array* o, struct range* r) {
+  const int bytes = b->outputs[i].bytes;
+  c->out[i] = o->data;
+  if (c->is_strided) {
+    if (!set_out_strides(c, c->out_strides[i], o, bytes)) return 0;
+    *r = range_of(c, o->data, c->out_strides[i], bytes);
+    return 1;
+  }
+  const int flags = (c->is_fortran ? kFortran : kContiguous) | kAligned;
+  r->first = (uintptr_t)o->data;
+  r->end = r->first + c->n * (uint64_t)bytes;
+  return (o->flags & flags) == flags;
+}
+
+/* Returns whether input `i` shares memory with output 0 so that the kernel cannot write there. */
+static int meets_input(const struct call* c, const bound* b, int i, const struct range* r) {
+  const int is_same_size = c->in_bytes[i] == b->outputs[0].bytes && b->output_count == 1;
+  if (!c->is_strided) {
+    const uintptr_t in = (uintptr_t)c->in[i], end = in + c->n * (uint64_t)c->in_bytes[i];
+    return !(in == r->first && is_same_size) && in < r->end && r->first < end;
+  }
+  const struct range in = range_of(c, c->in[i], c->strides[i], c->in_bytes[i]);
+  const int same = c->in[i] == c->out[0] && is_same_size &&
+                   memcmp(c->strides[i], c->out_strides[0], (size_t)c->nd * sizeof(int64_t)) == 0;
+  return !same && in.first < r->end && r->first < in.end;
+}
+
+/* Returns whether the kernel may write to `outs`: arrays of the results' shape and types that share no memory with each
+ * other or with an argument, unless a single one is the very same elements. */
+static int takes_outs(struct call* c, const bound* b, PyObject* const* outs) {
+  struct range ranges[kOutputsMax];
+  for (int i = 0; i < b->output_count; ++i) {
+    const struct array* const o = (struct array*)outs[i];
+    if (b->outputs[i].is_reduced || !has_extents(outs[i], c->nd, c->shape) || !(o->flags & kWriteable)) return 0;
+    if (o->descr->type_num != b->outputs[i].type_num || !set_out(c, b, i, o, &ranges[i])) return 0;
+    for (int j = 0; j < c->in_count; ++j)
+      if (meets_input(c, b, j, &ranges[i])) return 0;
+    for (int j = 0; j < i; ++j)
+      if (ranges[j].first < ranges[i].end && ranges[i].first < ranges[j].end) return 0;
   }
   return 1;
 }
 
-/* Returns whether the kernel may write to `out`: an array of the result's shape and type that shares no memory with an
- * argument, unless it is the very same elements. */
-static int takes_out(const struct call* c, const bound* b, PyObject* out) {
-  if (Py_TYPE(out) != ndarray_type || b->result != kArray) return 0;
-  const struct array* o = (struct array*)out;
-  const struct descr* wanted = (struct descr*)b->dtype;
-  const int flags = kContiguous | kAligned | kWriteable;
-  if (o->descr->type_num != wanted->type_num || !is_native(o) || (o->flags & flags) != flags) return 0;
-  if (!has_shape(c, o)) return 0;
-  const uintptr_t first = (uintptr_t)o->data, end = first + c->n * (uint64_t)b->out_bytes;
-  for (int i = 0; i < c->in_count; ++i) {
-    const uintptr_t in = (uintptr_t)c->in[i], in_end = in + c->n * (uint64_t)c->in_bytes[i];
-    const int same = in == first && in_end == end;
-    if (!same && in < end && first < in_end) return 0;
-  }
-  return 1;
+static int take_contiguous(struct call* c, const bound* b, PyObject* const* values, int is_fortran) {
+  c->is_fortran = is_fortran;
+  return take_arguments(c, b, values) && has_layout(c, b, values);
 }
 
-int take_call(struct call* c, const bound* b, PyObject* const* values, PyObject* out) {
-  if (take_arguments(c, b, values) && (out == NULL || takes_out(c, b, out))) return 1;
-  return take_strided(c, b, values) && (out == NULL || takes_strided_out(c, b, out));
+int take_call(struct call* c, const bound* b, PyObject* const* values, PyObject* const* outs) {
+  if (b->has_numbers_only) return outs == NULL && take_numbers(c, b, values);
+  for (int is_fortran = 0; is_fortran < 2; ++is_fortran)
+    if (take_contiguous(c, b, values, is_fortran) && (outs == NULL || takes_outs(c, b, outs))) return 1;
+  return (b->layout == 'K' || b->layout == 'C') && take_strided(c, b, values) &&
+         (outs == NULL || takes_outs(c, b, outs));
 }

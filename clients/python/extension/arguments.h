@@ -7,8 +7,9 @@
 #include <Python.h>
 #include <stdint.h>
 
-enum { kArgumentsMax = 64 };
-enum { kStridedMax = 8 }; /* dimensions of arrays that are not contiguous */
+enum { kArgumentsMax = 64, kOutputsMax = 16, kTypesMax = 24, kAnyNumber = -1 };
+enum { kFloatType = 11, kDoubleType = 12 }; /* numbers of float32 and float64 in NumPy */
+enum { kStridedMax = 8 };                   /* dimensions of arrays that are not contiguous */
 
 /* As NumPy has them: the fields of PyArray_Descr and PyArrayObject that are alike in NumPy 1 and 2. */
 struct descr {
@@ -27,14 +28,32 @@ struct array {
 
 typedef void (*entry_fn)(const void* self, uint64_t n, const void* const* in, void* const* out, const uint64_t* params);
 
-enum result { kArray, kZeroDimensions, kNumber }; /* of a reduction: an array without dimensions, or its element */
+struct argument {
+  int place;       /* among the values of a call */
+  int type_num;    /* of the array or the number; kAnyNumber */
+  int bytes;       /* of an element of an array; 0: one number, */
+  int kernel_type; /* which the kernel takes as this type */
+};
+
+struct output {
+  int type_num, bytes;
+  int is_reduced; /* to one element */
+};
 
 typedef struct {
-  PyObject_HEAD PyObject *owner, *names,
-      *dtype;       /* owner keeps the handle open: the program of evaluate(), or a Kernel's handle */
-  entry_fn* kernel; /* its first word is the entry */
-  int count, out_bytes, result;
-  int type_num[kArgumentsMax], bytes[kArgumentsMax]; /* bytes: of an element; 0: one Python number */
+  PyObject_HEAD PyObject *owner,
+      *names;                /* owner keeps the handle open: a program of evaluate(), or a Kernel's handle */
+  PyObject *order, *casting; /* of evaluate(); casting is None for a Kernel, which casts nothing */
+  PyObject *finish, *parts;  /* None, or a function of the result; None, or Bounds of single results */
+  PyObject* dtypes;          /* of the outputs */
+  entry_fn* kernel;          /* its first word is the entry */
+  int count, output_count;
+  int has_numbers_only; /* arguments, which the kernel takes as arrays of one element */
+  int gives_numbers;    /* a reduced output is a number; else an array without dimensions */
+  int gives_tuple;
+  char layout; /* the letter of `order` */
+  struct argument arguments[kArgumentsMax];
+  struct output outputs[kOutputsMax];
 } bound;
 
 struct call {
@@ -45,17 +64,31 @@ struct call {
   int in_bytes[kArgumentsMax];
   uint64_t params[kArgumentsMax];
   int in_count;
-  char* out;
+  int is_fortran; /* all arrays are contiguous in Fortran's order, and so is the result */
+  void* out[kOutputsMax];
   /* Arrays that are not contiguous, or have not one shape: */
   int is_strided;
   Py_ssize_t extents[kStridedMax];
-  int64_t strides[kArgumentsMax][kStridedMax], out_strides[kStridedMax];
+  int64_t strides[kArgumentsMax][kStridedMax], out_strides[kOutputsMax][kStridedMax];
 };
 
 extern PyTypeObject* ndarray_type;
+extern PyObject* no_shape; /* () */
+extern PyTypeObject*
+    number_types[kTypesMax]; /* NumPy's numbers by type number; NULL for types that kernels do not take */
 
-/* Fills the call with the arguments `values`, and checks that the kernel may write to `out`, unless that is NULL.
- * Returns 0 where the kernel does not take them in place. */
-int take_call(struct call* c, const bound* b, PyObject* const* values, PyObject* out);
+/* Fills the call with the arguments among `values`. Checks that the kernel may write to the arrays `outs`, one for each
+ * output, unless that is NULL. Returns 0 where the kernel does not take them in place. */
+int take_call(struct call* c, const bound* b, PyObject* const* values, PyObject* const* outs);
+
+/* Stores a number as the kernel takes it. Returns 0 where it has to be converted in another way. */
+int take_number(uint64_t* param, PyObject* value, const struct argument* a);
+
+/* Returns whether `value` is an array of this shape and of the processor's byte order. */
+int has_extents(PyObject* value, int nd, const Py_ssize_t* shape);
+
+/* Returns whether arrays of one shape have their elements in the same order, one after the other, and the second may be
+ * written to. */
+int lie_alike(const struct array* from, const struct array* to);
 
 #endif

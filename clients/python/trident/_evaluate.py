@@ -30,17 +30,14 @@ from ._chain import Chain, graphs
 from ._installed_numexpr import Numexpr, check_installed, check_known, import_numexpr
 from ._kernel import BLOCK, ITERATED_MAX, Kernel, address, check_context
 from ._native import TridentError
-from ._out import Borrowed, One, check_out, store, store_reduced
+from ._out import Borrowed, BorrowedAll, One, check_out, store, store_reduced
 from ._promise import EXACT, Promise
+from ._reduced import OPS, as_bool, fused, reduce_with_numpy
 from ._several import Several
 from ._stages import Stages
-from ._strided import in_c_order, in_fortran_order, lies_apart, meet, same_elements
+from ._strided import in_c_order, in_fortran_order, in_kernels_type, lies_apart, meet, same_elements, wraps
 
 _CACHE_MAX = 256
-_REDUCE_OP = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof"}
-_NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce,
-                 **{name: getattr(np, name) for name in _text.BEYOND_REDUCTIONS}}
-_KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 _REFUSALS = (g.Refusal, RecursionError, TridentError)  # other errors are faults, and nothing that numexpr should hide
 _OPTIONS = {"optimization": ("none", "moderate", "aggressive"), "truediv": (False, True, "auto")}  # the last is the default
 _NODES_MAX = 1 << 14  # no kernel holds more, even where parts are the same
@@ -83,6 +80,14 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
 
 def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame):
     """The program of a call of evaluate() from `frame`, its arguments and order; re_evaluate() then repeats that call."""
+    program, names, arguments, letter = found(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame)
+    bound = _remembered(program, names, arguments, letter, ex, order, casting, policy, k, ranges, context, kwargs)
+    _last.call = (program, names, None if out is None else program.borrowed(out), letter, casting, bound)
+    return program, arguments, letter
+
+
+def found(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, context, kwargs, frame):
+    """The program of a call of evaluate() from `frame`, its names, its arguments and order."""
     optimization, sanitize = _check_options(kwargs)
     tree, names = _find_tree(ex, sanitize)
     promise = EXACT
@@ -94,13 +99,7 @@ def prepared(ex, local_dict, global_dict, out, order, casting, policy, k, ranges
     promise.check_names(names, "variable of the expression")
     arguments = _arguments(names, local_dict, global_dict, frame if names else None)
     program = _find_program(ex, tree, names, arguments, optimization, promise)
-    order = _check_layout(program.outs(out), order, casting)
-    usual = k is None and ranges is None and context is None and optimization == "aggressive" and sanitize and order == "K"
-    bound = None
-    if usual and casting == "same_kind" and type(ex) is type(policy) is str:
-        bound = _bound(ex if policy == "exact" else (ex, policy), program, names, arguments)
-    _last.call = (program, names, None if out is None else program.borrowed(out), order, casting, bound)
-    return program, arguments, order
+    return program, names, arguments, _check_layout(program.outs(out), order, casting)
 
 
 def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
@@ -114,18 +113,25 @@ def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
     return program.run(arguments, None if out is None else out.find(), order, casting)
 
 
-def _bound(key, program, names, arguments):
-    """The program for the short way of a call, which finds it by its text, or text and policy, from now on; None where there
+def _remembered(program, names, arguments, letter, ex, order, casting, policy, k, ranges, context, kwargs):
+    """The program for the short way of a call, which finds it by what evaluate() was called with from now on; None where there
     is none, or it has been found before."""
-    if _short_call.call is None or not isinstance(program, _Program) \
-            or not program.can_be_bound(names) or program.bound_since == _short_call.call.forgotten():
+    kwargs = {name: value for name, value in kwargs.items() if name != "sanitize" or value is not None}
+    if type(ex) is not str or "sanitize" not in kwargs and not _sanitizes(None):
         return None
-    kind = _short_call.ZERO_DIMENSIONS if program.fused else _short_call.ARRAY
-    kinds = [(a.dtype, not s) for a, s in zip(arguments, program.is_scalar)]
-    bound = _short_call.bound(program, program.kernel._handle, tuple(names), kinds, program.result_dtype, kind)
+    key = _short_call.key(ex, order=order, casting=casting, policy=policy, k=k, ranges=ranges, context=context, **kwargs)
+    if key is None:
+        return None
+    forgotten = _short_call.call.forgotten()
+    if program.bound_since != forgotten:
+        program.bound_since, program.bound_keys = forgotten, set()
+    if key in program.bound_keys:
+        return None
+    bound = program.bound(names, arguments, letter, casting)
     if bound is not None:
         _short_call.call.remember(key, bound)
         program.bound_since = _short_call.call.forgotten()
+        program.bound_keys.add(key)
     return bound
 
 
@@ -144,10 +150,13 @@ def _check_options(kwargs):
     for name, allowed in _OPTIONS.items():
         if kwargs.get(name, allowed[-1]) not in allowed:
             raise ValueError(f"'{name}' must be one of {allowed}")
-    sanitize = kwargs.get("sanitize")
+    return kwargs.get("optimization", "aggressive"), _sanitizes(kwargs.get("sanitize"))
+
+
+def _sanitizes(sanitize):
     if sanitize is None:
-        sanitize = os.environ.get("NUMEXPR_SANITIZE", "1").lower() not in ("0", "false", "no")
-    return kwargs.get("optimization", "aggressive"), bool(sanitize)
+        return os.environ.get("NUMEXPR_SANITIZE", "1").lower() not in ("0", "false", "no")
+    return bool(sanitize)
 
 
 def _check_layout(outs, order, casting):
@@ -226,8 +235,6 @@ def _too_large(error):
 class _Program(One):
     """One expression for one combination of operand kinds."""
 
-    bound_since = None  # its Bound is known to the module _call since it forgot that many times
-
     def __init__(self, tree, names, arguments, optimization, promise):
         kinds = {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)}
         built = functools.partial(_text.built, optimization=optimization)
@@ -248,10 +255,10 @@ class _Program(One):
         kinds_taken = [g.DTYPE[n.kind] for n in inputs]  # booleans as int32 are the kernel's affair, and no cast
         self.casts = [(names[i], a.dtype, d) for i, a, d in zip(self.used, arguments, kinds_taken) if a.dtype != d]
         self.kernel = None
-        self.fused = self.reduction is not None and self.reduction.op in _REDUCE_OP and not stages and \
+        self.fused = self.reduction is not None and self.reduction.op in OPS and not stages and \
             self.reduction.axis is None and not self.reduction.keepdims
         if self.fused:
-            node = _fused(_REDUCE_OP[self.reduction.op], node)
+            node = fused(OPS[self.reduction.op], node)
         self.result_dtype = g.DTYPE[node.kind]
         self.is_bool = node.kind == g.BOOL
         self.literal, self.wide_bools, self.is_taken = None, self.is_bool, False
@@ -263,7 +270,7 @@ class _Program(One):
         if not stages and len(nodes) <= _NODES_MAX:
             taken = [a.dtype if a.dtype in g.NARROW and a.dtype.isnative and not s else d
                      for a, s, d in zip(arguments, self.is_scalar, self.dtypes)]
-            types = {f"x{i}": g.NARROW.get(d) or _KIND_OF[d] for i, d in zip(self.used, taken)}
+            types = {f"x{i}": g.NARROW.get(d) or g.KIND_OF[d] for i, d in zip(self.used, taken)}
             try:
                 self.kernel = promise.kernel(g.emit(g.as_kernel([node], bytes_out=not self.fused)), names, types, scalars, size)
                 self.dtypes, self.wide_bools = taken, self.is_bool and self.fused
@@ -271,30 +278,46 @@ class _Program(One):
                 if error.status != native.E_LIMIT:
                     raise
         if self.kernel is None:
-            types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
+            types = {f"x{i}": g.KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
             if not stages:
                 self.fused = False
                 node = self.reduction.operand if self.reduction else root
             pieces = tree.pieces(stages, len(names)) if stages else graphs(node, len(names))
             self.kernel = Chain(pieces, promise, names, types, scalars, size)
-        self.is_taken = all(a.dtype == d for a, d in zip(arguments, self.dtypes))
+        self.is_taken = all(a.dtype == d or s or wraps(a.dtype, d) for a, d, s in zip(arguments, self.dtypes, self.is_scalar))
 
-    def can_be_bound(self, names):
-        """Returns whether the short way of a call has all that this program needs."""
-        if self.literal is not None or not isinstance(self.kernel, Kernel) or len(self.used) != len(names) \
-                or all(self.is_scalar):
-            return False
-        if self.reduction is not None:
-            return self.fused and not self.is_bool and self.is_taken
-        return self.is_taken
+    def bound(self, names, arguments, order, casting, given=None):
+        return self.part(names, arguments, order, casting, given or names) if len(self.used) == len(names) else None
+
+    def part(self, names, arguments, order, casting, given):
+        """Does as bound(), also where the kernel takes only some of the variables."""
+        if self.literal is not None or not isinstance(self.kernel, Kernel) or not self.is_taken \
+                or not all(np.can_cast(have, want, casting) for _, have, want in self.casts):
+            return None
+        arrays = [arguments[i].ndim > 0 for i in self.used]
+        rows = [_short_call.argument(given.index(names[i]), arguments[i].dtype, is_array, d)
+                for i, is_array, d in zip(self.used, arrays, self.dtypes)]
+        dtype = np.dtype(np.int32) if self.fused and self.is_bool else self.result_dtype
+        return _short_call.bound(self, self.kernel._handle, given, rows, [(dtype, self.fused)], order=order, casting=casting,
+                                 finish=self._finish())
+
+    def _finish(self):
+        """Returns the function that makes the result of an array that the kernel has written; None for that array itself."""
+        if self.fused:
+            return as_bool if self.is_bool else None
+        return None if self.reduction is None else functools.partial(reduce_with_numpy, self.reduction)
+
+    def check_casts(self, casting):
+        """Refuses operands that `casting` does not let be what the kernel computes with."""
+        for name, have, want in self.casts:
+            _check_operand(name, have, want, casting)
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
         if self.literal is not None:
             return self.literal.copy() if out is None else store(out, np.broadcast_to(self.literal, out.shape), casting)
-        for name, have, want in self.casts:
-            _check_operand(name, have, want, casting)
-        arguments = [arguments[i] for i in self.used]
+        self.check_casts(casting)
+        arguments = [in_kernels_type(arguments[i], d) for i, d in zip(self.used, self.dtypes)]
         scalars = [a for a, s in zip(arguments, self.is_scalar) if s]
         params = self._params(scalars) if scalars else None
         arrays = [a for a, s in zip(arguments, self.is_scalar) if not s]
@@ -303,7 +326,7 @@ class _Program(One):
             return self._run_reduction(arrays, dtypes, params, out, casting)
         if self.reduction is not None:
             whole = self._run_elementwise(arrays, dtypes, params, None, order, casting)
-            result = _reduce_with_numpy(self.reduction, whole)
+            result = reduce_with_numpy(self.reduction, whole)
             return result if out is None else store_reduced(out, result, casting)
         return self._run_elementwise(arrays, dtypes, params, out, order, casting)
 
@@ -437,15 +460,8 @@ class _Program(One):
             shape, operands = shape[::-1], [a.T for a in operands]
         result = np.empty((), np.int32 if self.is_bool else self.result_dtype)
         self.kernel._run_on(shape, [np.broadcast_to(a, shape) for a in operands], [result], params)
-        result = np.asarray(result != 0) if self.is_bool else result
+        result = as_bool(result) if self.is_bool else result
         return result if out is None else store_reduced(out, result, casting)
-
-
-def _fused(op, node):
-    """A reduction inside the kernel; the least and the greatest of booleans are found as integers, and booleans."""
-    if node.kind != g.BOOL:
-        return g.reduce(op, node, nan="ignore")
-    return g.cast(g.reduce(op, g.cast(node, g.I32), nan="ignore"), g.BOOL)
 
 
 def _check_operand(name, have, want, casting):
@@ -463,17 +479,7 @@ def _check_operand(name, have, want, casting):
                     "another casting")
 
 
-def _reduce_with_numpy(reduction, whole):
-    """Reductions over one axis, those that kept dimensions, and those that kernels of texts do not have."""
-    if reduction.axis is not None and not -whole.ndim <= reduction.axis < whole.ndim:
-        raise ValueError("axis is out of bounds")
-    keywords = {"axis": reduction.axis, "keepdims": reduction.keepdims}
-    if reduction.op in ("sum", "prod"):
-        keywords["dtype"] = whole.dtype
-    return np.asarray(_NUMPY_REDUCE[reduction.op](whole, **keywords))
-
-
-_short_call.set_up(_last, Borrowed)
+_short_call.set_up(_last, Borrowed, BorrowedAll)
 python_evaluate, python_re_evaluate = evaluate, re_evaluate  # the long way, which can do all
 evaluate = _short_call.front(0, evaluate, '(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind", '
                              'sanitize=None, _frame_depth=3, disable_cache=False, *, policy="exact", k=None, ranges=None, '

@@ -14,6 +14,7 @@ BOOL, I32, I64, F32, F64 = "bool", "i32", "i64", "f32", "f64"
 RANK = {BOOL: 0, I32: 1, I64: 2, F32: 3, F64: 4}
 DTYPE = {BOOL: np.dtype(bool), I32: np.dtype(np.int32), I64: np.dtype(np.int64),
          F32: np.dtype(np.float32), F64: np.dtype(np.float64)}
+KIND_OF = {DTYPE[k]: k for k in (I32, I64, F32, F64)}
 # Arrays of these are widened by the kernel's own loads.
 NARROW = {np.dtype(t): name for t, name in ((np.bool_, "bool"), (np.int8, "i8"), (np.uint8, "u8"), (np.int16, "i16"),
                                             (np.uint16, "u16"), (np.uint32, "u32"), (np.float16, "f16"))}

@@ -256,10 +256,16 @@ class Kernel:
         self._in_type = ctypes.c_void_p * max(1, info.array_count)
         self._out_type = ctypes.c_void_p * info.output_count
         self._params_type = ctypes.c_uint64 * max(1, info.scalar_count)
-        if len(self.outputs) == 1 and not parameters:
-            kind = _short_call.NUMBER if self.output_is_scalar[0] else _short_call.ARRAY
-            self._bound = _short_call.bound(self._handle, self._handle, (), [(d, True) for d in self.array_dtypes],
-                                            self.output_dtypes[0], kind)
+        self._bound = None if self.tables else self._for_short_calls()
+
+    def _for_short_calls(self):
+        arguments = [_short_call.argument(i, d, True, d) for i, d in enumerate(self.array_dtypes)]
+        numbers = [_short_call.argument(len(arguments) + i, None, False, d) for i, d in enumerate(self.scalar_dtypes)]
+        if not arguments:
+            return None
+        return _short_call.bound(self._handle, self._handle, (*self.arrays, *self.scalars), [*arguments, *numbers],
+                                 list(zip(self.output_dtypes, self.output_is_scalar)), gives_numbers=True,
+                                 gives_tuple=len(self.outputs) > 1)
 
     def __call__(self, *arrays, out=None, **named):
         if len(arrays) > len(self.arrays):

@@ -3,8 +3,10 @@ import sys
 
 import numpy as np
 
+from . import _short_call
 from . import _text
-from ._evaluate import evaluate, prepared
+from . import _threads
+from ._evaluate import found, prepared
 from ._installed_numexpr import Numexpr
 from ._symbols import Expression
 
@@ -60,6 +62,8 @@ class NumExpr:
     a name and a type (one of NumPy's; bool; int for int32 and float for float32, as numexpr has it). Without one all
     variables are float64 and come by name."""
 
+    _bound = None  # the last call for the short way of a call (_short_call.py)
+
     def __init__(self, ex, signature=(), sanitize=True, **kwargs):
         if isinstance(ex, Expression):
             ex = str(ex)
@@ -67,6 +71,8 @@ class NumExpr:
         given = [name for name, _ in signature]
         if missing := [n for n in given if n not in names]:
             raise ValueError(f"the signature has '{missing[0]}', which the expression has not")
+        self._promised = [kwargs.pop(name, value) for name, value in (("policy", "exact"), ("k", None), ("ranges", None), ("context", None))]
+        self._threads = kwargs.pop("threads", None)
         self._text, self._options = ex, {**kwargs, "sanitize": sanitize}
         self.input_names = (*given, *(n for n in names if n not in given))
         self._dtypes = [np.dtype(np.float64)] * len(self.input_names)
@@ -85,9 +91,17 @@ class NumExpr:
             if not np.can_cast(value if value.ndim == 0 else value.dtype, dtype, casting):
                 raise TypeError(f"'{name}' is {value.dtype} and would be cast to {dtype}, which casting='{casting}' forbids")
             values[name] = value.astype(dtype, copy=False)
-        return evaluate(self._text, values, {}, out=out, order=order, casting=casting, **self._options)
+        program, names, arguments, letter = found(self._text, values, {}, out, order, casting, *self._promised, self._options, None)
+        if order == "K" and casting == "safe" and self._threads is None:
+            self._bound = program.bound(names, arguments, letter, casting, self.input_names)
+        with _threads.permitted(self._threads):
+            return program.run(arguments, out, letter, casting)
 
-    run = __call__
+    if _short_call.call is not None:
+        __call__ = _short_call.call.Method(__call__)
+
+    def run(self, *args, **kwargs):
+        return self(*args, **kwargs)
 
     def __getattr__(self, name):
         if name in ("constants", "constsig", "fullsig", "program", "signature", "tempsig"):

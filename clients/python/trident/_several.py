@@ -5,14 +5,15 @@ import numpy as np
 
 from . import _graph as g
 from . import _native as native
+from . import _short_call
 from . import _text
 from ._kernel import Kernel
 from ._native import TridentError
-from ._out import BorrowedAll, store, store_reduced
-from ._strided import in_c_order
+from ._out import BorrowedAll, Program, store, store_reduced
+from ._strided import in_c_order, in_kernels_type
 
 
-class Several:
+class Several(Program):
     """The expressions of a text such as (a + b, a*b): in one pass where the operands lie as one kernel takes them, else one
     after the other. All are evaluated before the first is written to `out`, which may be an operand of the next."""
 
@@ -23,18 +24,38 @@ class Several:
             raise TypeError("a tuple inside of a tuple is not supported in expressions: write (a, b, c)")
         self.parts = [make(t) for t in trees]
         self.kernel, self.used = None, sorted({i for p in self.parts for i in getattr(p, "used", ())})
-        fit = all(isinstance(getattr(p, "kernel", None), Kernel) and p.reduction is None for p in self.parts)
-        if not fit or any(arguments[i].ndim == 0 for i in self.used):
+        fit = all(isinstance(getattr(p, "kernel", None), Kernel) and p.reduction is None and p.is_taken
+                  and any(arguments[i].ndim for i in p.used) for p in self.parts)
+        if not fit:
             return
+        self.is_scalar = [arguments[i].ndim == 0 for i in self.used]
         inputs = {names[i]: g.Node("input", g.kind_of_dtype(arguments[i].dtype), value=i) for i in self.used}
-        self.taken = {n.value: g.I32 if n.kind == g.BOOL else n.kind for n in inputs.values()}
+        taken = {i: d for p in self.parts for i, d in zip(p.used, p.dtypes)}
+        self.dtypes = [taken[i] for i in self.used]
+        types = {f"x{i}": g.NARROW.get(taken[i]) or g.KIND_OF[taken[i]] for i in self.used}
+        scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         nodes = [_text.built(t, inputs, optimization) for t in trees]
         try:
-            self.kernel = promise.kernel(g.emit(g.as_kernel(nodes)), names, {f"x{i}": k for i, k in self.taken.items()}, (),
+            self.kernel = promise.kernel(g.emit(g.as_kernel(nodes, bytes_out=True)), names, types, scalars,
                                          max(arguments[i].size for i in self.used))
         except TridentError as error:
             if error.status != native.E_LIMIT:
                 raise
+
+    def bound(self, names, arguments, order, casting, given=None):
+        """As Program has it: in one pass, or part by part; None where one of the parts has none."""
+        given = given or names
+        if len(self.used) != len(names) or not all(hasattr(p, "part") for p in self.parts):
+            return None
+        parts = tuple(p.part(names, arguments, order, casting, given) for p in self.parts)
+        if None in parts:
+            return None
+        if self.kernel is None:
+            return _short_call.bound(self, None, given, (), (), order=order, casting=casting, parts=parts)
+        rows = [_short_call.argument(given.index(names[i]), arguments[i].dtype, not s, d)
+                for i, s, d in zip(self.used, self.is_scalar, self.dtypes)]
+        return _short_call.bound(self, self.kernel._handle, given, rows, [(p.result_dtype, False) for p in self.parts], order=order,
+                                 casting=casting, parts=parts, gives_tuple=True)
 
     def outs(self, out):
         if out is None:
@@ -47,19 +68,22 @@ class Several:
         return BorrowedAll(self.outs(out))
 
     def run(self, arguments, out, order, casting):
-        results = self._run_at_once([arguments[i] for i in self.used], order)
+        results = self._run_at_once([arguments[i] for i in self.used], order, casting)
         if results is None:
             results = [p.run(arguments, None, order, casting) for p in self.parts]
         stores = [store if getattr(p, "reduction", None) is None else store_reduced for p in self.parts]
         return tuple(r if o is None else put(o, r, casting) for put, r, o in zip(stores, results, self.outs(out)))
 
-    def _run_at_once(self, arrays, order):
+    def _run_at_once(self, arguments, order, casting):
         """The results of one pass; None where the operands do not lie as it takes them."""
-        if self.kernel is None or order == "F" and arrays[0].ndim > 1:
+        if self.kernel is None:
             return None
-        if not in_c_order(arrays) or any(a.dtype != g.DTYPE[self.taken[i]] or a.shape != arrays[0].shape
-                                         for a, i in zip(arrays, self.used)):
+        arrays = [in_kernels_type(a, d) for a, d, s in zip(arguments, self.dtypes, self.is_scalar) if not s]
+        if order == "F" and arrays[0].ndim > 1 or any(a.shape != arrays[0].shape for a in arrays) or not in_c_order(arrays):
             return None
-        results = [np.empty(arrays[0].shape, np.int32 if p.is_bool else p.result_dtype) for p in self.parts]
-        self.kernel._run_on(arrays[0].shape, arrays, results, None)
-        return [r != 0 if p.is_bool else r for r, p in zip(results, self.parts)]
+        for p in self.parts:
+            p.check_casts(casting)
+        params = self.kernel.pack([a.astype(d) for a, d, s in zip(arguments, self.dtypes, self.is_scalar) if s])
+        results = [np.empty(arrays[0].shape, p.result_dtype) for p in self.parts]
+        self.kernel._run_on(arrays[0].shape, arrays, results, params)
+        return results

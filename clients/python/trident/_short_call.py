@@ -12,8 +12,9 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 6
-ARRAY, ZERO_DIMENSIONS, NUMBER = 0, 1, 2  # enum result of call.c
+_FILE, _VERSION = "_call.abi3.so", 7
+_ARGUMENTS_MAX, _OUTPUTS_MAX, _ANY_NUMBER = 64, 16, -1  # arguments.h
+_NUMBERS = "?bBhHiIlLqQefd"  # types of NumPy's numbers that kernels take
 
 
 def _load():
@@ -45,11 +46,13 @@ def _reads_arrays(module):
 call = _load()
 
 
-def set_up(last, borrowed):
-    """Readies the module, if there is one: `last` and `borrowed` are those of evaluate()."""
+def set_up(last, borrowed, borrowed_all):
+    """Readies the module, if there is one: `last`, `borrowed` and `borrowed_all` are those of evaluate()."""
     if call is not None:
         address = lambda function: ctypes.cast(function, ctypes.c_void_p).value  # noqa: E731
-        call.set_up(np.ndarray, np.empty, last, borrowed, address(lib.trident_call_parallel), address(lib.trident_call_strided))
+        numbers = {np.dtype(letter).num: np.dtype(letter).type for letter in _NUMBERS}
+        call.set_up(np.ndarray, np.empty, np.copyto, numbers, last, borrowed, borrowed_all, address(lib.trident_call_parallel),
+                    address(lib.trident_call_strided))
         _threads.tell(call.set_threads)
 
 
@@ -61,9 +64,24 @@ def front(number, function, signature):
     return call.front(number, function, documentation, function.__module__)
 
 
-def bound(owner, handle, names, arguments, dtype, result):
-    """A kernel for the module; None without it. `arguments`: (dtype, is an array) of each."""
-    if call is None or not arguments or len(arguments) > 64:
+def key(*args, **kwargs):
+    """Returns a key, equal for calls of evaluate() that have one kernel, order and casting for each set of types; None without the
+    module, and where it does not know an argument."""
+    return None if call is None else call.key(*args, **kwargs)
+
+
+def argument(place, dtype, is_array, taken):
+    """An argument of bound(): its place among the names, its type, and the one in which the kernel takes it; None for a number
+    that Kernel converts."""
+    return place, _ANY_NUMBER if dtype is None else dtype.num, taken.itemsize if is_array else 0, taken.num
+
+
+def bound(owner, handle, names, arguments, outputs, *, order="K", casting=None, finish=None, parts=None, gives_numbers=False,
+          gives_tuple=False):
+    """A kernel for the module; None without it, and where it does not take so many. `arguments`: of argument(); `outputs`:
+    (dtype, is reduced) of each; bound.c says the rest."""
+    if call is None or not names or len(names) > _ARGUMENTS_MAX or len(outputs) > _OUTPUTS_MAX:
         return None
-    kinds = tuple((d.num, d.itemsize if is_array else 0) for d, is_array in arguments)
-    return call.Bound(owner, handle._as_parameter_.value, names, kinds, dtype, dtype.itemsize, result)
+    address = 0 if handle is None else handle._as_parameter_.value
+    rows = tuple((dtype, dtype.num, dtype.itemsize, is_reduced) for dtype, is_reduced in outputs)
+    return call.Bound(owner, address, tuple(names), tuple(arguments), rows, order, casting, finish, parts, gives_numbers, gives_tuple)

@@ -16,6 +16,15 @@ def is_plain(array):
     return array.flags.c_contiguous and array.flags.aligned
 
 
+def wraps(have, want):
+    """Returns whether kernels read elements of one type as another, which has the same bits: uint64 as int64."""
+    return have.kind == "u" and have.itemsize == 8 and have.isnative and want == np.int64
+
+
+def in_kernels_type(array, dtype):
+    return array.view(dtype) if wraps(array.dtype, dtype) else array
+
+
 def lies_apart(array):
     """Returns whether no two elements meet, as far as that shows in the strides."""
     needed = array.itemsize
