@@ -182,6 +182,8 @@ Value Composer::ternary(Op op, Value a, Value b, Value c, std::size_t offset) {
 Value Composer::power(Value a, Value b, std::size_t offset) {
   if (failed_) return {};
   if (!b.bare || !b.integral) return binary(Op::Pow, a, b, offset);
+  a = whole(a);
+  if (failed_) return {};
   const double exponent = number_of(b);
   if (ir::is_mask(type_of(a))) a = convert(a, default_type_);
   if (exponent < 0 && ir::is_int(type_of(a))) {

@@ -75,6 +75,17 @@ TEST(NarrowCasts, ElementsHaveTheRangeOfTheirType) {
   }
 }
 
+/// An operation on f16(...) sees the rounded value, as it does through f32(...), which is a cast of its own.
+TEST(NarrowCasts, OperandsAreRoundedToHalf) {
+  for (const char* op : {"t^2", "t^3", "t^(-1)", "t*t", "-t", "sqrt(t)", "t > 1", "i32(t)", "max(t, 1)", "fma(t, t, t)",
+                         "t^0.5", "select(x > 1, t, x)", "x^t", "sum(t)", "f64(t)"}) {
+    const std::string of = "x: f16; t = f16(x*3); ", settled = "x: f16; t = f32(f16(x*3)); ";
+    const auto rounded = parse(of + op), spelled = parse(settled + op);
+    ASSERT_TRUE(rounded.ok() && spelled.ok()) << op;
+    EXPECT_EQ(canonical_bytes(*rounded), canonical_bytes(*spelled)) << op;
+  }
+}
+
 TEST(NarrowCasts, ScalarsAreWrappedToTheirType) {
   for (const Storage storage : {Storage::u8, Storage::boolean, Storage::i8, Storage::u16, Storage::i16, Storage::u32}) {
     const ir::StorageFacts& row = ir::facts_of(storage);

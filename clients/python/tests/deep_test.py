@@ -31,6 +31,8 @@ def random_text(random, depth):
         return "(" + pick("", " ", "\n") + part + ")"
     if kind < 0.96:
         return f"sin({part}, {random_text(random, depth - 1)}{pick('', ',', ', axis=1')})"
+    if kind < 0.98:
+        return f"({part}, {random_text(random, depth - 1)}{pick('', ',')})"
     return f"({part})" + pick(".real", ".imag", "(x)", "()")
 
 
@@ -46,11 +48,19 @@ class Deep(unittest.TestCase):
                              ("sum(" + "+".join(["x"] * 5000) + ", axis=0)", 30000.0)):
             with self.subTest(text[:9]):
                 np.testing.assert_array_equal(wanted, trident.evaluate(text))
+        long = "x" + "+x" * 5999
+        for text, wanted in ((f"({long}, x)", (x * 6000, x)), (f"{long}, x", (x * 6000, x)), (f"({long},)", (x * 6000,)),
+                             (f"x, {long},", (x, x * 6000)), (f"(sum({long}), where(x > 1, {long}, 0))", (36000.0, x * 6000 * (x > 1)))):
+            with self.subTest(text[:9]):
+                got = trident.evaluate(text)
+                self.assertEqual(len(wanted), len(got))
+                for w, r in zip(wanted, got):
+                    np.testing.assert_array_equal(w, r)
         w = x + 0j
         for text, says in (("+".join(["x"] * 9000) + "+'a'", "3,000 operations"),
                            ("-~" * 4500 + "x y", "3,000 operations"),
-                           ("+".join(["w"] * 9000), "numexpr.*divide it")):
-            with self.subTest(text[:9]), self.assertRaisesRegex(ValueError, says):
+                           ("+".join(["w"] * 9000), "numexpr.*divide it"), (f"({long}, (x, x))", "tuple inside")):
+            with self.subTest(text[:9]), self.assertRaisesRegex((ValueError, TypeError), says):
                 trident.evaluate(text)
 
     def test_long_texts_take_linear_time(self):

@@ -131,6 +131,19 @@ class Axes(unittest.TestCase):
             self.same(lambda x: x - x.min(axis=0), x)
             self.same(lambda x: np.max(x + x, axis=1), x)
 
+    def test_averages(self):
+        for dtype in (np.float64, np.float32, np.uint8, np.int32, np.bool_):
+            x = RNG.integers(0, 200, (5, 6)).astype(dtype)
+            self.same(lambda x: np.average(x), x)
+            self.same(lambda x: np.average(x, axis=0), x)
+            self.same(lambda x: np.average(x, axis=1), x)
+            self.same(lambda x: x - np.average(x + x, axis=0), x)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a mean of nothing is NaN
+                self.same(lambda x: np.average(x, axis=0), np.zeros((0, 3), dtype))
+            with self.assertRaises(ZeroDivisionError):  # as NumPy's does, which divides their numbers
+                trident.jit(lambda x: np.average(x, axis=1))(np.zeros((0, 3), dtype))
+
     def test_refusals_name_the_cure(self):
         x = np.ones((3, 4))
         for function, cure in ((lambda x: np.sum(x, axis=0, initial=1), "initial"), (lambda x: np.sum(x, axis=np.sum(x)), "axis"),

@@ -1,4 +1,5 @@
 """Arrays of narrow and unsigned types under @trident.jit. The oracle is NumPy: its types and values, wrapping included."""
+import itertools
 import os
 import subprocess
 import sys
@@ -173,6 +174,48 @@ class NarrowArrays(unittest.TestCase):
         for values in (x, x.T, x[::2, ::-3], x[:0], np.asfortranarray(x), x.astype(">u2"), x[:, :1]):
             self.assertTrue(self.same(lambda v: v * 3 + 1, values, name=(values.strides, values.dtype)))
 
+    def test_numbers_of_narrow_types(self):
+        """NumPy's scalars and arrays without dimensions. Where NumPy 1 and 2 give them other types beside arrays, they are refused."""
+        functions = (lambda x, y: x + y, lambda x, y: x * y, lambda x, y: x < y, lambda x, y: np.where(x > 3, x, y), lambda x, y: y.astype(bool) | (x > 1),
+                     lambda x, y: (-y, y > 3), lambda x, y: np.clip(x, 2, y), lambda x, y: x // y % 7)
+        compiled = 0
+        for kind, x in {**NARROW, **UNSIGNED, "f2": HALF, **WIDE}.items():
+            for other in (*NARROW, *UNSIGNED, "f2", "?"):
+                for value in (np.dtype(other).type(3), np.array(1, other)):
+                    for i, function in enumerate(functions):
+                        compiled += self.same(function, x, value, name=(i, kind, other))
+        self.assertGreater(compiled, 900)
+        for other in (*NARROW, *UNSIGNED, "f2"):
+            one, two = np.dtype(other).type(100), np.dtype(other).type(7)
+            for function in (lambda x, y: x * y, lambda x, y: x - y, lambda x, y: np.maximum(x, y), lambda x, y: (x < y, x.astype("f4") / y)):
+                self.assertTrue(self.same(function, one, two, name=other))
+
+    def test_types_where_three_meet(self):
+        rows = np.array([True, False, True]), np.array([-5, 3, 100], "i4"), np.array([2, 200, 9], "u1"), np.array([0.5, 7, -1], "f4"), np.array([7, 1, -1])
+        for x, lo, hi in itertools.product(rows, repeat=3):
+            for name, function in {"clip": lambda x, lo, hi: np.clip(x, lo, hi), "number": lambda x, lo, hi: np.clip(3, lo, hi),
+                                   "one": lambda x, lo, hi: x.clip(lo, None), "named": lambda x, lo, hi: np.clip(x, a_min=lo, a_max=hi), "other": lambda x, lo, hi: np.clip(x, None, hi),
+                                   "where": lambda x, lo, hi: np.where(x, lo, hi), "always": lambda x, lo, hi: np.where(2, lo, hi),
+                                   "select": lambda x, lo, hi: np.select([x > 1, x < 0], [lo, hi], 0.1),
+                                   "bound": lambda x, lo, hi: np.clip(x, lo, np.sqrt(2)), "half": lambda x, lo, hi: np.where(x.astype("f2"), lo, np.sqrt(2.0))}.items():
+                self.assertTrue(self.same(function, x, lo, hi, name=(name, x.dtype, lo.dtype, hi.dtype)))
+
+    def test_numbers_of_numpy_count_by_value(self):
+        for kind, x in {**NARROW, **UNSIGNED}.items():
+            for number in (np.float64(0.5), np.sqrt(0.5), np.bool_(True), np.float32(0.1), np.array(2.5), True):
+                for function in (lambda x: x * number, lambda x: x == number, lambda x: np.minimum(x, number)):
+                    self.assertTrue(self.same(function, x, name=(kind, type(number))))
+
+    def test_results_along_axes_are_converted(self):
+        x = np.arange(12, dtype="i4").reshape(3, 4)
+        for kind in ("u1", "i2", "u4", "u8", "f2", "i4", "f4"):
+            self.assertTrue(self.same(lambda x: (x.sum(axis=0).astype(kind), x.max(axis=0).astype(kind)), x, name=kind))
+
+    def test_float16_is_rounded_before_a_power(self):
+        x = np.random.default_rng(2).normal(size=1000).astype("f2")
+        for function in (lambda x: (x * x)**2, lambda x: np.square(x + 1)**2):
+            np.testing.assert_array_equal(function(x), trident.jit(function)(x))
+
     def test_no_wider_arrays_are_made(self):
         code = ("import resource, numpy as np, trident\n"
                 "x = np.arange(8_000_000, dtype=np.uint8); peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -187,8 +230,8 @@ class NarrowArrays(unittest.TestCase):
 
     def test_refusals_name_the_cure(self):
         x = NARROW["u1"]
-        for function in (lambda x: x.sum() > 3, lambda x: np.spacing(x), lambda x: x if x > 3 else -x, lambda x: np.sort(x),
-                         lambda x: x[0], lambda x: x + np.float32(0.1), lambda x: x.max() + 1, lambda x: x.sum(where=x > 3),
+        for function in (lambda x: np.spacing(x), lambda x: x if x > 3 else -x, lambda x: np.sort(x),
+                         lambda x: x[0], lambda x: x.max() + 1, lambda x: x.sum(where=x > 3),
                          lambda x: x if isinstance(x, np.ndarray) else -x):
             with self.assertRaisesRegex(trident.TraceError, "convert|np.where|element|Ask"):
                 trident.jit(function)(x)

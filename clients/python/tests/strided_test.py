@@ -157,6 +157,38 @@ class Strided(unittest.TestCase):
         meeting = np.zeros(20)
         with self.assertRaisesRegex(ValueError, "share memory"):
             k(np.ones(9), np.ones(9), out=(meeting[:18:2], meeting[2:11]))
+        with self.assertRaisesRegex(ValueError, "share memory"):
+            trident.evaluate("(x*y, x + y)", {"x": np.ones(9), "y": np.ones(9)}, out=(meeting[:18:2], meeting[2:11]))
+
+    def test_results_of_kernels_lie_as_those_of_numpy(self):
+        rng, k = random.Random(9), trident.Kernel("(x*2 + y, x*y)", policy="exact")
+        for _ in range(300):
+            values = [np.random.default_rng(rng.randrange(99)).integers(0, 9, rng.choice(SHAPES)).astype(np.float64)] * 2
+            x, y = (laid_out(rng, v) for v in values)
+            got = k(x, y)
+            np.testing.assert_array_equal(x * 2 + y, got[0])
+            np.testing.assert_array_equal(x * y, got[1])
+            self.assertEqual(*([s for s, n in zip(r.strides, r.shape) if n > 1] for r in (x * y, got[1])), f"{x.strides} {y.strides}")
+
+    def test_operations_one_by_one_say_how_results_lie(self):
+        row, column, z = np.arange(7.0), np.arange(5.0).reshape(5, 1), np.asfortranarray(np.arange(35.0).reshape(5, 7))
+        for function in (lambda r, c, z: (r + c) + z, lambda r, c, z: r + (c + z), lambda r, c, z: z * 2 + (r + c),
+                         lambda r, c, z: np.select([z > 3, z < 1], [z, -z], 2.5), lambda r, c, z: np.select([z > 3], [z], 1.0) * z,
+                         lambda r, c, z: np.where(r > c, z, z + 1), lambda r, c, z: (z + r.sum(), (r + c) * z, r * z)):
+            wanted, got = function(row, column, z), trident.jit(function)(row, column, z)
+            for w, o in zip(*((r if isinstance(r, tuple) else (r,)) for r in (wanted, got))):
+                np.testing.assert_array_equal(w, o)
+                self.assertEqual(w.strides, o.strides)
+
+    def test_repeated_elements_are_read_once(self):
+        many = np.broadcast_to(np.uint8(3), (2**31,))
+        self.assertEqual((0, 3), trident.jit(lambda x: (np.argmax(x), x.max()))(many))
+        rows = np.broadcast_to(np.array([1, 3, 0, 3, 2], "u1")[:, None], (4, 5, 6))
+        for function in (lambda x: np.argmax(x), lambda x: np.argmin(x), lambda x: (x.max(), np.argmin(x)), lambda x: np.argmax(x) + 1,
+                         lambda x: (x > 2).any(), lambda x: np.max(x) - np.argmax(x), lambda x: (x.sum(), np.argmin(x)),
+                         lambda x: np.argmax(x - x.mean()), lambda x: np.max(x.astype(float) + np.argmax(x))):
+            self.assertEqual(function(rows), trident.jit(function)(rows))
+            self.assertEqual(function(rows.T), trident.jit(function)(rows.T))
 
     def test_results_of_jit_lie_as_those_of_numpy(self):
         rng = random.Random(8)

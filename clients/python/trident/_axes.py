@@ -21,6 +21,7 @@ class Along:
     def __init__(self, operand, function, keywords, result, whole):
         self.operand, self.node, self.function, self.keywords = operand, operand._node, function, keywords
         self.result, self.whole, self.part = result, whole, None
+        self.dtype = None  # of the result
 
     @property
     def text(self):
@@ -61,6 +62,7 @@ def reduced(trace, a, function, keywords):
     whole = trace.made_outside(a._node.kind) if keeps else None
     node = trace.made_outside(_narrow.kind_of(narrow) if narrow else _tracer._KIND[dtype])
     trace.along.append(Along(a, function, keywords, node.value, whole))
+    trace.along[-1].dtype = dtype
     return _narrow.Narrow(node, trace, narrow) if narrow else _tracer.Tracer(node, trace)
 
 

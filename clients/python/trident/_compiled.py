@@ -3,6 +3,7 @@ reduction along an axis divides a recording: a part of its own makes what is red
 the parts behind."""
 import functools
 import math
+import re
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from . import _native as native
 from ._narrow import Narrow
 from ._native import TridentError
 from ._refusals import TraceError
-from ._strided import axes_of, empty, in_c_order
+from ._strided import axes_of, empty, in_c_order, laid_out, result_of
 
 
 _SHARED_MIN = 1 << 16  # elements of a call that threads share
@@ -24,7 +25,7 @@ class Part:
     def __init__(self, inputs, names, nodes, narrow, guards, extremes):
         self.inputs, self.names, self.nodes, self.narrow, self.guards = inputs, names, nodes, narrow, guards
         self.used, self.reduced, self.products = self._survey()
-        self.extremes = extremes
+        self.extremes, self.located = extremes, self._located()
         self.dtypes = [np.dtype(bool) if n.kind == g.BOOL else d for n, d in zip(self.nodes, narrow)]  # None: the kernel's
         self.text = g.emit(self._stored())
         self._stages = None
@@ -63,6 +64,19 @@ class Part:
                 products.append((node.value, *node.args))
         self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
         return sorted(used), reduced, products
+
+
+    def _located(self):
+        """Whether each output is the place of an extreme, where all are numbers that equal elements do not change; else None."""
+        places, roots = ("argmin", "argmax"), {id(n) for n in self.nodes}
+        if self.guards or not all(self.is_number):
+            return None
+        for n in g.in_order(self.nodes):
+            if n.op in g.REDUCTIONS and n.op not in ("minof", "maxof") and (n.op not in places or id(n) not in roots):
+                return None
+            if any(a.op in places for a in n.args):
+                return None
+        return [n.op in places for n in self.nodes]
 
 
 def _as_elements(node, dtype):
@@ -133,7 +147,8 @@ class PartKernel:
         except TridentError as error:
             if error.status != native.E_LIMIT:
                 raise
-            raise TraceError(f"the function is more than one kernel can hold ({error}); divide it into several") from error
+            limit = re.sub("^<text>:[0-9:]+ ", "", str(error).splitlines()[0])
+            raise TraceError(f"the function is more than one kernel can hold ({limit}); divide it into several functions") from error
         self.arrays = [int(name[1:]) for name in self.kernel.arrays]
         self.numbers = [int(name[1:]) for name in self.kernel.scalars]
         self.array_mask = sum(1 << i for i in self.arrays)
@@ -163,10 +178,14 @@ class PartKernel:
         arrays = [np.broadcast_to(a, shape) for a in arrays]
         numbers = [values[i] for i in self.numbers]
         params = self.kernel.pack([n.astype(np.int64) if n.dtype.kind == "u" else n for n in numbers])
-        results = self._allocated(shape, arrays)
+        results = self._allocated(shape, arrays, values)
+        swept, arrays = self._without_repeated(shape, arrays)
         axes = axes_of(arrays, len(shape))
-        self.kernel._run_on([shape[i] for i in axes], [a.transpose(axes) for a in arrays],
+        self.kernel._run_on([swept[i] for i in axes], [a.transpose(axes) for a in arrays],
                             [r.transpose(axes) if r.ndim else r for r in results], params)
+        if swept != shape:
+            for r in (r for r, is_place in zip(results, self.part.located) if is_place):
+                r[()] = np.ravel_multi_index(np.unravel_index(int(r), swept), shape)
         count = len(self.part.nodes)
         if any((guard < 0).any() for guard in results[count:]):
             raise ValueError("Integers to negative integer powers are not allowed.")
@@ -174,14 +193,35 @@ class PartKernel:
         results = [r if d is None or r.dtype == d else r.astype(d) for r, d in zip(results, self.part.dtypes)]
         return [r[()] if r.ndim == 0 else r for r in results]
 
-    def _allocated(self, shape, arrays):
-        """Arrays for the outputs. The axes of each lie in memory as those of the arrays that it is made of."""
+    def _without_repeated(self, shape, arrays):
+        """The shape and the arrays without the axes along which all of them repeat one element, where that changes no result."""
+        if self.part.located is None or 0 in shape:
+            return shape, arrays
+        once = [not any(a.strides[i] for a in arrays) for i in range(len(shape))]
+        swept = tuple(1 if o else n for o, n in zip(once, shape))
+        return swept, [a[tuple(slice(0, 1) if o else slice(None) for o in once)] for a in arrays]
+
+    def _allocated(self, shape, arrays, values):
+        """Arrays for the outputs, each laid out as NumPy's result of the same operations is."""
         results, nodes = self.kernel._allocate((), None), self.part.nodes + self.part.guards
+        layouts = None if in_c_order(arrays) else self._layouts(nodes, values, len(shape))
         for place, (node, is_number) in enumerate(zip(nodes, self.kernel.output_is_scalar)):
             if not is_number:
-                own = [a for i, a in zip(self.arrays, arrays) if node.mask >> i & 1]
-                results[place] = empty(shape, results[place].dtype, axes_of(own, len(shape)))
+                known = layouts and layouts[id(node)]
+                results[place] = empty(shape, results[place].dtype, axes_of([known] if known else [], len(shape)))
         return results
+
+    def _layouts(self, nodes, values, dimensions):
+        """The layout of each node's array, None for that of a number. A cast has that of its operand."""
+        made = {}
+        for n in g.in_order(nodes):
+            if n.op == "input":
+                is_array = n.value in self.arrays and n.mask
+                made[id(n)] = laid_out(values[n.value], dimensions) if is_array else None
+                continue
+            own = [made[id(a)] for a in n.args if made[id(a)]] if n.mask else []
+            made[id(n)] = None if not own else own[0] if n.op == "cast" else result_of(own, n.value == g.IN_C_ORDER)
+        return made
 
     def _shapes(self, values):
         """The shape of one sweep over all elements, and those of the outputs; refuses arguments whose shapes do not fit

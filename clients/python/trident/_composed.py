@@ -100,6 +100,7 @@ def _select(trace, condlist, choicelist, default=0):
     chosen = nodes.pop()
     for condition, node in zip(reversed(condlist), reversed(nodes)):
         chosen = g.where(condition._node, node, chosen, COMMON)
+    chosen.value = g.IN_C_ORDER
     return Tracer(chosen, trace)
 
 
@@ -213,6 +214,7 @@ def _count_nonzero(trace, a, axis=None, keepdims=False):
     return np.sum(np.not_equal(a, 0), axis, **_kept(keepdims))
 
 
+@along_axes(np.average, "axis")
 def _average(trace, a, axis=None, weights=None, returned=False, keepdims=None):
     _plain("average", (weights, None), (returned, False))
     return np.mean(a, axis, **_kept(keepdims))

@@ -67,8 +67,10 @@ class _Parser:
             self.stack.append((_SIGNED, ast.UnaryOp(_PREFIX[token], None)))
         elif token == "(":
             self.stack.append((_OPEN, None))
-        elif token == ")" and self.stack[-1][0] == _OPEN and self.stack[-1][1] is not None:  # f(), f(x,)
+        elif token == ")" and self.stack[-1][0] == _OPEN and self.stack[-1][1] is not None and len(self.stack) > 1:  # f(), f(x,), (x,)
             return self.stack.pop()[1]
+        elif kind == "end" and len(self.stack) == 1 and self.stack[0][1] is not None:  # x,
+            return self.stack[0][1]
         else:
             self.refuse()
         return None
@@ -114,7 +116,7 @@ class _Parser:
     def close(self, kind, token, operand):
         """Ends a part of the text at a comma, a closing parenthesis or the end."""
         if kind == "end" and len(self.stack) == 1:
-            return operand
+            return self.element(self.stack[0][1], operand)
         _, opened = self.stack.pop()
         if isinstance(opened, ast.keyword):
             opened.value = operand
@@ -126,8 +128,18 @@ class _Parser:
         if token == "," and isinstance(opened, ast.Call):
             self.stack.append((_OPEN, opened))
             return None
+        if token == ",":
+            self.stack.append((_OPEN, self.element(opened or ast.Tuple([], _LOAD), operand)))
+            return None
         if token != ")" or not self.stack:
             self.refuse()
+        return self.element(opened, operand)
+
+    @staticmethod
+    def element(opened, operand):
+        """Ends an operand of a parenthesis that is open: returns the tuple or the call with it, else the operand."""
+        if isinstance(opened, ast.Tuple):
+            opened.elts.append(operand)
         return operand if opened is None else opened
 
     def reduced(self, operand, precedence):

@@ -204,7 +204,7 @@ def _find_program(ex, tree, names, arguments, optimization, promise):
 
 def _make_program(ex, tree, names, arguments, optimization, promise):
     if type(tree) is ast.Tuple:
-        return Several(tree.elts, lambda part: _make_program(ast.unparse(part), part, names, arguments, optimization, promise),
+        return Several(tree.elts, lambda part: _make_program(part, part, names, arguments, optimization, promise),
                        names, arguments, optimization, promise)
     try:
         if isinstance(tree, Stages):
@@ -224,7 +224,15 @@ def _make_program(ex, tree, names, arguments, optimization, promise):
             raise limit or type(g.plain(error))(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
                                        "installed)") from None
         check_installed(numexpr, tree)
-        return Numexpr(numexpr, _text.shortened(ex), names, optimization, limit, str(error))
+        return Numexpr(numexpr, _text.shortened(_as_text(ex, error)), names, optimization, limit, str(error))
+
+
+def _as_text(ex, error):
+    """A text, or that of a part of one, which is a tree; raises `error` for a tree too deep to write."""
+    try:
+        return ex if isinstance(ex, str) else ast.unparse(ex)
+    except RecursionError:
+        raise g.plain(error) from None
 
 
 def _too_large(error):

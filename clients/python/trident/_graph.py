@@ -19,6 +19,7 @@ KIND_OF = {DTYPE[k]: k for k in (I32, I64, F32, F64)}
 NARROW = {np.dtype(t): name for t, name in ((np.bool_, "bool"), (np.int8, "i8"), (np.uint8, "u8"), (np.int16, "i16"),
                                             (np.uint16, "u16"), (np.uint32, "u32"), (np.float16, "f16"))}
 FLOATS = (F32, F64)
+IN_C_ORDER = "C"  # `value` of an operation whose results lie in memory so, whatever its operands do
 INTS = (I32, I64)
 
 

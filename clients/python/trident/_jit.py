@@ -65,9 +65,9 @@ class _Recording:
         self.is_list = type(returned) is list
         self.steps, self.numbers_made = trace.steps, trace.numbers
         self.inputs = trace.inputs
-        reduced = {a.result for a in trace.along}
-        self.plain = tuple(r._node.value if r._number is not None or r._node.op == "input" and r._node.value in reduced else None
-                           for r in results)  # inputs that are results
+        reduced = {(a.result, a.dtype) for a in trace.along}
+        self.plain = tuple(r._node.value if r._number is not None or r._node.op == "input" and (r._node.value, r.dtype) in reduced
+                           else None for r in results)  # inputs that are results
         self.results = (type(returned), self.plain, *(r.dtype.str for r in results if type(r) is Narrow))
         for along in trace.along:
             along.part = None if along.node.op == "input" else Part.of(trace, list(bound.arguments), [along.operand])
@@ -200,12 +200,12 @@ def _argument(name, value):
         raise TraceError(f"the argument '{name}' is {what}, and a jit function takes arrays and numbers: convert it with "
                          "np.asarray, or bind it with functools.partial or in a closure")
     array = np.asarray(value)
-    if array.dtype.newbyteorder("=") in DTYPES and array.ndim:
+    if array.dtype.newbyteorder("=") in DTYPES:
         return array
     if array.dtype not in _KIND:
         cure = "pass its real and its imaginary part" if array.dtype.kind == "c" else "convert it with astype"
-        raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32, float64 and arrays of other "
-                         f"integers and of float16 can be compiled: {cure}")
+        raise TraceError(f"the argument '{name}' is {array.dtype}; booleans, integers and floats up to 64 bits can be "
+                         f"compiled: {cure}")
     return array
 
 

@@ -16,7 +16,7 @@ from . import _threads
 from ._native import TridentError, lib
 from ._operand import checked, converted
 from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
-from ._strided import address, is_plain, lies_apart, meet, same_elements, strides_of
+from ._strided import address, axes_of, empty, in_c_order, is_plain, lies_apart, meet, same_elements, strides_of
 
 _TIER_MAX = 2
 _TABLE = 2  # enum trident_variable_kind
@@ -287,7 +287,8 @@ class Kernel:
                     np.broadcast_to(o if by_blocks else o.astype(d, copy=False), shape)
                     for n, d, o in zip(self.arrays, self.array_dtypes, operands)]
         lengths = [o.size for n, o in zip(self.arrays, operands) if n in self.tables]
-        results = self._allocate(shape, out)
+        swept = [o for n, o in zip(self.arrays, operands) if n not in self.tables]
+        results = self._allocate(shape, out, () if in_c_order(swept) else axes_of(swept, len(shape)))
         if out is not None:
             operands = _apart(operands, results)
             operands = [o.copy() if n in self.tables and any(np.may_share_memory(o, r) for r in results) else o
@@ -305,7 +306,8 @@ class Kernel:
             raise TypeError("no array says how many elements there are: give out")
         return ()
 
-    def _allocate(self, shape, out):
+    def _allocate(self, shape, out, axes=()):
+        """Arrays for the outputs; `axes` of new ones from the slowest in memory to the fastest, () for C's order."""
         if out is None:
             given = [None] * len(self.outputs)
         else:
@@ -316,7 +318,7 @@ class Kernel:
         for array, dtype, scalar, name in zip(given, self.output_dtypes, self.output_is_scalar, self.outputs):
             wanted = () if scalar else shape
             if array is None:
-                array = np.empty(wanted, dtype)
+                array = np.empty(wanted, dtype) if scalar or not axes else empty(wanted, dtype, axes)
             elif not isinstance(array, np.ndarray) or array.shape != wanted or array.dtype != dtype or not array.flags.writeable \
                     or not lies_apart(array):
                 raise ValueError(f"out for '{name}' must be a writable {dtype} array of shape {wanted}, no two elements of which meet")
@@ -454,5 +456,5 @@ def _apart(operands, results):
     unless it is the very same elements."""
     for i, result in enumerate(results):
         if any(meet(result, other) for other in results[:i]):
-            raise ValueError("two arrays of out share memory")
+            raise ValueError("two arrays of out share memory: give arrays that lie apart")
     return [o.copy() if any(not same_elements(o, r) and meet(o, r) for r in results) else o for o in operands]

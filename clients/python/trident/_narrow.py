@@ -4,6 +4,8 @@ of one element), and an integer result is wrapped to it, as NumPy's is.
 
 uint64 is the same bits as int64; _unsigned.py has its order and its quotients. NumPy rounds each operation of float16, computed
 in float32, to float16; so do kernels. All else is refused by name."""
+import warnings
+
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
@@ -65,8 +67,14 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         return converted(self._trace, self._wide(self, kind)._node if kind in g.FLOATS else self._node, dtype)
 
     def clip(self, min=None, max=None):  # noqa: A002
-        result = self if min is None else np.maximum(self, min)
-        return result if max is None else np.minimum(result, max)
+        return self.bound(self, min, max)
+
+    def bound(self, x, min=None, max=None):  # noqa: A002
+        """x.clip(min, max): all three meet in one type before the first comparison."""
+        dtype = self._type_of(np.clip, (x, min, max))
+        x, min, max = (_as_type(v, dtype) for v in (x, min, max))  # noqa: A001
+        x = x if min is None else np.maximum(x, min)
+        return x if max is None else np.minimum(x, max)
 
     __copy__, __deepcopy__ = Tracer.__copy__, Tracer.__deepcopy__
 
@@ -82,15 +90,13 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             return self._reduced(_REDUCE_OF_UFUNC[name], inputs[1:], {"axis": 0, **kwargs})
         if method != "__call__" or kwargs or getattr(np, name, None) is not ufunc:
             self._refuse(f"np.{name} with these arguments")
-        return self._computed(name, ufunc, inputs)
+        return self._computed(name, ufunc, _plain(inputs))
 
     def _computed(self, name, function, inputs):
         """function(*inputs) in the type that NumPy has for it."""
         if name == "divmod":
             return np.floor_divide(*inputs), np.remainder(*inputs)
-        with np.errstate(all="ignore"):
-            made = function(*[self._sample(v, inputs) for v in inputs])
-        dtype = made.dtype if type(made) is np.ndarray else None
+        dtype = self._type_of(function, inputs)
         if dtype is None or not self._has(name, dtype, inputs):
             self._refuse(f"np.{name} of {self._dtype}" + ("" if dtype is None else f", which has results of {dtype},"))
         if _has_uint64(inputs) and name in _unsigned.OF_BITS and dtype in (UINT64, bool) and not _meets_floats(inputs):
@@ -113,10 +119,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
 
     def _numbers_in_half(self, inputs):
         """The inputs of an operation; its numbers rounded, where NumPy takes them as float16."""
-        if not any(type(v) is Narrow and v._dtype == FLOAT16 for v in inputs):
-            return inputs
         with np.errstate(all="ignore"):
-            half = np.result_type(*[self._sample(v, inputs) for v in inputs]) == FLOAT16
+            half = np.result_type(*[self._sample(v, inputs, np.ones) for v in inputs]) == FLOAT16
             return [float(np.float16(v)) if half and type(v) not in (Narrow, Tracer) else v for v in inputs]
 
     @staticmethod
@@ -133,21 +137,31 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def __array_function__(self, func, types, args, kwargs):
         self._check_alive()
         del types
+        args = _plain(args)
         if func in _REDUCE and args:
             return args[0]._reduced(_REDUCE[func], args[1:], kwargs)
-        if func is np.clip and len(args) <= 3 and not kwargs:
-            return type(self).clip(*args)
-        if func is np.where and len(args) == 3 and type(args[0]) is Tracer:
-            return self._chosen(np.where, lambda values: (np.zeros(1, bool), *values), lambda values: (args[0], *values), args[1:])
+        if func is np.clip and len(args) <= 3 and not kwargs.keys() - {"a_min", "a_max"}:
+            return self.bound(*args, **{name[2:]: v for name, v in kwargs.items()})
+        if func is np.where and len(args) == 3 and not kwargs:
+            return self._where(*args)
         if func in _narrow_functions.FUNCTIONS:
             result = _narrow_functions.FUNCTIONS[func](self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
         self._refuse(f"np.{func.__name__} of {self._dtype}")
 
+    def _where(self, condition, x, y):
+        if type(condition) is Narrow:
+            condition = condition.astype(np.bool_)
+        if Narrow not in (type(x), type(y)):
+            return np.where(condition, x, y) if type(condition) is Tracer else _tracer._where(self._trace, condition, x, y)
+        if type(condition) is not Tracer:
+            condition = _tracer._where(self._trace, condition, True, False)
+        return self._chosen(np.where, lambda values: (np.zeros(1, bool), *values), lambda values: (condition, *values), (x, y))
+
     def _chosen(self, function, with_samples, with_values, values):
         """The outcome of a function that chooses among values, which are of the type that NumPy finds for all of them."""
-        dtype = function(*with_samples([self._sample(v, values) for v in values])).dtype
+        dtype = self._type_of(lambda *samples: function(*with_samples(samples)), values)
         if dtype not in DTYPES and dtype not in _tracer._KIND:
             self._refuse(f"np.{function.__name__} of {self._dtype}, which has results of {dtype},")
         result = function(*with_values([self._wide(v, self._kind(dtype, values)) for v in self._numbers_in_half(values)]))
@@ -173,20 +187,30 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             return converted(self._trace, result._node, dtype)
         return _cut(self._trace, result._node, dtype) if dtype in DTYPES else result
 
-    def _sample(self, value, beside):
-        """An array of one element, or a number, of the type that `value` has to NumPy."""
-        narrow = [v for v in beside if type(v) is Narrow]
+    def _type_of(self, function, values):
+        """The type of function(*values), of one result; None for another. Numbers count as arrays of their type do. NumPy 1 takes
+        some of them for less, so it is asked twice."""
+        asked = lambda one: function(*[None if v is None else self._sample(v, values, one) for v in values])  # noqa: E731
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dtype = getattr(asked(np.ones), "dtype", None)
+            try:
+                of_numbers = getattr(asked(_one), "dtype", None)
+            except TypeError:
+                of_numbers = "an error"
+        if dtype != of_numbers:
+            self._refuse(f"a number that is an argument, or reduced, beside {self._dtype}: {of_numbers} in NumPy 1, {dtype} in NumPy 2,")
+        return dtype
+
+    def _sample(self, value, beside, one):
+        """An array of one element, or a number, of the type that `value` has to NumPy. `one`: makes those of numbers."""
         if type(value) is Narrow or type(value) is Tracer:
             if value._trace is not self._trace:
                 self._trace.refuse(_refusals.TWO_CALLS)
             if value._number is not None:
-                return self._number_sample(value, narrow)
-            if not value._node.mask and not all(_as_array(value.dtype, v._dtype) for v in narrow):
-                self._refuse(f"a number of {value.dtype}, an argument or reduced, beside an array of {self._dtype}")
-            return np.ones(1, value.dtype)
-        if type(value) is float or type(value) is int or isinstance(value, np.integer):
-            if any(not v._node.mask and (type(value) is not float or v._dtype == FLOAT16) for v in narrow):
-                self._refuse(f"{value} beside an array or a number of {self._dtype}")
+                return self._number_sample(value, [v for v in beside if type(v) is Narrow])
+            return (np.ones if value._node.mask else one)(1, value.dtype)
+        if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
             return value
         self._refuse(f"a value of type {type(value).__name__} beside an array of {self._dtype}")
 
@@ -300,7 +324,7 @@ def _has_uint64(inputs):
 
 def _meets_floats(inputs):
     """Returns whether NumPy takes uint64 for float64 among these: beside floats and negative numbers."""
-    return any(v < 0 or type(v) is float if type(v) not in (Tracer, Narrow) else v.dtype.kind == "f" for v in inputs)
+    return any(v < 0 or isinstance(v, (float, np.floating)) if type(v) not in (Tracer, Narrow) else v.dtype.kind == "f" for v in inputs)
 
 
 def _is_signed(value):
@@ -313,13 +337,20 @@ def _as_nodes(trace, inputs):
     return [v if type(v) in (Tracer, Narrow) else Tracer(g.const(_unsigned.wrapped(v), g.I64), trace) for v in inputs]
 
 
-def _as_array(number, array):
-    """Returns whether a NumPy number counts as an array of its type does beside an array, to NumPy 1 and 2 alike."""
-    if number.kind == "b" or number == array:
-        return True
-    if number.kind == "f":
-        return array.kind != "f"
-    return number.kind == array.kind and number.itemsize <= array.itemsize
+def _plain(values):
+    """The values, with NumPy's numbers for its arrays without dimensions."""
+    return [v[()] if type(v) is np.ndarray and v.ndim == 0 else v for v in values]
+
+
+def _as_type(value, dtype):
+    """A value that meets others in `dtype`; Python's numbers of a call meet them by themselves."""
+    if type(value) not in (Tracer, Narrow):
+        return value if value is None else dtype.type(value)
+    return value if value._number is not None else value.astype(dtype)
+
+
+def _one(_, dtype):
+    return dtype.type(1)
 
 
 from . import _composed, _narrow_functions, _reductions  # noqa: E402; they are written with these stand-ins

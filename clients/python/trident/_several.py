@@ -10,7 +10,7 @@ from . import _text
 from ._kernel import Kernel
 from ._native import TridentError
 from ._out import BorrowedAll, Program, store, store_reduced
-from ._strided import in_c_order, in_kernels_type
+from ._strided import in_c_order, in_kernels_type, meet
 
 
 class Several(Program):
@@ -62,6 +62,9 @@ class Several(Program):
             return (None,) * len(self.parts)
         if not isinstance(out, (tuple, list)) or len(out) != len(self.parts):
             raise ValueError(f"out must be a tuple of {len(self.parts)} arrays, as many as the text has expressions")
+        given = [o for o in out if o is not None]
+        if any(meet(o, other) for i, o in enumerate(given) for other in given[:i] if isinstance(o, np.ndarray) and isinstance(other, np.ndarray)):
+            raise ValueError("two arrays of out share memory: give arrays that lie apart")
         return tuple(out)
 
     def borrowed(self, out):

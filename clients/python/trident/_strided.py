@@ -1,4 +1,5 @@
 """Arrays as they lie: with steps between their elements, backwards, broadcast."""
+import collections
 import ctypes
 
 import numpy as np
@@ -86,6 +87,23 @@ def axes_of(arrays, dimensions):
         axes.remove(axis)
         axes.insert(place, axis)
     return axes
+
+
+Layout = collections.namedtuple("Layout", "shape strides")  # of an array, without its elements
+
+
+def laid_out(array, dimensions):
+    """The layout of an array as one of that many dimensions."""
+    more = dimensions - array.ndim
+    return Layout((1,) * more + array.shape, (0,) * more + array.strides)
+
+
+def result_of(layouts, in_c_order):
+    """The layout that NumPy gives the result of an operation on arrays of these: order "K", or C's."""
+    shape, step, strides = tuple(map(max, *[a.shape for a in layouts], [0] * len(layouts[0].shape))), 1, [0] * len(layouts[0].shape)
+    for axis in reversed(axes_of([] if in_c_order else layouts, len(shape))):
+        strides[axis], step = step, step * shape[axis]
+    return Layout(shape, strides)
 
 
 def empty(shape, dtype, axes):

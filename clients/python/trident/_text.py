@@ -135,6 +135,8 @@ def _staged(text):
         read = {t: _named(ast.parse(t, "<expr>", "eval").body) for t in set(texts)}
     except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
+    if any(type(tree) is ast.Tuple for tree, _ in read.values()):
+        return None
     names = sorted({name for _, names in read.values() for name in names} - {_stages.SO_FAR})
     return _stages.Stages([read[t][0] for t in texts], lambda: _named(_deep_tree(text))[0]), names
 

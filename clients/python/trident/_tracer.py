@@ -182,7 +182,8 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
         return _reductions.argmax_(self._trace, self, *args, **kwargs)
 
     def clip(self, *args, **kwargs):
-        return _clip(self._trace, self, *args, **kwargs)
+        narrow = [v for v in (*args, *kwargs.values()) if type(v) is _narrow.Narrow]
+        return narrow[0].bound(self, *args, **kwargs) if narrow else _clip(self._trace, self, *args, **kwargs)
 
     def __copy__(self):
         return self  # nothing changes it
@@ -311,7 +312,7 @@ def _operands(trace, values):
             trace.refuse(f"the integer {value._number} needs more than 64 bits; write it as a float")
     kinds = [n.kind for n, v in zip(nodes, values) if n is not None and not v._weak]
     if kinds:
-        nodes = [_weaker(n, v._weak, g.numexpr_common(kinds)) if n is not None and v._weak else n
+        nodes = [_weaker(n, v._weak, COMMON(kinds)) if n is not None and v._weak else n
                  for n, v in zip(nodes, values)]
     else:
         kinds = [n.kind for n in nodes if n is not None]
@@ -331,9 +332,11 @@ def _weaker(node, weak, greatest):
 
 
 def _constant(value, kinds):
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
     if isinstance(value, (np.ndarray, list, tuple)):
         raise TraceError("an array that is not an argument cannot be recorded: pass it in as one")
-    greatest = g.numexpr_common(kinds) if kinds else g.BOOL
+    greatest = COMMON(kinds) if kinds else g.BOOL
     if isinstance(value, (bool, np.bool_)):
         return g.const(bool(value))
     strong = isinstance(value, np.generic) and greatest == g.BOOL  # then its own type counts
@@ -371,26 +374,29 @@ def _where(trace, condition, x=None, y=None):
     if x is None or y is None:
         raise TraceError("np.where(condition) without values cannot be recorded; write np.where(condition, a, b)")
     chosen = _operands(trace, [x, y])
-    test = _operands(trace, [condition])[0]
-    if test.is_const():
-        raise TraceError("np.where with a Python condition cannot be recorded; write a if condition else b")
+    test = as_bool(_operands(trace, [condition])[0])
+    if test.is_const():  # both values count for type and shape all the same
+        zero = g.const(0, g.I32)
+        test = g.Node("eq" if test.value else "ne", g.BOOL, (zero, zero))
     if type(x) is not Tracer and type(y) is not Tracer:  # two Python numbers: as NumPy makes arrays of them
         if any(np.asarray(v).dtype not in _KIND for v in (x, y)):
             raise TraceError(f"np.where of {x!r} and {y!r} cannot be recorded; write them as int or float")
         chosen = [g.const(v, _KIND[np.asarray(v).dtype]) for v in (x, y)]
-    return g.where(as_bool(test), *chosen, COMMON)
+    return g.where(test, *chosen, COMMON)
 
 
 @recorded
 def _clip(trace, a, a_min=None, a_max=None, out=None, *, min=None, max=None):  # noqa: A002
     if out is not None:
         raise TraceError(IN_PLACE)
-    a_min, a_max = a_min if min is None else min, a_max if max is None else max
-    if a_min is not None:
-        a = np.maximum(a, a_min)
-    if a_max is not None:
-        a = np.minimum(a, a_max)
-    return _operands(trace, [a])[0]
+    bounds = {"maximum": a_min if min is None else min, "minimum": a_max if max is None else max}
+    bounds = {name: bound for name, bound in bounds.items() if bound is not None}
+    nodes = _operands(trace, [a, *bounds.values()])
+    kind = COMMON([n.kind for n in nodes])  # all three meet before the first comparison
+    result, *nodes = [g.cast(n, kind) for n in nodes]
+    for name, node in zip(bounds, nodes):
+        result = _elementwise.built(trace, name, [result, node])
+    return result
 
 
 @recorded
