@@ -94,7 +94,7 @@ class ShortCallKeywords(unittest.TestCase):
     def test_drawn_calls_do_as_the_long_way_does(self):
         rng, done = random.Random(11), 0
         for _ in range(1500):
-            shape = rng.choice([7, 7, 4000, (3, 5), (1, 6), (2, 3, 4), 1])
+            shape = rng.choice([7, 7, 4000, (3, 5), (1, 6), (2, 3, 4), (2, 1, 3), 1])
             text, keywords = rng.choice(TEXTS), drawn_keywords(rng)
             given = {name: drawn_array(rng, shape) if rng.random() < 0.85 else drawn_number(rng) for name in "xy"}
             given["a"] = drawn_number(rng) if rng.random() < 0.8 else drawn_array(rng, shape)
@@ -131,6 +131,36 @@ class ShortCallKeywords(unittest.TestCase):
                         o[...] = 0
             self.assertEqual(seen[0], seen[1], (text, start, n, out))
             self.assertEqual(seen[1], seen[2], (text, start, n, out))
+
+    def test_several_outs_that_meet_are_written_as_by_the_long_way(self):
+        n = 300
+        for first, second in itertools.product((0, 1, 8, n, n + 3, 2 * n, 2 * n + 5, 3 * n), repeat=2):
+            for text in ("(x + y, x*y)", "(y, x)", "(x*2, y + x)"):
+                seen = []
+                for function in (_evaluate.python_evaluate, trident.evaluate, trident.evaluate):
+                    memory = np.arange(5.0 * n)
+                    given = {"x": memory[:n], "y": memory[n:2 * n]}
+                    function(text, given, out=(memory[first:first + n], memory[second:second + n]))
+                    seen.append(memory)
+                np.testing.assert_array_equal(seen[0], seen[1], f"{text} {first} {second}")
+                np.testing.assert_array_equal(seen[0], seen[2], f"{text} {first} {second}")
+
+    def test_numbers_of_kernels_warn_as_in_the_long_way(self):
+        long = trident.Kernel.__call__.__wrapped__
+        for name, dtype in (("f32", np.float32), ("f64", np.float64), ("i32", np.int32), ("i64", np.int64)):
+            kernel, x = trident.Kernel("a*x", scalars=["a"], type="f64", types={"a": name, "x": name}), np.array([1, 2, 3], dtype)
+            for a in (1e300, -1e39, np.inf, np.nan, 3.4028235e38, 3.4028236e38, (1 << 24) + 1, (1 << 53) + 1, 1 << 31, -(1 << 31), 1 << 63, -(1 << 63), -1 << 64, 2.5, 3, True):
+                self.assertEqual(plain_outcome(long, kernel, x, a=a), plain_outcome(kernel, x, a=a), (name, a))
+
+    def test_casts_to_out_warn_as_in_the_long_way(self):
+        values = {"x": np.array([1e300, 1.0, np.nan, -np.inf]), "n": np.array([1, -1, 2**40, 0]), "s": np.array([1e30, 2, 3, 4], "f4")}
+        for text, dtype, casting in itertools.product(("x*2", "x < 3", "n*2", "s*2", "s"), "fdeilQ?g", ("same_kind", "unsafe", "safe")):
+            seen = []
+            for function in (_evaluate.python_evaluate, trident.evaluate, trident.evaluate):
+                out = np.zeros(4, dtype)
+                seen.append((plain_outcome(function, text, values, out=out, casting=casting), out.tolist().__repr__()))
+            self.assertEqual(seen[0], seen[1], (text, dtype, casting))
+            self.assertEqual(seen[1], seen[2], (text, dtype, casting))
 
     def test_each_form_takes_the_short_way(self):
         rng = np.random.default_rng(1)
@@ -278,12 +308,13 @@ class ShortCallKeywords(unittest.TestCase):
 
     def test_nothing_is_kept_and_nothing_grows(self):
         x, y, z, number = np.ones(64), np.ones(64), np.empty(64), np.float64(1.5)
-        kernel, expression = trident.Kernel("a*x + y", scalars=["a"]), trident.NumExpr("x + y", [("x", np.float64), ("y", np.float64)])
+        kernel, summed = trident.Kernel("a*x + y", scalars=["a"]), trident.Kernel("p = sum(x); q = x*2; (p, q)")
+        expression = trident.NumExpr("x + y", [("x", np.float64), ("y", np.float64)])
         outs, ranges = (z, np.empty(64)), {"x": (0, 9)}
         calls = [lambda d: trident.evaluate("x*y + 1", local_dict=d, order="C", threads=1), lambda d: trident.evaluate("x*y + 2", d, ranges=ranges, out=z),
                  lambda d: trident.evaluate("(x*y, x + y)", d, out=outs), lambda d: trident.evaluate("(max(x), x*a)", d), lambda d: trident.evaluate("mean(x*y)", global_dict=d),
                  lambda d: trident.evaluate("a*x + y", d, casting="safe"), lambda d: trident.re_evaluate(local_dict=d), lambda d: kernel(d["x"], y=d["y"], a=d["a"]),
-                 lambda d: expression(d["x"], d["y"], out=z, ex_uses_vml=False), lambda d: trident.evaluate("x.y", d, out=5) if d.get("bad") else None]
+                 lambda d: expression(d["x"], d["y"], out=z, ex_uses_vml=False), lambda d: summed(d["x"]), lambda d: trident.evaluate("min(x < y)", d)]
         held = (x, y, z, number, *outs, ranges, outs, CONTEXT, _evaluate._last)
         for call in calls:
             for i in range(200):
