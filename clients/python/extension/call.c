@@ -41,7 +41,8 @@ static PyObject* found_in(PyObject* variables, PyObject* name) {
     value = Py_XNewRef(PyDict_GetItemWithError(variables, name));
   else if (PySequence_Contains(variables, name) == 1)
     value = PyObject_GetItem(variables, name);
-  PyErr_Clear(); /* the Python function meets it again */
+  if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+    PyErr_Clear(); /* the Python function meets it again; not an interrupt */
   return value;
 }
 
@@ -51,7 +52,7 @@ static int fetch(PyObject* names, PyObject* locals, PyObject* globals, PyObject*
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const name = PyTuple_GetItem(names, i);
     values[i] = found_in(locals, name);
-    if (values[i] == NULL && globals != NULL) values[i] = found_in(globals, name);
+    if (values[i] == NULL && globals != NULL && !PyErr_Occurred()) values[i] = found_in(globals, name);
     if (values[i] == NULL) {
       release(values, i);
       return 0;

@@ -396,6 +396,20 @@ class ShortCallKeywords(unittest.TestCase):
         for _ in range(2):
             self.assertEqual((OSError, "no x"), outcome(trident.evaluate, "x + 3", Raising(x=np.ones(3))))
 
+    def test_an_interrupt_while_names_are_looked_up_is_not_lost(self):
+        class Interrupted(dict):
+            times = 0
+
+            def __contains__(self, name):
+                self.times += 1
+                if self.times == 1:
+                    raise KeyboardInterrupt
+                return super().__contains__(name)
+
+        trident.evaluate("x + 3", {"x": np.ones(3)})
+        for _ in range(2):
+            self.assertRaises(KeyboardInterrupt, trident.evaluate, "x + 3", Interrupted(x=np.ones(3)))
+
 
 
 if __name__ == "__main__":
