@@ -4,13 +4,15 @@
 //   strength      integer powers as shared products, chains of quotients as one, quotients by one divisor through
 //                 its reciprocal
 //   divisions     where asked for, those by two divisors as one (joined_divisions.h)
-// contraction   products that only a sum needs become part of it (fma); exact ones in any case
+//   constants     factors that sums with constants take up (absorbed_constants.h)
+//   contraction   products that only a sum needs become part of it (fma); exact ones in any case
 #include "jit/expr/simplify.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "jit/expr/absorbed_constants.h"
 #include "jit/expr/amplification.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/constants.h"
@@ -391,8 +393,10 @@ Expr simplify(const Expr& expr, const LowerOptions& options) {
   out = identities(out, options);
   out = expand_powers(out, options);
   out = join_quotients(out, options);
-  if (options.policy.kind == PolicyKind::fast || options.policy.k >= 2) out = ReciprocalSharing(out, options).run();
+  const bool rounds_more = options.policy.kind == PolicyKind::fast || options.policy.k >= 2;
+  if (rounds_more) out = ReciprocalSharing(out, options).run();
   if (options.join_divisions) out = join_divisions(out, options);
+  if (rounds_more) out = absorb_constants(out, options);
   return Contraction(out, options, Contraction::Which::all).run();
 }
 
