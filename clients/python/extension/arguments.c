@@ -231,7 +231,8 @@ static int take_contiguous(struct call* c, const bound* b, PyObject* const* valu
 
 int take_call(struct call* c, const bound* b, PyObject* const* values, PyObject* const* outs) {
   if (b->has_numbers_only) return outs == NULL && take_numbers(c, b, values);
-  for (int is_fortran = 0; is_fortran < 2; ++is_fortran)
+  const int layouts = b->casting == Py_None ? 1 : 2; /* a Kernel sums and counts elements in C's order */
+  for (int is_fortran = 0; is_fortran < layouts; ++is_fortran)
     if (take_contiguous(c, b, values, is_fortran) && (outs == NULL || takes_outs(c, b, outs))) return 1;
   return (b->layout == 'K' || b->layout == 'C') && take_strided(c, b, values) &&
          (outs == NULL || takes_outs(c, b, outs));

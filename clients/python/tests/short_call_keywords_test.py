@@ -227,6 +227,13 @@ class ShortCallKeywords(unittest.TestCase):
                 named[rng.choice(["q", "x", "ex_uses_vml"])] = np.ones(6)
             self.assertEqual(plain_outcome(long, k, *args, **named), plain_outcome(k, *args, **named), (k.text, args, named))
 
+    def test_kernels_sum_and_count_in_the_order_of_indices(self):
+        long, m = trident.Kernel.__call__.__wrapped__, np.random.default_rng(2).normal(size=(70, 90)) ** 9
+        for text in ("sum(x)", "x*index", "p = sum(x*x); q = x; (p, q)", "x + 1"):
+            kernel = trident.Kernel(text, policy="exact")
+            for x in (m, np.asfortranarray(m), m.T, m[::2], m[:, ::-1]):
+                self.assertEqual(plain_outcome(long, kernel, x), plain_outcome(kernel, x), (text, x.strides))
+
     def test_expressions_do_as_the_long_way_does(self):
         rng, long = random.Random(14), trident.NumExpr.__call__.__wrapped__
         makers = [lambda: trident.NumExpr("y - x", [("x", np.float64), ("y", np.float64)]), lambda: trident.NumExpr("a*x", [("a", np.float64), ("x", np.float32)]),
