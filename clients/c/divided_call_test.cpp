@@ -22,6 +22,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include "clients/c/context.h"
 #include "clients/c/interpreted_context.h"
@@ -473,6 +474,38 @@ TEST_F(DividedCallTest, AChildOfForkHasThreadsOfItsOwn) {
   }
   over = true;
   other.join();
+}
+
+// While code is waited for, the entry counts calls and runs the latest code: pieces of one call would run different
+// ones.
+TEST(WaitingKernel, IsCountedOnceACallAndKeepsItsCodeThroughAllPieces) {
+  trident_options options{};
+  options.struct_size = sizeof(options);
+  options.mode = TRIDENT_MODE_AUTO;
+  options.no_speculation = 1;  // calls are counted, and not watched
+  options.socket_path = "/nonexistent/tridentd.sock";
+  ::setenv("TRIDENT_ENGINE", "/nonexistent/engine.so", 1);
+  trident_ctx* ctx = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx)) << trident_last_error();
+  ::unsetenv("TRIDENT_ENGINE");
+  trident_kernel* handle = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_submit(ctx, "sin(x)", nullptr, &handle)) << trident_last_error();
+  const Kernel& kernel = *Kernel::of(handle);
+  const std::vector<double> x = random_values<double>(1'100'000);
+  std::vector<double> y(x.size());
+  const void* in[] = {x.data()};
+  void* out[] = {y.data()};
+  const trident_entry_fn interpreter = kernel.submission.slot.code<std::remove_pointer_t<trident_entry_fn>>();
+  ASSERT_NE(interpreter, __atomic_load_n(&handle->entry, __ATOMIC_ACQUIRE)) << "calls are not counted";
+  EXPECT_EQ(interpreter, kernel.enter(1, in, nullptr));
+  const std::uint64_t none = kernel.called();
+  trident_call(handle, x.size(), in, out, nullptr);
+  const std::uint64_t one = kernel.called() - none;
+  EXPECT_GT(one, x.size());
+  trident_call_parallel(handle, x.size(), in, out, nullptr, 2);
+  EXPECT_EQ(2 * one, kernel.called() - none);
+  trident_close_kernel(handle);
+  trident_close(ctx);
 }
 
 TEST(ThreadsOption, IsCheckedAndComesFromTheEnvironment) {

@@ -122,8 +122,9 @@ Kernel::~Kernel() {
 
 trident_entry_fn Kernel::enter(std::uint64_t n, const void* const* in, const std::uint64_t* params) const {
   const trident_entry_fn published = __atomic_load_n(&entry, __ATOMIC_ACQUIRE);
-  if (published != &watched_entry) return published;
-  watch->note(n, in, params);
+  if (published != &watched_entry && published != &counted_entry) return published;
+  count_call(*this, n);
+  if (published == &watched_entry) watch->note(n, in, params);
   return submission.slot.code<EntryFunction>();
 }
 

@@ -41,7 +41,7 @@ struct Kernel final : Handle {
 
   /// Lowers on first need. Errors (LimitExceeded, OutOfMemory) are not kept.
   Result<const Lowered*> lower() const;
-  /// Returns the code that a call of these arguments runs, and notes the call where calls are watched.
+  /// Returns the code that a call of these arguments runs, and notes the call where calls are counted or watched.
   trident_entry_fn enter(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
   /// Tells the daemon the ranges of a call's arguments; once.
   void observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
