@@ -17,11 +17,15 @@ def thread_count():
     return len(os.listdir("/proc/self/task"))
 
 
+def printed(code, **environment):
+    """Returns what a new process prints."""
+    return subprocess.run([sys.executable, "-c", code], text=True, check=True, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(trident.__file__)), **environment}).stdout
+
+
 def said(code, **environment):
-    """Returns the words that a new process prints."""
-    return subprocess.run([sys.executable, "-c", "import os, trident\n" + code], text=True, check=True, capture_output=True,
-                          env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(trident.__file__)),
-                               **environment}).stdout.split()
+    """Returns the words that a new process with trident prints."""
+    return printed("import os, trident\n" + code, **environment).split()
 
 
 class Threads(unittest.TestCase):
@@ -101,6 +105,21 @@ class Threads(unittest.TestCase):
                 self.assertEqual(["1"] * 3, said(code, **{name: "1"}), name)
         code = "try: trident.evaluate('x', {'x': 1.0})\nexcept trident.TridentError as e: print('NUM_THREADS' in str(e))"
         self.assertEqual(["True"], said(code, TRIDENT_NUM_THREADS="many"))
+
+    def test_bad_numbers_in_the_environment(self):
+        """One warning for each variable names it, its value and the range; TRIDENT_NUM_THREADS is refused besides."""
+        code = ("import warnings\nwith warnings.catch_warnings(record=True) as caught:\n"
+                "    warnings.simplefilter('always')\n    import trident\n"
+                "    trident.get_num_threads(), trident.detect_number_of_threads(), trident._init_num_threads()\n"
+                "for w in caught: print(w.message)")
+        for name in ("TRIDENT_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS"):
+            for word in ("0", "-1", "abc", "1e9", "65", " 2"):
+                self.assertRegex(printed(code, **{name: word}), f"\\A{name} is '{word}': expected a number from 1 to 64;[^\n]*\n\\Z")
+            for word in ("", "1", "64"):
+                self.assertEqual("", printed(code, **{name: word}), name)
+        code = "import trident\ntry: trident.evaluate('x', {'x': 1.0})\nexcept trident.TridentError as e: print(e)"
+        for word in ("0", "-1", "abc", "1e9"):
+            self.assertEqual(f"TRIDENT_NUM_THREADS is '{word}': expected a number from 1 to 64\n", printed(code, TRIDENT_NUM_THREADS=word))
 
     def test_threads_start_with_the_first_long_call_that_wants_them(self):
         code = ("import numpy as np; os.environ['TRIDENT_MODE'] = 'interp'; count = lambda: len(os.listdir('/proc/self/task'))\n"

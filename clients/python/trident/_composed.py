@@ -216,7 +216,9 @@ def _count_nonzero(trace, a, axis=None, keepdims=False):
 
 @along_axes(np.average, "axis")
 def _average(trace, a, axis=None, weights=None, returned=False, keepdims=None):
-    _plain("average", (weights, None), (returned, False))
+    if weights is not None:
+        raise TraceError("np.average with weights cannot be recorded; write np.sum(x * w) / np.sum(w)")
+    _plain("average", (returned, False))
     return np.mean(a, axis, **_kept(keepdims))
 
 
@@ -285,7 +287,7 @@ def _of_numpy(functions):
 
 UFUNCS = {name: _recorded(build) for name, build in {
     "logaddexp": _logaddexp, "logaddexp2": _logaddexp2, "heaviside": _heaviside, "signbit": _signbit, "divmod": _divmod,
-    "modf": _modf}.items()}
+    "modf": _modf, "conjugate": lambda trace, x: _copy(trace, x)}.items()}
 METHODS = {name: _recorded(build) for name, build in {
     "any": _any, "all": _all, "ptp": _ptp, "round": _round, "copy": _copy, "conj": _copy, "conjugate": _copy}.items()}
 FUNCTIONS = {np.linalg.norm: _recorded(_norm), **_of_numpy({

@@ -23,7 +23,8 @@ _MADE_OF = "they consist of names, numbers, operators, calls of functions, .real
 
 
 def of_function(name):
-    known = _OF_FUNCTIONS.get(name, "@trident.jit takes NumPy's" if name in dir(np) else "compute it outside, and give the result a name")
+    from . import _tracer  # not at the top: texts without faults need no jit
+    known = _OF_FUNCTIONS.get(name, "@trident.jit takes NumPy's" if _tracer.knows(name) else "compute it outside, and give the result a name")
     return f"'{name}' is not a function that expressions know; {known}"
 
 

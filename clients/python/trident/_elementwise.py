@@ -55,6 +55,12 @@ def built(trace, name, a):
     return ELEMENTWISE[name](*a)
 
 
+def knows(name):
+    """Returns whether NumPy's ufunc of that name can be recorded."""
+    return any(name in table for table in (_UNARY_FLOAT, _BINARY_FLOAT, _ARITHMETIC, _COMPARE, _BITWISE, _LOGICAL, _SHIFT, ELEMENTWISE)) \
+        or name == "power"
+
+
 def as_bool(node):
     return g.cast(node, g.BOOL)
 
@@ -223,7 +229,7 @@ ELEMENTWISE = {
 
 
 def _no_integers():
-    raise TraceError("np.reciprocal of integers cannot be recorded; write 1 // x, or 1 / x for floats")
+    raise TraceError(f"np.reciprocal of integers cannot be recorded; {INSTEAD_OF['reciprocal']}")
 
 
 def _scaled(a, factor):

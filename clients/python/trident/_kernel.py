@@ -126,7 +126,9 @@ def _reader():
 class Kernel:
     """A compiled expression in the library's own text (infix, S-expression or FPCore; several outputs, reductions, diff).
 
-    types and ranges map variable names to a type ("f32", "f64", "i32", "i64") and to a promised (lo, hi); names in
+    types and ranges map variable names to a type and to a promised (lo, hi). Types are "f32", "f64", "i32" and "i64", those
+    that `type` may be; arrays may be "u8", "i8", "u16", "i16", "u32", "u64", "f16" and "bool", too. NumPy's names (float32,
+    uint8), and the language's "bool8", mean the same. Names in
     `scalars` are parameters, one value a call; those in `tables`, and names that the text writes as t[index], are arrays
     of a length of their own. Other variables are arrays of `type`, in order of first use.
 
@@ -156,6 +158,7 @@ class Kernel:
     def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=None, elements=0,
                  syntax="auto", context=None, _hint=0, _made=False):
         native.text_bytes(text)
+        type = _type_name(type)
         one_of(native.TYPES, type, "type")
         one_of(native.SYNTAXES, syntax, "syntax")
         is_default = policy != "bounded" and isinstance(k, (int, float)) and k == K_DEFAULT
@@ -429,6 +432,7 @@ def _named(handle, name, count):
 
 _DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "bool": np.bool_, "i8": np.int8,
            "u16": np.uint16, "i16": np.int16, "u32": np.uint32, "u64": np.uint64, "f16": np.float16}
+_NAMES = {"bool8": "bool", **{np.dtype(t).name: name for name, t in _DTYPES.items()}}
 
 
 def _path_bytes(path):
@@ -447,8 +451,13 @@ def _checked_types(types):
     for name, type in (types or {}).items():
         if not isinstance(name, str):
             raise TypeError(f"types must be a dictionary such as {{'n': 'i64'}}, here a name is {shown(name)}")
-        one_of(native.ELEMENT_TYPES, type, f"the type of '{name}'")
-    return dict(types or {})
+        one_of(native.ELEMENT_TYPES, _type_name(type), f"the type of '{name}'")
+    return {name: _type_name(type) for name, type in (types or {}).items()}
+
+
+def _type_name(name):
+    """The name that the library's tables have for a type; another word as it is."""
+    return _NAMES.get(name, name) if isinstance(name, str) else name
 
 
 def _apart(operands, results):

@@ -35,8 +35,9 @@ _REDUCE_OF_UFUNC = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum
 _IN_FLOAT64 = "mean", "var", "std"
 _BY_ORDER = "min", "max", "argmin", "argmax"
 _OF_HALF = "min", "max", "sum", "mean"  # NumPy rounds these once; each product and each square of the others
-_CURE = {UINT64: "convert it first: x.astype(np.int64) or np.float64", FLOAT16: "convert it first: x.astype(np.float32)",
+_CURE = {UINT64: "convert the uint64 array first: x.astype(np.int64) or np.float64", FLOAT16: "convert it first: x.astype(np.float32)",
          np.dtype(np.uint32): "convert it first: x.astype(np.int64) or np.float64"}
+_AS_FLOATS = {"round": "convert it first: x.astype(np.float64)"}
 _REFUSED = """bool float int complex index floor ceil trunc round getitem setitem delitem len iter reversed contains array hash str
 repr format""".split()
 
@@ -89,7 +90,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         if method == "reduce" and name in _REDUCE_OF_UFUNC:
             return self._reduced(_REDUCE_OF_UFUNC[name], inputs[1:], {"axis": 0, **kwargs})
         if method != "__call__" or kwargs or getattr(np, name, None) is not ufunc:
-            self._refuse(f"np.{name} with these arguments")
+            self._trace.refuse(f"np.{name}{method.replace('__call__', '')} of {self._dtype} with these arguments cannot be recorded; "
+                               + (_refusals.OF_REDUCE.get(name, _refusals.ELSEWHERE) if method != "__call__" else "use np.where and astype"))
         return self._computed(name, ufunc, _plain(inputs))
 
     def _computed(self, name, function, inputs):
@@ -98,7 +100,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             return np.floor_divide(*inputs), np.remainder(*inputs)
         dtype = self._type_of(function, inputs)
         if dtype is None or not self._has(name, dtype, inputs):
-            self._refuse(f"np.{name} of {self._dtype}" + ("" if dtype is None else f", which has results of {dtype},"))
+            self._refuse(f"np.{name} of {self._dtype}" + ("" if dtype is None else f", which has results of {dtype},"), name, inputs)
         if _has_uint64(inputs) and name in _unsigned.OF_BITS and dtype in (UINT64, bool) and not _meets_floats(inputs):
             node = _unsigned.OF_BITS[name](*[g.cast(self._wide(v, g.I64)._node, g.I64) for v in _as_nodes(self._trace, inputs)])
             return Narrow(node, self._trace, dtype) if dtype == UINT64 else Tracer(node, self._trace)
@@ -148,7 +150,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             result = _narrow_functions.FUNCTIONS[func](self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
-        self._refuse(f"np.{func.__name__} of {self._dtype}")
+        name = func.__name__.rstrip("_")
+        self._refuse(f"np.{name} of {self._dtype}", name)
 
     def _where(self, condition, x, y):
         if type(condition) is Narrow:
@@ -174,7 +177,9 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         if any(a is not None for a in args) or rest.keys() - {"ddof"} or rest and name not in ("var", "std") or self._trace.along:
             if (args and args[0] is not None) or {"axis", "keepdims"} & rest.keys() or self._trace.along:
                 return function(self._trace, self, *args, **kwargs)
-            self._refuse(f"np.{name} of {self._dtype} with these arguments")
+            if rest.keys() == {"dtype"}:
+                self._trace.refuse(_refusals.of_dtype(name, np.dtype(rest["dtype"])))
+            self._trace.refuse(_refusals.REDUCED_IN_PART)
         dtype = getattr(np, name)(np.ones(1, self._dtype)).dtype
         if dtype == FLOAT16 and name not in _OF_HALF or dtype not in DTYPES and dtype not in _tracer._KIND:
             self._refuse(f"np.{name} of {self._dtype}, which gives {dtype},")
@@ -199,7 +204,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             except TypeError:
                 of_numbers = "an error"
         if dtype != of_numbers:
-            self._refuse(f"a number that is an argument, or reduced, beside {self._dtype}: {of_numbers} in NumPy 1, {dtype} in NumPy 2,")
+            self._refuse(f"a number that is an argument, or reduced, beside {self._dtype}: {of_numbers} in NumPy 1, {dtype} in NumPy 2,",
+                         inputs=values)
         return dtype
 
     def _sample(self, value, beside, one):
@@ -235,9 +241,12 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         if not self._trace.alive:
             self._trace.refuse(_refusals.KEPT)
 
-    def _refuse(self, what):
-        cure = _CURE.get(self._dtype, "convert it first: x.astype(np.int32) or np.float32")
-        self._trace.refuse(f"{what} cannot be recorded; {cure}")
+    def _refuse(self, what, name=None, inputs=()):
+        """Refuses `what`; `name`: of NumPy's function that was asked for, on `inputs`."""
+        cure = _CURE[UINT64] if _has_uint64(inputs) else _CURE.get(self._dtype, "convert it first: x.astype(np.int32) or np.float32")
+        if name is not None and not _tracer.knows(name):
+            cure = _refusals.INSTEAD_OF.get(name, _refusals.ELSEWHERE)
+        self._trace.refuse(f"{what} cannot be recorded; {_AS_FLOATS.get(name, cure)}")
 
     def __getattr__(self, name):
         if name.startswith("__") or not hasattr(np.ndarray, name):

@@ -4,14 +4,16 @@ import numpy as np
 from . import _graph as g
 from . import _tracer
 from ._axes import along_axes
-from ._refusals import IN_PLACE, TraceError
+from ._refusals import IN_PLACE, REDUCED_IN_PART, TraceError, of_dtype
 from ._tracer import COMMON, recorded
 
 
-def all_elements(trace, a, axis, dtype, out, rest):
+def all_elements(trace, a, axis, dtype, out, rest, name="sum"):
     if axis is not None or out is not None or any(v is not None and v is not np._NoValue for v in rest.values()):
-        raise TraceError("reductions with out, initial or where cannot be recorded; write np.where(condition, x, 0) for where")
+        raise TraceError(REDUCED_IN_PART)
     node = _tracer._operands(trace, [a])[0]
+    if dtype is not None and np.dtype(dtype) not in _tracer._KIND:
+        raise TraceError(of_dtype(name, np.dtype(dtype)))
     return node if dtype is None else _tracer._convert(node, np.dtype(dtype))
 
 
@@ -24,7 +26,7 @@ def _joined(function, op, bool_refusal):
     @along_axes(function, "axis", "dtype", "out")
     @recorded
     def build(trace, a, axis=None, dtype=None, out=None, **kwargs):
-        node = all_elements(trace, a, axis, dtype, out, kwargs)
+        node = all_elements(trace, a, axis, dtype, out, kwargs, op)
         if dtype is None and node.kind in (g.BOOL, g.I32):
             node = g.cast(g.cast(node, g.I32), g.I64)
         if node.kind == g.BOOL:
@@ -57,7 +59,7 @@ min_, max_ = _extreme(np.min, "minof"), _extreme(np.max, "maxof")
 @along_axes(np.mean, "axis", "dtype", "out")
 @recorded
 def mean_(trace, a, axis=None, dtype=None, out=None, **kwargs):
-    node = all_elements(trace, a, axis, dtype, out, kwargs)
+    node = all_elements(trace, a, axis, dtype, out, kwargs, "mean")
     if dtype is not None and node.kind not in g.FLOATS:
         raise TraceError("a mean as an integer cannot be recorded; write np.mean(x).astype(...)")
     return _reduce("mean", g.cast(node, node.kind if node.kind in g.FLOATS else g.F64))
@@ -67,7 +69,7 @@ def _spread(function, op):
     @along_axes(function, "axis", "dtype", "out", "ddof")
     @recorded
     def build(trace, a, axis=None, dtype=None, out=None, ddof=0, **kwargs):
-        node = all_elements(trace, a, axis, dtype, out, kwargs)
+        node = all_elements(trace, a, axis, dtype, out, kwargs, op)
         if dtype is not None and node.kind not in g.FLOATS:
             raise TraceError(f"np.{op} as an integer cannot be recorded; write np.{op}(x).astype(...)")
         if type(ddof) is not int or not node.mask:

@@ -1,6 +1,13 @@
 """Refusals of @trident.jit: the words that say what to write instead of what cannot be recorded."""
 
 
+def of_dtype(name, dtype):
+    """The refusal of a reduction in a type of the caller's."""
+    after = dtype.kind in "bui"
+    return (f"np.{name} with dtype={dtype} cannot be recorded; write " +
+            (f"np.{name}(x).astype(np.{dtype})" if after else f"np.{name}(x.astype(np.{dtype}))"))
+
+
 class TraceError(TypeError):
     """The function does something that cannot be recorded; the text says what to write instead."""
 
@@ -15,12 +22,22 @@ INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as 
 ELSEWHERE = "call it outside of the function, on arguments or results, or write it with ufuncs, np.where and reductions"
 INSTEAD_OF = {  # functions
     "inner": "write np.dot(x, y)", "diff": "pass both parts in, f(x[1:], x[:-1])", "interp": "write a loop with @trident.function",
+    "reciprocal": "write np.trunc(1 / x).astype(np.int64)",
     "outer": "pass x[:, None] and y as arguments, and write x * y", "ldexp": "write x * 2.0**k", "polyval": "write a*x*x + b*x + c",
     "isin": "write (x == a) | (x == b)", "array_equal": "write np.all(x == y)", "angle": "pass both parts in, and write np.arctan2(im, re)",
     "empty_like": "write np.zeros_like(x)", **dict.fromkeys(("cumsum", "cumprod", "gcd", "lcm", "frexp", "sort", "convolve"),
                                                             "call it outside of the function, or write a loop with @trident.function"),
+    **dict.fromkeys(("median", "nanmedian", "percentile", "quantile", "argsort", "unique", "histogram", "bincount", "trapz"),
+                    "call it outside of the function, on arguments or results"),
+    "nanvar": "write np.nanmean((x - np.nanmean(x))**2)", "nanstd": "write np.sqrt(np.nanmean((x - np.nanmean(x))**2))",
+    "real": "write x", "imag": "write x * 0",
+    "nanargmax": "write np.argmax(np.where(np.isnan(x), -np.inf, x))", "nanargmin": "write np.argmin(np.where(np.isnan(x), np.inf, x))",
+    "in1d": "write (x == a) | (x == b)", "concatenate": "join arrays outside of the function",
     "searchsorted": "write a loop with @trident.function", "take": "pass in the elements, f(x[i])",
     "matmul": "write np.dot(x, y) for two vectors, and multiply matrices outside of the function"}
+OF_REDUCE = {"logical_and": "write np.all(x)", "logical_or": "write np.any(x)"}
+REDUCED_IN_PART = ("reductions with out, initial or where cannot be recorded; write np.sum(np.where(condition, x, 0)) for where, and "
+                   "np.sum(x) + v or np.maximum(np.max(x), v) for initial")
 BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"
 CONVERSION = "a conversion to a Python number (math.sin(x), float(x))"
 OF_NUMBERS = {  # for an argument that is a Python number

@@ -3,8 +3,9 @@ takes them run on several threads, with the same bits whatever their number."""
 import contextlib
 import os
 import threading
+import warnings
 
-from ._promise import integer
+from ._promise import integer, shown
 
 _MAX = 64  # of the library
 _count = 0  # of a call; 0: as the library has it
@@ -74,9 +75,18 @@ def tell(function):
 def _of_environment(name):
     """A number of threads; 0 for what is none. The library itself refuses a bad TRIDENT_NUM_THREADS."""
     word = os.environ.get(name, "")
-    return int(word) if word.isascii() and word.isdigit() and 1 <= int(word) <= _MAX else 0
+    if word.isascii() and word.isdigit() and 1 <= int(word) <= _MAX:
+        return int(word)
+    if word and name not in _warned_of and name != "OMP_NUM_THREADS":  # OpenMP's may be a list
+        _warned_of.add(name)
+        fate = "trident refuses to start" if name == "TRIDENT_NUM_THREADS" else "it is ignored"
+        warnings.warn(f"{name} is {shown(word)}: expected a number from 1 to {_MAX}; {fate}", RuntimeWarning, stacklevel=2)
+    return 0
 
 
+_warned_of = set()
+for _name in ("TRIDENT_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+    _of_environment(_name)
 MAX_THREADS = _of_environment("NUMEXPR_MAX_THREADS") or _MAX
 if not os.environ.get("TRIDENT_NUM_THREADS") and detect_number_of_threads() < detect_number_of_cores():
     _count = detect_number_of_threads()  # numexpr's variables, of which the library knows nothing

@@ -23,7 +23,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from . import _elementwise
 from . import _graph as g
 from ._elementwise import COMMON, as_bool
-from ._refusals import BRANCH, CONVERSION, ELSEWHERE, IN_PLACE, INSTEAD, INSTEAD_OF, KEPT, OF_NUMBERS, TWO_CALLS, TraceError
+from ._refusals import BRANCH, CONVERSION, ELSEWHERE, IN_PLACE, INSTEAD, INSTEAD_OF, KEPT, OF_NUMBERS, OF_REDUCE, TWO_CALLS, TraceError
 
 PYTHON_NUMBERS = (int, float, bool)  # whose operators are Python's own until an array is met
 
@@ -125,7 +125,9 @@ def recorded(build):
         except TraceError as error:
             trace.refuse(str(error))
         except (TypeError, NotImplementedError, OverflowError) as error:
-            trace.refuse(f"{error}; write it with NumPy's ufuncs, np.where and reductions over all elements")
+            cure = "convert it: x.astype(np.int64)" if "integers" in str(error) or "an integer" in str(error) else \
+                "write it with NumPy's ufuncs, np.where and reductions over all elements"
+            trace.refuse(f"{error}; {cure}")
     return call
 
 
@@ -215,7 +217,7 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
         if method == "reduce" and name in _reductions.UFUNC_REDUCE:
             return _reductions.UFUNC_REDUCE[name](trace, *inputs, **{"axis": 0, **kwargs})
         if method != "__call__":
-            trace.refuse(f"np.{name}.{method} cannot be recorded; np.sum, np.min and np.max can")
+            trace.refuse(f"np.{name}.{method} cannot be recorded; {OF_REDUCE.get(name, ELSEWHERE)}")
         unknown = [k for k, v in kwargs.items() if v is not None and k not in ("casting", "order", "subok", "out")]
         if unknown or kwargs.get("casting", "same_kind") != "same_kind":
             trace.refuse(f"np.{name}: the arguments {', '.join(kwargs)} cannot be recorded; use np.where and astype")
@@ -289,12 +291,12 @@ for _names, _what, _instead in (
         ("bool", BRANCH,
          "Use np.where(condition, a, b), and & | ~ instead of and, or, not."),
         ("float int complex index floor ceil trunc round", CONVERSION,
-         "Use np.sin(x) and the like."),
+         "Use np.sin(x), np.round(x), x.astype(np.int64) and the like."),
         ("getitem", "indexing", "Pass parts in as arguments, f(x[1:], x[:-1]), or write a loop with @trident.function."),
         ("setitem delitem", "a change of an array in place", "Use np.where(condition, a, b)."),
         ("len", "len() or the shape of an array", "Pass it in as an argument."),
         ("iter reversed contains", "iteration over an array", "Write the formula for one element."),
-        ("array", "a conversion to an array", "Use NumPy's ufuncs, np.where and reductions."),
+        ("array", "a conversion to an array", "Write x.astype(np.float32) for np.float32(x), else use NumPy's ufuncs, np.where and reductions."),
         ("hash", "a look-up by an argument", "Look it up outside and pass in what was found."),
         ("str repr format", "printing or formatting an array", "Print outside of the function.")):
     for _name in _names.split():
@@ -407,3 +409,9 @@ def _ufunc(trace, name, inputs):
 from . import _composed, _narrow, _reductions  # noqa: E402; they are written with the stand-ins of this module
 
 FUNCTIONS = {np.where: _where, np.clip: _clip, **_reductions.FUNCTIONS}
+
+
+def knows(name):
+    """Returns whether NumPy's function of that name can be recorded."""
+    function = vars(np).get(name)  # getattr() warns of old names
+    return _elementwise.knows(name) or name in _composed.UFUNCS or function in FUNCTIONS or function in _composed.FUNCTIONS
