@@ -168,9 +168,9 @@ def figures(results, sizes, narrower):
             for ratio, what in sorted(slower + narrower_slower, reverse=True):
                 print(f"  {policy} slower than {rival}: {what}: {ratio:.2f} of its time")
             of = rival if rival == "numexpr" else f"NumPy (1 thread; ours {THREADS[-1]})"
-            print(f"{policy} slower than {of} by more than 5 %".ljust(56), f"{len(slower):8}")
+            print(f"slower than {of} by more than 5 %: {policy}".ljust(56), f"{len(slower):8}")
             if rival == "NumPy":
-                print(f"{policy} in f64 slower than NumPy in f32".ljust(56), f"{len(narrower_slower):8}")
+                print(f"in f64 slower than NumPy in f32: {policy}".ljust(56), f"{len(narrower_slower):8}")
 
 
 def table(results):
