@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
+#include "jit/expr/lexer.h"
 #include "runtime/base/limits.h"
 
 namespace trident::expr {
@@ -66,7 +68,8 @@ const Function* find_function(std::string_view name, std::uint32_t hash) {
   return nullptr;
 }
 
-std::string_view nearest_function(std::string_view name) {
+/// Returns the function name with the fewest edits from `name` (at most a third of it); empty when none is near.
+static std::string_view nearest_function(std::string_view name) {
   if (name.size() > 32) return {};
   std::string_view best;
   std::size_t best_edits = name.size() / 3 + 1;
@@ -79,6 +82,18 @@ std::string_view nearest_function(std::string_view name) {
     }
   }
   return best;
+}
+
+std::string unknown_function(std::string_view name) {
+  std::string said = "unknown function '" + std::string(name.substr(0, 60)) + "'";
+  const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
+  const std::string_view word = name.substr(0, digits), rest = name.substr(digits);
+  constexpr std::string_view kWords[] = {"i", "u", "f", "int", "uint", "float", "bool"};
+  const bool is_number = rest.find_first_not_of("0123456789") == std::string_view::npos;
+  if (is_number && std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords))
+    return said + "; a cast names " + kElementNames;
+  const std::string_view near = nearest_function(name);
+  return near.empty() ? said : said + "; did you mean '" + std::string(near) + "'?";
 }
 
 std::uint32_t arity_of(const Function& function) {

@@ -2,6 +2,7 @@
 // functions.def.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "jit/expr/expr.h"
@@ -42,8 +43,8 @@ constexpr std::uint32_t hash_name(std::string_view name) {
 
 /// nullptr when there is no such function.
 const Function* find_function(std::string_view name, std::uint32_t hash);
-/// Returns the function name with the fewest edits from `name` (at most a third of it); empty when none is near.
-std::string_view nearest_function(std::string_view name);
+/// Returns the error of a call of a function that there is not: with a name that is near, or those of types.
+std::string unknown_function(std::string_view name);
 /// Returns the number of operands that `form` or `op` takes; min, max and the like fold more.
 std::uint32_t arity_of(const Function& function);
 

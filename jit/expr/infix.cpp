@@ -57,7 +57,7 @@ class Infix : private InfixExpressions {
     ahead.next();  // the colon
     const Token type = ahead.next();
     const Token after = ahead.next();
-    return type.kind == K::name && element_named(lexer_.text(type)) &&
+    return type.kind == K::name &&  // perhaps of no type, which the declaration says
            (after.kind == K::semicolon || after.kind == K::comma ||
             (after.kind == K::name && lexer_.text(after) == "in"));
   }

@@ -297,15 +297,11 @@ Value InfixExpressions::call(const Token& name) {
   const std::optional<Type> type = function ? std::nullopt : type_named(text);
   const std::optional<NarrowCast> narrow = function || type ? std::nullopt : narrow_cast_named(text);
   if (!function && !type && !narrow) {
-    const std::string_view near = nearest_function(text);
-    const std::string_view shown = text.substr(0, 60);
     if (text == "grad") {
       return composer_.fail(name.offset, ErrorCode::kSyntaxError,
                             "grad gives several results: it stands at the end of the text, or use diff(e, x)");
     }
-    return composer_.fail(name.offset, ErrorCode::kSyntaxError, "unknown function '%.*s'%s%.*s%s",
-                          static_cast<int>(shown.size()), shown.data(), near.empty() ? "" : "; did you mean '",
-                          static_cast<int>(near.size()), near.data(), near.empty() ? "" : "'?");
+    return composer_.fail(name.offset, ErrorCode::kSyntaxError, "%s", unknown_function(text).c_str());
   }
   std::array<Value, 16> arguments;
   std::size_t count = 0;

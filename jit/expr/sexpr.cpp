@@ -98,7 +98,7 @@ class SexprText {
     if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
       const std::optional<ir::Element> element = element_named(text.substr(colon + 1));
       if (!element) {
-        syntax(name, "a type after ':': f32, f64, i32 or i64");
+        syntax(name, kElementNames);
         return;
       }
       variable.type = element->type;

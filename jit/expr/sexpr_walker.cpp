@@ -283,11 +283,7 @@ Value SexprWalker::apply(std::string_view head, std::span<Value> arguments, std:
   if (const std::optional<NarrowCast> narrow = narrow_cast_named(head)) {
     return composer_.narrow_cast(*narrow, arguments, offset);
   }
-  const std::string_view near = nearest_function(head);
-  const std::string_view shown = head.substr(0, 60);
-  return composer_.fail(offset, ErrorCode::kSyntaxError, "unknown function '%.*s'%s%.*s%s",
-                        static_cast<int>(shown.size()), shown.data(), near.empty() ? "" : "; did you mean '",
-                        static_cast<int>(near.size()), near.data(), near.empty() ? "" : "'?");
+  return composer_.fail(offset, ErrorCode::kSyntaxError, "%s", unknown_function(head).c_str());
 }
 
 Value SexprWalker::list(std::uint32_t cell) {

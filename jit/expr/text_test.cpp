@@ -199,6 +199,12 @@ TEST(Infix, Errors) {
             "<text>:1:5: expected a number, a name or '(', found '*'\n"
             "  a + * b\n"
             "      ^");
+  for (const char* text : {"x: u9; x + 1", "x: u9 in [0, 1]; x", "param s: u9; s", "(kernel k :vars ((x:u9)) :body x)",
+                           "u9(x)", "bool9(x)"}) {
+    for (const char* known : {"f32", "u8", "i16", "u32", "bool8", "9"})
+      EXPECT_NE(error_of(text).find(known), std::string::npos) << error_of(text);
+  }
+  EXPECT_EQ(error_of("i9x(x)").find("bool8"), std::string::npos);
   EXPECT_NE(error_of("t = 1;\nsine(x) + t").find("<text>:2:1: unknown function 'sine'; did you mean 'sin'?"),
             std::string::npos);
   EXPECT_NE(error_of("2x").find("a name runs into a number"), std::string::npos);

@@ -274,6 +274,20 @@ class Names(unittest.TestCase):
                 kernel = trident.Kernel(text, **options)
                 self.assertEqual((arrays, scalars), (kernel.arrays, kernel.scalars))
 
+    def test_names_of_types(self):
+        for name, same in (("bool8", "bool"), ("uint8", "u8"), ("float16", "f16"), ("int32", "i32")):
+            kernels = [trident.Kernel("x + 1", types={"x": n}) for n in (name, same)]
+            self.assertEqual(*(k.array_dtypes for k in kernels))
+            self.assertEqual(*(k._options for k in kernels))
+        self.assertEqual((np.dtype("f4"),), trident.Kernel("x + 1", type="float32").output_dtypes)
+        for name in trident._native.ELEMENT_TYPES:
+            self.assertIn(f'"{name}"', trident.Kernel.__doc__)
+            with self.assertRaisesRegex(ValueError, rf"one of .*\b{name}\b.*here 'u9'"):
+                trident.Kernel("x + 1", types={"x": "u9"})
+        for text in ("x: u9; x + 1", "u9(x)"):
+            with self.assertRaisesRegex(trident.TridentError, "u8.*bool8"):
+                trident.Kernel(text)
+
     def test_wrong_texts_keep_their_error(self):
         with self.assertRaisesRegex(trident.TridentError, "expected an operator"):
             trident.Kernel("x y", types={"x": "f32"})
