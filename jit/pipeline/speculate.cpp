@@ -226,7 +226,7 @@ class Speculating {
 
   /// Both kernels stream in long calls, or none does: in memory, one that does not takes half as long again.
   Result<codegen::MachineCode> join_parts(codegen::Isa isa) {
-    division_.streams = fast_.variant.non_temporal || general_.variant.non_temporal;
+    division_.streams = streams_ || fast_.variant.non_temporal || general_.variant.non_temporal;
     const auto part = [&](const kir::Kernel& kernel, codegen::Variant variant) {
       variant.part = variant.non_temporal = division_.streams;
       return codegen::emit(kernel, isa, variant);
@@ -277,6 +277,12 @@ class Speculating {
     return {};
   }
 
+  /// Returns whether long calls alone lose, with stores that could stream.
+  [[nodiscard]] bool loses_in_memory() const {
+    const bool could_stream = !whole_ && !division_.streams && options_.target.isa != codegen::Isa::neon;
+    return could_stream && told_.times.back().elements > kShortestMax && loses(told_.times.back());
+  }
+
   /// The time of calls that are as long as most are said to be.
   [[nodiscard]] const SpeculationTime& usual() const {
     const std::uint64_t elements = std::min(options_.target.elements, told_.times.back().elements);
@@ -307,6 +313,7 @@ class Speculating {
   bool whole_ = false;   ///< a call is one kernel's as a whole
   kir::Kernel guarded_;  ///< the fast kernel with its guard; of whole calls the scan
   codegen::Division division_;
+  bool streams_ = false;  ///< both kernels stream, whether or not one did that won
   std::optional<Joined> joined_;
   std::vector<Joined> places_;  ///< of images that were timed before
 };
@@ -317,6 +324,11 @@ Result<std::string> Speculating::choose_division() {
   TRY(std::string why, take_fastest_shape());
   if (!why.empty()) return why;
   TRY_VOID(time_below(UINT64_MAX));
+  if (loses_in_memory()) {
+    streams_ = true;
+    TRY_VOID(join());
+    TRY_VOID(time_below(UINT64_MAX));
+  }
   const std::uint64_t leave_max = std::min(kShortestMax, options_.target.elements);
   std::uint64_t shortest = 0;
   for (std::size_t i = 0; i < told_.times.size(); ++i) {
