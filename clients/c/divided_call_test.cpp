@@ -195,6 +195,34 @@ TEST(Team, FaultsOfHelpersReachTheProgramsHandler) {
   ::munmap(pages, locked_bytes);
 }
 
+std::atomic<int> signals_taken;
+
+TEST(Team, SignalsOfTheProgramAreLeftToItsThreads) {
+  struct sigaction count {
+  }, before{};
+  count.sa_handler = [](int) { ++signals_taken; };
+  ::sigaction(SIGUSR1, &count, &before);
+  sigset_t own, mask;
+  sigemptyset(&own);
+  sigaddset(&own, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &own, &mask);
+  Team team;
+  std::atomic<int> inside = 0;
+  EXPECT_TRUE(team.run(4, 4, [&](std::uint64_t piece) {
+    ++inside;
+    while (inside < 4) std::this_thread::yield();  // all helpers are there
+    if (piece == 0) ::kill(::getpid(), SIGUSR1);
+  }));
+  team.stop();
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(1, sigismember(&pending, SIGUSR1));
+  EXPECT_EQ(0, signals_taken) << "a helper took it";
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  EXPECT_EQ(1, signals_taken);
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
 /// Calls a team from a thread that is cancelled in a piece of its own.
 struct CancelledCall {
   Team team;
@@ -420,6 +448,27 @@ TEST_F(DividedCallTest, ManyCallersAtOnceAndTheEndOfTheContext) {
   trident_close_kernel(kernel);
   kernels_.clear();
   ctx_ = nullptr;
+}
+
+TEST_F(DividedCallTest, CallersWhoseLengthsChangeFromCallToCall) {
+  trident_kernel* const kernel = submit("p = x*y; s = sum(x - y); (p, s)", TRIDENT_F32);
+  const std::vector<float> x = random_values<float>(400'000), y = random_values<float>(400'001);
+  const void* in[] = {x.data(), y.data()};
+  std::atomic<int> wrong = 0;
+  const auto call = [&](unsigned caller) {
+    std::mt19937 random(caller);
+    for (int i = 0; i < 12; ++i) {
+      const std::size_t n = 1 + random() % (i % 3 == 0 ? 9000 : x.size());
+      Outputs<float> whole(kernel, n), divided(kernel, n);
+      trident_call(kernel, n, in, whole.pointers.data(), nullptr);
+      trident_call_parallel(kernel, n, in, divided.pointers.data(), nullptr, 1 + caller);
+      wrong += divided.has_bits_of(whole) ? 0 : 1;
+    }
+  };
+  std::vector<std::thread> callers;
+  for (unsigned caller = 0; caller < 4; ++caller) callers.emplace_back(call, caller);
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(0, wrong);
 }
 
 TEST_F(DividedCallTest, ThreadsStartWithTheFirstLargeCallAndWithinTheAffinityMask) {
