@@ -3,7 +3,6 @@ with the number of searches at once (each takes up to 30 MB, and glibc keeps fre
 then no more. Oracles: glibc's count of bytes in use, /proc/self."""
 import ctypes
 import os
-import statistics
 import sys
 import threading
 import time
@@ -16,6 +15,8 @@ import numpy as np
 import trident
 
 CALLERS, ROUNDS, CALLS, KEPT = 8, 40, 60, ("sin(a)*b", "sum(a*b)", "where(a > b, a, exp(b))", "a < b", "min(a/b)")
+LIMITS = {"bytes in use": 256 << 10, "mappings": 16, "descriptors": 3, "bytes resident": 6 << 20}  # of growth
+PATIENCE_S = 60
 LIBC = ctypes.CDLL(None)
 
 
@@ -75,9 +76,11 @@ class Growth(unittest.TestCase):
                 caller.join()
             if number % 20 > 17 or number and number % 20 == 0:
                 figures.append(least())
-        middle, end = ([statistics.median(column) for column in zip(*rows)] for rows in (figures[:3], figures[3:]))
-        for name, limit, before, after in zip(("bytes in use", "mappings", "descriptors", "bytes resident"),
-                                              (256 << 10, 16, 3, 6 << 20), middle, end):
+        middle, end = ([min(column) for column in zip(*rows)] for rows in (figures[:3], figures[3:]))
+        patience = time.monotonic() + PATIENCE_S
+        while not all(after - before < limit for before, after, limit in zip(middle, end, LIMITS.values())) and time.monotonic() < patience:
+            end = [min(pair) for pair in zip(end, least())]  # on a busy machine searches go on for long; what has leaked stays
+        for (name, limit), before, after in zip(LIMITS.items(), middle, end):
             self.assertLess(after - before, limit, (name, figures))
 
 
