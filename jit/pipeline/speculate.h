@@ -14,8 +14,9 @@ namespace trident::pipeline {
 inline constexpr double kSpeculationLoss = 1.05;
 /// The greatest on data that miss just often enough that most tries are in vain.
 inline constexpr double kSpeculationLossOfFew = 1.10;
-/// The greatest such time on data that never miss, at Target::elements. A gain below the loss is no bargain.
-inline constexpr double kSpeculationGain = 0.95;
+/// The greatest such time on data that never miss, at Target::elements. Less than the loss will do: data that often
+/// miss lose for some seconds, until clients drop the code.
+inline constexpr double kSpeculationGain = 0.97;
 
 /// Adds Optimised::speculation to `result`, which optimise() has made without it, and makes its kernel the winner if it
 /// is to be published. Does nothing unless Target::assumed narrows a range. The result stays as it is, with the reason
