@@ -71,10 +71,16 @@ static int take_numbers(struct call* c, const bound* b, PyObject* const* values)
   return 1;
 }
 
+/* Returns whether all that the kernel writes is one number. A reduction of contiguous arrays goes through memory; of
+ * others, in the order of indices. */
+static int is_reduced(const bound* b) {
+  return b->output_count == 1 && b->outputs[0].is_reduced;
+}
+
 /* Returns whether contiguous arguments in C's order, or all in Fortran's, make a result that `order` puts there, too.
  */
 static int has_layout(const struct call* c, const bound* b, PyObject* const* values) {
-  if (c->nd == 1) return 1;
+  if (c->nd == 1 || is_reduced(b)) return 1;
   if (!c->is_fortran) {
     const struct array* first = NULL;
     for (int i = 0; first == NULL; ++i)
@@ -104,19 +110,64 @@ static int widen_shape(struct call* c, PyObject* value, const struct argument* t
   return 1;
 }
 
-/* Returns whether the result, whose elements lie in C order, has the order of this array's dimensions, too, if it has
- * to. */
-static int set_strides(struct call* c, const struct array* a, int keeps_order) {
+/* Returns whether a result in C order has the order of this array's dimensions, too. */
+static int set_strides(struct call* c, const struct array* a) {
   int64_t* const strides = c->strides[c->in_count];
   uint64_t outer = UINT64_MAX;
+  int in_c_order = 1;
   for (int i = 0, own = a->nd - c->nd; i < c->nd; ++i, ++own) {
     strides[i] = own < 0 || a->dimensions[own] == 1 ? 0 : a->strides[own];
     if (strides[i] == 0) continue;
     const uint64_t step = strides[i] < 0 ? -(uint64_t)strides[i] : (uint64_t)strides[i];
-    if (keeps_order && step > outer) return 0;
+    in_c_order &= step <= outer;
     outer = step;
   }
   c->in[c->in_count] = a->data;
+  return in_c_order;
+}
+
+/* Returns whether the first index is the fastest in all arrays, and one of them says so of every two indices. */
+static int in_fortran_order(const struct call* c) {
+  int said = 0;
+  for (int i = 0; i < c->in_count; ++i) {
+    int64_t outer = 0;
+    int steps = 0;
+    for (int j = 0; j < c->nd; ++j) {
+      const int64_t step = c->strides[i][j] < 0 ? -c->strides[i][j] : c->strides[i][j];
+      if (c->extents[j] == 1) return 0; /* whose steps NumPy's iterator copies */
+      if (step == 0) continue;
+      if (outer >= step && steps > 0) return 0;
+      outer = step;
+      ++steps;
+    }
+    said |= steps == c->nd;
+  }
+  return said;
+}
+
+/* Turns the order of dimensions round, so that the result lies in Fortran's. */
+static void reverse_dimensions(struct call* c) {
+  for (int j = 0, last = c->nd - 1; j < last; ++j, --last) {
+    const Py_ssize_t extent = c->extents[j];
+    c->extents[j] = c->extents[last];
+    c->extents[last] = extent;
+    for (int i = 0; i < c->in_count; ++i) {
+      const int64_t step = c->strides[i][j];
+      c->strides[i][j] = c->strides[i][last];
+      c->strides[i][last] = step;
+    }
+  }
+  c->is_fortran = 1;
+}
+
+/* Puts the dimensions in the order in which the result lies. Returns 0 where `order` wants another than C's or
+ * Fortran's, or the latter where `outs` or several results are not made for it. */
+static int set_layout(struct call* c, const bound* b, int in_c_order, int has_outs) {
+  if (is_reduced(b)) return 1;
+  if (b->layout == 'C' || (b->layout == 'K' && in_c_order)) return 1;
+  if (has_outs || b->casting == Py_None || b->parts != Py_None) return 0;
+  if (b->layout == 'K' && !in_fortran_order(c)) return 0;
+  reverse_dimensions(c);
   return 1;
 }
 
@@ -128,8 +179,8 @@ static int have_one_shape(const struct call* c, const bound* b, PyObject* const*
 }
 
 /* Does as take_arguments() for arrays that are not contiguous, or are broadcast. */
-static int take_strided(struct call* c, const bound* b, PyObject* const* values) {
-  int scalars = 0;
+static int take_strided(struct call* c, const bound* b, PyObject* const* values, int has_outs) {
+  int scalars = 0, in_c_order = 1;
   c->nd = c->is_fortran = 0;
   for (int i = 0; i < b->count; ++i) {
     const struct argument* const a = &b->arguments[i];
@@ -140,14 +191,15 @@ static int take_strided(struct call* c, const bound* b, PyObject* const* values)
   for (int i = 0; i < b->count; ++i) {
     const struct argument* const a = &b->arguments[i];
     if (a->bytes == 0) continue;
-    if (!set_strides(c, (struct array*)values[a->place], b->layout == 'K')) return 0;
+    in_c_order &= set_strides(c, (struct array*)values[a->place]);
     c->in_bytes[c->in_count++] = a->bytes;
   }
   c->shape = c->extents;
   c->is_strided = 1;
   c->n = 1;
   for (int i = 0; i < c->nd; ++i) c->n *= (uint64_t)c->extents[i];
-  return c->in_count != 0 && c->n != 0 && (b->parts == Py_None || have_one_shape(c, b, values));
+  if (c->in_count == 0 || c->n == 0 || (b->parts != Py_None && !have_one_shape(c, b, values))) return 0;
+  return set_layout(c, b, in_c_order, has_outs);
 }
 
 /* The bytes that elements of `bytes` bytes lie in. */
@@ -234,6 +286,5 @@ int take_call(struct call* c, const bound* b, PyObject* const* values, PyObject*
   const int layouts = b->casting == Py_None ? 1 : 2; /* a Kernel sums and counts elements in C's order */
   for (int is_fortran = 0; is_fortran < layouts; ++is_fortran)
     if (take_contiguous(c, b, values, is_fortran) && (outs == NULL || takes_outs(c, b, outs))) return 1;
-  return (b->layout == 'K' || b->layout == 'C') && take_strided(c, b, values) &&
-         (outs == NULL || takes_outs(c, b, outs));
+  return b->layout != 'A' && take_strided(c, b, values, outs != NULL) && (outs == NULL || takes_outs(c, b, outs));
 }

@@ -91,8 +91,9 @@ int make_bound_type(void) {
 static PyObject* shape_of(const struct call* c) {
   if (c->nd == 1) return PyLong_FromSsize_t(c->shape[0]);
   PyObject* shape = PyTuple_New(c->nd);
+  const int is_reversed = c->is_strided && c->is_fortran;
   for (int i = 0; shape != NULL && i < c->nd; ++i)
-    if (PyTuple_SetItem(shape, i, PyLong_FromSsize_t(c->shape[i])) != 0) Py_CLEAR(shape);
+    if (PyTuple_SetItem(shape, i, PyLong_FromSsize_t(c->shape[is_reversed ? c->nd - 1 - i : i])) != 0) Py_CLEAR(shape);
   return shape;
 }
 

@@ -152,6 +152,25 @@ class ShortCallKeywords(unittest.TestCase):
             for a in (1e300, -1e39, np.inf, np.nan, 3.4028235e38, 3.4028236e38, (1 << 24) + 1, (1 << 53) + 1, 1 << 31, -(1 << 31), 1 << 63, -(1 << 63), -1 << 64, 2.5, 3, True):
                 self.assertEqual(plain_outcome(long, kernel, x, a=a), plain_outcome(kernel, x, a=a), (name, a))
 
+    def test_arrays_in_several_orders_do_as_in_the_long_way(self):
+        rng = random.Random(15)
+        for _ in range(1500):
+            shape = rng.choice([(3, 5), (4, 1), (1, 4), (2, 3, 4), (5, 2, 1), (2, 2, 2, 2)])
+
+            def one():
+                plain = np.random.default_rng(rng.randrange(1 << 30)).normal(size=shape) ** 5
+                axes = rng.sample(range(len(shape)), len(shape))
+                turned = np.ascontiguousarray(plain.transpose(axes)).transpose(np.argsort(axes))
+                part = tuple(rng.choice([slice(None)] * 4 + [slice(None, None, -1), slice(0, 1)]) for _ in shape)
+                return rng.choice([turned, turned, np.asfortranarray(plain), turned[part], turned[0], np.broadcast_to(turned[part], turned.shape),
+                                   np.repeat(turned, 2, 0)[::2]])
+
+            given, text = {"x": one(), "y": one()}, rng.choice(["x + y", "x*2", "sum(x*y)", "mean(x)", "sum(x + y, axis=0)", "(x + y, y*2)", "max(x*y)", "x < y"])
+            keywords = {"order": rng.choice("CFKA")} if rng.random() < 0.5 else {}
+            long = plain_outcome(_evaluate.python_evaluate, text, given, **keywords)
+            for _ in range(2):
+                self.assertEqual(long, plain_outcome(trident.evaluate, text, given, **keywords), (text, keywords, [(v.shape, v.strides) for v in given.values()]))
+
     def test_casts_to_out_warn_as_in_the_long_way(self):
         values = {"x": np.array([1e300, 1.0, np.nan, -np.inf]), "n": np.array([1, -1, 2**40, 0]), "s": np.array([1e30, 2, 3, 4], "f4")}
         for text, dtype, casting in itertools.product(("x*2", "x < 3", "n*2", "s*2", "s"), "fdeilQ?g", ("same_kind", "unsafe", "safe")):
@@ -185,7 +204,8 @@ class ShortCallKeywords(unittest.TestCase):
             "float32": (lambda: e("a*x", {"x": x, "a": np.float32(0.1)}), np.float64(np.float32(0.1))*x),
             "int": (lambda: e("a*x", {"x": x, "a": np.int16(-3)}), -3*x), "bool": (lambda: e("where(a, x, y)", {**d, "a": True}), x),
             "0-d": (lambda: e("a*x + y", {**d, "a": np.array(2)}), 2*x + y), "numbers": (lambda: e("a*b", {"a": 3.5, "b": np.float64(2)}), 7.0),
-            "uint64": (lambda: e("u*2 + 1", {"u": u}), np.arange(120)*2 + 1), "Fortran": (lambda: e("f*2", {"f": f}), f*2),
+            "uint64": (lambda: e("u*2 + 1", {"u": u}), np.arange(120)*2 + 1), "Fortran": (lambda: e("f*2", {"f": f}), f*2), "Fortran and a row": (lambda: e("f*2 + r", {"f": f, "r": m[0]}), f*2 + m[0]),
+            "turned": (lambda: e("f + m", {"f": f[:, ::2], "m": m.T.copy().T[:, ::2]}), f[:, ::2] + m[:, ::2]),
             "re_evaluate": (lambda: (x, y, trident.re_evaluate())[2], x*y + 1), "re_evaluate local_dict": (lambda: trident.re_evaluate(local_dict=d), x*y + 1),
             "re_evaluate by position": (lambda: trident.re_evaluate({"x": x}, d), x*y + 1),
         }

@@ -82,7 +82,7 @@ class Several(Program):
         if self.kernel is None:
             return None
         arrays = [in_kernels_type(a, d) for a, d, s in zip(arguments, self.dtypes, self.is_scalar) if not s]
-        if order == "F" and arrays[0].ndim > 1 or any(a.shape != arrays[0].shape for a in arrays) or not in_c_order(arrays):
+        if order in "FA" and arrays[0].ndim > 1 or any(a.shape != arrays[0].shape for a in arrays) or not in_c_order(arrays):
             return None
         for p in self.parts:
             p.check_casts(casting)
