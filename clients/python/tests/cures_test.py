@@ -41,10 +41,10 @@ JIT = (
     ("h + k", "x.astype(np.float32)", "h.astype(np.float32) + k", "h.astype('f8') + k"), ("u.max() + 1", "x.astype(np.int32)", "u.max().astype(np.int32) + 1", "u.max() + np.int32(1)"),
     ("np.round(u, -1)", "x.astype(np.float64)", "np.round(u.astype(np.float64), -1)", "np.round(u.astype(float), -1)"),
     ("np.round(h, 1)", "x.astype(np.float64)", "np.round(h.astype(np.float64), 1)", "np.round(h.astype(float), 1)"), ("np.sinc(u)", "x.astype(np.int32)", "np.sinc(u.astype(np.int32))", "np.sinc(u.astype(int))"),
-    ("np.full_like(u, 3)", "x.astype(np.int32)", "np.full_like(u.astype(np.int32), 3)", "np.full_like(u.astype('i4'), 3)"), ("np.dot(u, u)", "x.astype(np.int32)", "np.dot(u.astype(np.int32), u.astype(np.int32))", "np.dot(u.astype('i4'), u.astype('i4'))"),
+    ("np.dot(u, u)", "x.astype(np.int32)", "np.dot(u.astype(np.int32), u.astype(np.int32))", "np.dot(u.astype('i4'), u.astype('i4'))"),
     ("np.fabs(u)", "x.astype(np.int32)", "np.fabs(u.astype(np.int32))", "np.fabs(u.astype('i4'))"), ("np.prod(h)", "x.astype(np.float32)", "np.prod(h.astype(np.float32))"),
     ("np.std(h)", "x.astype(np.float32)", "np.std(h.astype(np.float32))", "np.std(h.astype('f4'))"), ("np.nextafter(h, h)", "x.astype(np.float32)", "np.nextafter(h.astype(np.float32), f)", "np.nextafter(h.astype('f4'), f)"),
-    ("np.nan_to_num(h)", "x.astype(np.float32)", "np.nan_to_num(h.astype(np.float32))"), ("np.nansum(h)", "x.astype(np.float32)", "np.nansum(h.astype(np.float32))"),
+    ("np.nansum(h)", "x.astype(np.float32)", "np.nansum(h.astype(np.float32))"),
     ("b**2", "x.astype(np.int64)", "b.astype(np.int64)**2"), ("b - c", "x.astype(np.float64)", "b.astype(np.int64) - c", "b.astype(int) - c"), ("np.logaddexp(b, c)", "x.astype(np.float64)", "np.logaddexp(b.astype(np.float64), c)"),
     ("~x", "x.astype(np.int64)", "~x.astype(np.int64)", "~x.astype(int)"), ("x & 1", "x.astype(np.int64)", "x.astype(np.int64) & 1", "x.astype(int) & 1"), ("x << 1", "x.astype(np.int64)", "x.astype(np.int64) << 1", "x.astype(int) << 1"),
     ("np.dot(b, c)", "np.max(x & y)", "np.max(b & c)"), ("np.vdot(x, 2)", "np.sum(x * y)", "np.sum(x * 2)", "np.sum(x * 2)"), ("b.sum(dtype=bool)", "np.max(x != 0)", "np.max(b != 0)"),
@@ -52,6 +52,21 @@ JIT = (
     ("1 < x < 3", "& | ~", "(1 < x) & (x < 3)", "(1 < x) & (x < 3)"), ("np.add(x, y, where=b)", "np.where", "np.where(b, x + y, 0)", "np.where(b, x + y, 0)"), ("np.add(x, y, dtype='f4')", "astype", "x.astype(np.float32) + y.astype(np.float32)"),
     ("np.empty_like(x) * 0", "np.zeros_like(x)", "np.zeros_like(x) * 0", "x * 0"), ("x.mean(dtype='i4')", "np.mean(x).astype(", "np.mean(x).astype(np.int32)"), ("i + 10**30", "as a float", "i + 1e30", "i + 1e30"),
     ("f.astype('u8')", "np.int64", "f.astype(np.int64)", "f.astype('i8')"))
+KERNEL = (  # text, words of the error, the cure, NumPy's text
+    ("i^(-2)", "cast it with f64(...)", "f64(i)^(-2)", "i.astype(float)**-2"), ("i/3", "cast an operand with f64(...)", "f64(i)/3", "i/3"),
+    ("i % 5", "cast an operand with f64(...)", "f64(i) % 5", "np.fmod(i, 5)"), ("fmod(i, 5)", "cast an operand with f64(...)", "fmod(f64(i), 5)", "np.fmod(i, 5.0)"),
+    ("x & 3", "cast with i64(...)", "i64(x) & 3", "x.astype(int) & 3"), ("~x", "cast with i64(...)", "~i64(x)", "~x.astype(int)"), ("x << 1", "cast with i64(...)", "i64(x) << 1", "x.astype(int) << 1"),
+    ("(x > 1) & i", "use && or ||", "(x > 1) && i", "(x > 1) & (i != 0)"), ("(x > 1) * (y > 1)", "cast them with f64(...) or i64(...)", "f64(x > 1) * f64(y > 1)", "(x > 1) * 1.0 * (y > 1)"),
+    ("min(x > 1, y > 1)", "cast them with f64(...) or i64(...)", "min(i64(x > 1), i64(y > 1))", "np.minimum(x > 1, y > 1)"),
+    ("x + gather(t, 0)", "declare it as 'table t'", "table t; x + gather(t, 0)", "x + t[0]"), ("table t; x + t", "t[index]", "table t; x + t[index]", "x + t"),
+    ("table t; t", "t[index]", "table t; x*0 + t[index]", "t"), ("table t; t[x]", "cast with i64(...)", "table t; t[i64(x)] + 0*x", "np.where((x < 0) | (x >= 4), 0, t[x.astype(int) % 4])"),
+    ("param p: f16; x*p", "declare it as f32", "param p: f32; x*p", "x*p"), ("table t: u8; x + t[0]", "declare it as i32", "table v: i32; x + v[0]", "x + v[0]"),
+    ("grad(x*x, x) + 1", "expected", "diff(x*x, x) + 1", "2*x + 1"), ("sine(x)", "did you mean 'sin'?", "sin(x)", "np.sin(x)"), ("x y", "expected an operator", "x*y", "x*y"), ("2x", "write '*'", "2*x", "2*x"))
+EVALUATE = (
+    ("x if x > 1 else y", "where(condition, a, b)", "where(x > 1, x, y)", "np.where(x > 1, x, y)"), ("i in (1, 3)", "(x == a) | (x == b)", "(i == 1) | (i == 3)", "np.isin(i, (1, 3))"),
+    ("i not in (1, 3)", "(x != a) & (x != b)", "(i != 1) & (i != 3)", "~np.isin(i, (1, 3))"), ("1 < x < 3", "(a < x) & (x < b)", "(1 < x) & (x < 3)", "(1 < x) & (x < 3)"),
+    ("x > 1 and y > 1", "'&' instead of 'and'", "(x > 1) & (y > 1)", "(x > 1) & (y > 1)"), ("not (x > 1)", "'~' instead of 'not'", "~(x > 1)", "~(x > 1)"),
+    ("np.sin(x)", "Write sin(x) without the prefix", "sin(x)", "np.sin(x)"), ("x & 1", "booleans or integers", "i & 1", "i & 1"), ("x ^ 2", "a power is x**y", "x**2", "x**2"), ("-(x > 1)", "write ~", "~(x > 1)", "~(x > 1)"))
 OF_NUMPY = {"amin": "np.min(x)", "amax": "np.max(x)", "bool": "x.astype(bool)", "clip": "np.clip(x, lo, hi)", "pow": "np.power(x, y)", "arcsin2": "np.arctan2(y, x)",
             "atan2": "np.arctan2(y, x)", "asin": "np.arcsin(x)", "acos": "np.arccos(x)", "atan": "np.arctan(x)", "isclose": "np.isclose(x, y)",
             "select": "np.select([a, b], [x, y], z)", "len": "len(x)"}
@@ -122,6 +137,25 @@ class Cures(unittest.TestCase):
         self.same(np.pi * UNIT["x"], trident.evaluate("pi*x", {**UNIT, "pi": np.pi}))
         self.assertAlmostEqual(0.5204998778130465, float(trident.Kernel("erf(x)")(np.array([0.5]))[0]))
         self.assertAlmostEqual(0.4795001221869535, float(trident.Kernel("erfc(x)")(np.array([0.5]))[0]))
+
+    def test_of_kernels(self):
+        given = {**A, "t": np.array([3.0, 1, 4, 1]), "p": np.float32(2), "v": np.array([7, 9], "i4")}
+        make = lambda text: trident.Kernel(text, types={"i": "i64"} if re.search(r"\bi\b", text) else None)  # noqa: E731
+        for refused, says, cure, oracle in KERNEL:
+            with self.subTest(refused):
+                with self.assertRaises(trident.TridentError) as raised:
+                    make(refused)
+                self.assertIn(says, str(raised.exception))
+                kernel = make(cure)
+                self.same(eval(oracle, {"np": np, **given}), kernel(**{n: given[n] for n in kernel.arrays + kernel.scalars}))  # pylint: disable=eval-used
+
+    def test_of_texts_of_evaluate(self):
+        for refused, says, cure, oracle in EVALUATE:
+            with self.subTest(refused):
+                with self.assertRaises((TypeError, ValueError, NotImplementedError)) as raised:
+                    trident.evaluate(refused, A)
+                self.assertIn(says, str(raised.exception))
+                self.same(eval(oracle, {"np": np, **A}), trident.evaluate(cure, A))  # pylint: disable=eval-used
 
     def test_that_jit_takes_what_evaluate_sends_there(self):
         for name in sorted(n for n in dir(np) if n.islower() and callable(getattr(np, n)) and not n.startswith("_")):

@@ -190,6 +190,14 @@ class NarrowArrays(unittest.TestCase):
             for function in (lambda x, y: x * y, lambda x, y: x - y, lambda x, y: np.maximum(x, y), lambda x, y: (x < y, x.astype("f4") / y)):
                 self.assertTrue(self.same(function, one, two, name=other))
 
+    def test_arrays_like_others(self):
+        for kind, x in {**NARROW, **UNSIGNED, "f2": HALF, **WIDE}.items():
+            for other in (*NARROW, *UNSIGNED, "f2", "i4", "i8", "f4", "?", None):
+                for function in (lambda x: np.full_like(x, 3, dtype=other), lambda x: np.full_like(x, 100, other) + x, lambda x: np.zeros_like(x, dtype=other),
+                                 lambda x: np.ones_like(x), lambda x: np.nan_to_num(x), lambda x: np.nan_to_num(x, nan=7, posinf=9)):
+                    self.assertTrue(self.same(function, x, name=(kind, other)))
+        self.assertTrue(self.same(lambda x: np.full_like(x, 2**64 - 1), UNSIGNED["u8"], name="u8"))
+
     def test_types_where_three_meet(self):
         rows = np.array([True, False, True]), np.array([-5, 3, 100], "i4"), np.array([2, 200, 9], "u1"), np.array([0.5, 7, -1], "f4"), np.array([7, 1, -1])
         for x, lo, hi in itertools.product(rows, repeat=3):

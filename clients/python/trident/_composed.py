@@ -131,8 +131,10 @@ def _full_like(trace, x, fill_value, dtype=None, order="K", subok=True, shape=No
     _plain("full_like", (order, "K"), (subok, True), (shape, None))
     node = _node(trace, x)
     dtype = g.DTYPE[node.kind] if dtype is None else np.dtype(dtype)
+    if dtype in _narrow.DTYPES and type(fill_value) is not Tracer:
+        return _narrow_functions.FUNCTIONS[np.full_like](None, Tracer(node, trace), fill_value, dtype)
     if dtype not in _tracer._KIND:
-        raise TraceError(f"{dtype} cannot be recorded; bool, int32, int64, float32 and float64 can")
+        raise TraceError(f"an array like another as {dtype} cannot be recorded; write np.full_like(x, v).astype(np.{dtype})")
     if type(fill_value) is Tracer:
         value = g.cast(fill_value._node, _tracer._KIND[dtype])
     else:
@@ -297,3 +299,5 @@ FUNCTIONS = {np.linalg.norm: _recorded(_norm), **_of_numpy({
     "nanmax": _nan_extreme("maxof", np.max, np.nanmax), "count_nonzero": _count_nonzero, "average": _average, "round": _round,
     "around": _round, "round_": _round, "fix": _fix, "sinc": _sinc, "isposinf": _is_infinity(math.inf),
     "isneginf": _is_infinity(-math.inf), "copy": _copy})}
+
+from . import _narrow, _narrow_functions  # noqa: E402; they are written with the functions of this module

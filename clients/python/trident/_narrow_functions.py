@@ -5,6 +5,8 @@ import numpy as np
 from . import _composed
 from . import _graph as g
 from . import _narrow
+from . import _tracer
+from . import _unsigned
 from ._tracer import Tracer
 
 
@@ -22,6 +24,33 @@ def _same(asked, x, *args, **kwargs):
     del asked
     plain = all(type(a) is int and a >= 0 for a in args) and all(k == "decimals" and type(v) is int and v >= 0 for k, v in kwargs.items())
     return _narrow.Narrow(x._node, x._trace, x.dtype) if plain else NotImplemented
+
+
+def _nan_to_num(asked, x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if type(x) is not _narrow.Narrow or x.dtype.kind != "f" or copy is not True:
+        return _same(asked, x) if copy is True else NotImplemented
+    most = float(np.finfo(x.dtype).max)
+    low = np.where(x == -np.inf, -most if neginf is None else neginf, x)
+    return np.where(x != x, nan, np.where(x == np.inf, most if posinf is None else posinf, low)).astype(x.dtype)
+
+
+def _filled(number=None):
+    """np.full_like, and those of one number, of a narrow array or as one."""
+    def build(asked, x, *arguments, **keywords):
+        names = ("fill_value", "dtype") if number is None else ("dtype",)
+        given = {"fill_value": number, "dtype": None, **dict(zip(names, arguments)), **keywords}
+        value, dtype = given.pop("fill_value"), given.pop("dtype")
+        if given or len(arguments) > len(names) or type(value) in (Tracer, _narrow.Narrow):
+            return NotImplemented
+        dtype = np.dtype(x.dtype if dtype is None else dtype)
+        if dtype not in _narrow.DTYPES and dtype not in _tracer._KIND:
+            return NotImplemented
+        kind = _narrow.kind_of(dtype) if dtype in _narrow.DTYPES else _tracer._KIND[dtype]
+        value = np.asarray(value).astype(dtype)[()]
+        value = g.const(_unsigned.wrapped(value) if dtype == _narrow.UINT64 else value, kind)
+        node = g.where(g.compare("eq", x._node, x._node, g.numpy_common), value, value, g.numpy_common)
+        return _narrow.Narrow(node, x._trace, dtype) if dtype in _narrow.DTYPES else Tracer(node, x._trace)
+    return build
 
 
 def _ptp(asked, x, axis=None, out=None, keepdims=False):
@@ -88,7 +117,7 @@ def _piece(x, function, args, kwargs):
 
 
 FUNCTIONS = {
-    np.nan_to_num: _same, np.round: _same, np.around: _same, np.ptp: _ptp, np.average: _average, np.isclose: _isclose,
+    np.nan_to_num: _nan_to_num, np.full_like: _filled(), np.zeros_like: _filled(0), np.ones_like: _filled(1), np.round: _same, np.around: _same, np.ptp: _ptp, np.average: _average, np.isclose: _isclose,
     np.select: _select, np.piecewise: _piecewise, np.nansum: _of_integers(np.sum), np.nanprod: _of_integers(np.prod),
     np.nanmin: _of_integers(np.min), np.nanmax: _of_integers(np.max), np.nanmean: _of_integers(np.mean),
     **({np.round_: _same} if hasattr(np, "round_") else {})}
