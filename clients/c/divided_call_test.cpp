@@ -198,6 +198,7 @@ TEST(Team, FaultsOfHelpersReachTheProgramsHandler) {
 std::atomic<int> signals_taken;
 
 TEST(Team, SignalsOfTheProgramAreLeftToItsThreads) {
+  signals_taken = 0;
   struct sigaction count {
   }, before{};
   count.sa_handler = [](int) { ++signals_taken; };
