@@ -177,8 +177,7 @@ TEST(Team, FaultsOfHelpersReachTheProgramsHandler) {
   void* const pages = ::mmap(nullptr, locked_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(MAP_FAILED, pages);
   locked_pages = static_cast<std::byte*>(pages);
-  struct sigaction unlock {
-  }, before{};
+  struct sigaction unlock = {}, before = {};
   unlock.sa_sigaction = &unlock_page;
   unlock.sa_flags = SA_SIGINFO;
   ::sigaction(SIGSEGV, &unlock, &before);
@@ -199,8 +198,7 @@ std::atomic<int> signals_taken;
 
 TEST(Team, SignalsOfTheProgramAreLeftToItsThreads) {
   signals_taken = 0;
-  struct sigaction count {
-  }, before{};
+  struct sigaction count = {}, before = {};
   count.sa_handler = [](int) { ++signals_taken; };
   ::sigaction(SIGUSR1, &count, &before);
   sigset_t own, mask;
