@@ -19,6 +19,7 @@ class Scheduler {
         insts_(block.insts),
         options_(options),
         nodes_(insts_.size(), function.arena),
+        effects_(insts_.size(), function.arena),
         edges_(function.arena),
         readers_left_(function.vregs.size(), 0, function.arena),
         definer_(function.vregs.size(), kNone, function.arena),
@@ -138,32 +139,18 @@ class Scheduler {
     }
   };
 
-  Pressure effect(std::uint32_t i) const {
-    Pressure effect{};
-    const MInst& inst = insts_[i];
-    if (inst.def.valid() && is_local(inst.def)) ++effect[static_cast<std::size_t>(f_[inst.def].reg_class)];
-    for (std::size_t u = 0; u < inst.uses; ++u) {
-      const VReg v = inst.use[u];
-      if (!is_local(v)) continue;
-      std::uint32_t here = 0;
-      bool first = true;
-      for (std::size_t w = 0; w < inst.uses; ++w)
-        if (inst.use[w] == v) {
-          ++here;
-          if (w < u) first = false;
-        }
-      if (!first) continue;
-      const auto c = static_cast<std::size_t>(f_[v].reg_class);
-      const std::uint32_t d = definer_[v.index];
-      const bool appears = d != kNone && nodes_[d].lazy && !nodes_[d].taken;
-      if (appears) ++effect[c];
-      if (readers_left_[v.index] == here) --effect[c];
-    }
-    return effect;
+  /// Returns what placing an instruction now does to the pressure. Most of a long block waits for most of the time, so
+  /// the answer is kept until it may be another one.
+  const Pressure& effect(std::uint32_t i) {
+    Effect& kept = effects_[i];
+    if (!kept.known) kept = {effect_now(i), true};
+    return kept.change;
   }
 
-  Key key_of(std::uint32_t i, const Pressure& now) const {
-    const Pressure change = effect(i);
+  Pressure effect_now(std::uint32_t i) const;
+
+  Key key_of(std::uint32_t i, const Pressure& now) {
+    const Pressure& change = effect(i);
     Key key;
     for (std::size_t c = 0; c < kRegClasses; ++c) {
       const std::int32_t limit = static_cast<std::int32_t>(options_.registers[c]);
@@ -203,22 +190,24 @@ class Scheduler {
     }
   }
 
-  /// Appends to the order and books the registers.
-  void place(std::uint32_t i) {
-    const Pressure change = effect(i);
-    for (std::size_t c = 0; c < kRegClasses; ++c) live_[c] += change[c];
-    const MInst& inst = insts_[i];
-    for (std::size_t u = 0; u < inst.uses; ++u)
-      if (is_local(inst.use[u])) --readers_left_[inst.use[u].index];
-    nodes_[i].taken = true;
-    order_.push_back(i);
+  void place(std::uint32_t i);
+
+  void forget_readers(std::uint32_t definer) {
+    for (std::uint32_t e = nodes_[definer].first_edge; e != kNone; e = edges_[e].next)
+      effects_[edges_[e].to].known = false;
   }
 
   const Function& f_;
   Block& block_;
   const std::pmr::vector<MInst>& insts_;
   ScheduleOptions options_;
+  struct Effect {
+    Pressure change{};
+    bool known = false;
+  };
+
   std::pmr::vector<Node> nodes_;
+  std::pmr::vector<Effect> effects_;
   std::pmr::vector<Edge> edges_;
   std::pmr::vector<std::uint32_t> readers_left_;
   std::pmr::vector<std::uint32_t> definer_;
@@ -228,6 +217,47 @@ class Scheduler {
   Pressure live_{};
   std::uint32_t cycle_ = 0, issued_ = 0, vector_used_ = 0;
 };
+
+Scheduler::Pressure Scheduler::effect_now(std::uint32_t i) const {
+  Pressure effect{};
+  const MInst& inst = insts_[i];
+  if (inst.def.valid() && is_local(inst.def)) ++effect[static_cast<std::size_t>(f_[inst.def].reg_class)];
+  for (std::size_t u = 0; u < inst.uses; ++u) {
+    const VReg v = inst.use[u];
+    if (!is_local(v)) continue;
+    std::uint32_t here = 0;
+    bool first = true;
+    for (std::size_t w = 0; w < inst.uses; ++w)
+      if (inst.use[w] == v) {
+        ++here;
+        if (w < u) first = false;
+      }
+    if (!first) continue;
+    const auto c = static_cast<std::size_t>(f_[v].reg_class);
+    const std::uint32_t d = definer_[v.index];
+    const bool appears = d != kNone && nodes_[d].lazy && !nodes_[d].taken;
+    if (appears) ++effect[c];
+    if (readers_left_[v.index] == here) --effect[c];
+  }
+  return effect;
+}
+
+/// Appends to the order and books the registers.
+void Scheduler::place(std::uint32_t i) {
+  const Pressure change = effect_now(i);
+  for (std::size_t c = 0; c < kRegClasses; ++c) live_[c] += change[c];
+  const MInst& inst = insts_[i];
+  for (std::size_t u = 0; u < inst.uses; ++u) {
+    const VReg v = inst.use[u];
+    if (!is_local(v)) continue;
+    const std::uint32_t left = --readers_left_[v.index];
+    // An instruction that reads it as often as `left` says ends its life now.
+    if (left <= std::size(inst.use) && definer_[v.index] != kNone) forget_readers(definer_[v.index]);
+  }
+  nodes_[i].taken = true;
+  if (nodes_[i].lazy) forget_readers(i);
+  order_.push_back(i);
+}
 
 void Scheduler::store_after(std::uint32_t load, std::uint32_t store) {
   const Node& node = nodes_[load];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 namespace trident::equiv {
@@ -120,6 +121,16 @@ bool beyond_reach(Op op, mpfr_srcptr x) {
   return expr::has(op, expr::kPeriodic) && mpfr_regular_p(x) != 0 && mpfr_get_exp(x) > kCircularExponentMax;
 }
 
+// Assembles a normal long double of the x87's format: std::ldexp() takes longer than all else in to_long_double().
+long double power_of_two(mpfr_exp_t exponent) {
+  const std::uint64_t significand = std::uint64_t{1} << 63;
+  const auto biased = static_cast<std::uint16_t>(exponent + 16383);
+  long double power = 0;
+  std::memcpy(&power, &significand, sizeof significand);
+  std::memcpy(reinterpret_cast<std::byte*>(&power) + sizeof significand, &biased, sizeof biased);
+  return power;
+}
+
 }  // namespace
 
 void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result) {
@@ -160,7 +171,8 @@ long double Big::to_long_double() const {
   const bool beyond = std::any_of(limbs, limbs + (last == 0 ? 0 : last - 1), [](mp_limb_t limb) { return limb != 0; });
   const bool up = rest > kHalf || (rest == kHalf && (beyond || limbs[last] % 2 != 0));
   const long double rounded = up ? size + 1 : size;  // 2^64 where it carries: exact
-  return std::ldexp(mpfr_signbit(x_) != 0 ? -rounded : rounded, static_cast<int>(mpfr_get_exp(x_)) - kBits);
+  const long double sized = rounded * 0x1p-64L * power_of_two(mpfr_get_exp(x_));
+  return mpfr_signbit(x_) != 0 ? -sized : sized;
 }
 
 }  // namespace trident::equiv

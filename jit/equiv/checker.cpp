@@ -396,11 +396,15 @@ std::optional<Counterexample> Checker::fault_of(const TailPlace& place, const Ta
   return std::nullopt;
 }
 
-// The first place with a fault answers, however many tasks go on at once: none begins behind one that is known.
+// The first place with a fault answers, however many tasks go on at once: none begins behind one that is known. Where
+// the drawn points come nearest to the bound a fault is likeliest, so such places come first.
 Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& kernel,
                                                            const std::vector<std::vector<Errors>>& errors,
                                                            Verdict& verdict) {
-  const std::vector<TailPlace> places = tail_places();
+  std::vector<TailPlace> places = tail_places();
+  std::stable_sort(places.begin(), places.end(), [&](const TailPlace& a, const TailPlace& b) {
+    return errors[a.set][a.output].share > errors[b.set][b.output].share;
+  });
   std::vector<std::optional<Result<Tail>>> tails(places.size());
   EndOfTasks end(places.size());
   std::vector<std::function<void()>> tasks;

@@ -11,6 +11,7 @@
 
 #include "jit/equiv/intervals.h"
 #include "jit/equiv/lanes.h"
+#include "jit/equiv/plain_lane.h"
 #include "jit/equiv/reductions.h"
 #include "jit/equiv/reference.h"
 #include "jit/equiv/steps.h"
@@ -61,8 +62,15 @@ class Evaluator {
     for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
       const std::size_t width = is_total(i) && element_passes_ == 1 ? 1 : block;
       lanes_[i].resize(expr.nodes[i].type, width);
+      if (expr.nodes[i].op == Op::Constant)
+        fill_constant(i, width);
+      else
+        order_.push_back(i);
     }
   }
+
+  /// Leaves out nodes that no output needs: their lanes mean nothing from now on.
+  void keep_to_outputs();
 
   /// Computes the nodes of elements at points [first, first + count), count <= block. Where they depend on reductions,
   /// the points are a call.
@@ -108,18 +116,9 @@ class Evaluator {
     has_totals_ = true;
   }
 
-  /// Returns whether every value in lane 0 is known far better than its type can tell. If a step is undecided
+  /// Returns whether every computed value in lane 0 is known far better than its type can tell. If a step is undecided
   /// nevertheless, then rounding decides it.
-  [[nodiscard]] bool precise() const {
-    constexpr long double kKnownUlp = 0.001L;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      const Type type = expr_.nodes[i].type;
-      if (!ir::is_float(type)) continue;
-      const N& c = lanes_[i].c[0];
-      if (!(error_of(c) <= kKnownUlp * ulp_at(type, approximate(c)))) return false;
-    }
-    return true;
-  }
+  [[nodiscard]] bool precise() const;
 
   [[nodiscard]] const Lanes<N>& lanes(expr::NodeId id) const { return lanes_[id.index]; }
 
@@ -129,9 +128,9 @@ class Evaluator {
   using Op = expr::Op;
   using Type = expr::Type;
 
-  [[nodiscard]] bool go_on(std::size_t node) const {
+  [[nodiscard]] bool go_on(std::size_t place) const {
     constexpr std::size_t kNodesBetween = 32;
-    return stop_ == nullptr || node % kNodesBetween != 0 || !stop_->ask();
+    return stop_ == nullptr || place % kNodesBetween != 0 || !stop_->ask();
   }
 
   /// Returns the call that point `first` belongs to; all points are one call when the set names none.
@@ -156,8 +155,14 @@ class Evaluator {
 
   /// Computes the nodes of elements that are known in a pass.
   void elements(std::uint64_t first, std::size_t count, std::uint32_t pass) {
-    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
-      if (!is_total(i) && places_[i].after <= pass) evaluate(i, first, count);
+    for (std::size_t at = 0; at < order_.size() && go_on(at); ++at)
+      if (const std::size_t i = order_[at]; !is_total(i) && places_[i].after <= pass) evaluate(i, first, count);
+  }
+
+  void fill_constant(std::size_t index, std::size_t width) {
+    const expr::Node& node = expr_.nodes[index];
+    for (std::size_t i = 0; i < width; ++i)
+      load_lane(node.type, reinterpret_cast<const std::byte*>(&node.imm), lanes_[index], i);
   }
 
   void evaluate(std::size_t index, std::uint64_t first, std::size_t count);
@@ -200,15 +205,7 @@ class Evaluator {
     }
   }
 
-  void select(const expr::Node& node, Lanes<N>& r, std::size_t count) {
-    const Lanes<N>& condition = lanes_[node.a.index];
-    const Lanes<N>& b = lanes_[node.b.index];
-    const Lanes<N>& c = lanes_[node.c.index];
-    for (std::size_t i = 0; i < count; ++i) {
-      select_lane(node.type, condition, b, c, r, i);
-      selection_error(node.type, condition, b, c, r, i);
-    }
-  }
+  void select(const expr::Node& node, Lanes<N>& r, std::size_t count);
 
   void integers(const expr::Node& node, Lanes<N>& r, std::size_t count) {
     const Lanes<N>& a = lanes_[node.a.index];
@@ -223,7 +220,8 @@ class Evaluator {
 
   /// Computes the values that are known after so many passes. Elements of later passes read them in every lane.
   void run_totals(std::uint32_t passes) {
-    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i) {
+    for (std::size_t at = 0; at < order_.size() && go_on(at); ++at) {
+      const std::size_t i = order_[at];
       if (!is_total(i) || places_[i].after != passes) continue;
       evaluate(i, 0, 1);
       if (element_passes_ > 1) lanes_[i].repeat_first();
@@ -240,17 +238,49 @@ class Evaluator {
   long double k_;
   Reductions<N> reductions_;
   std::vector<Lanes<N>> lanes_;
-  Call call_;  ///< being evaluated
+  std::vector<std::size_t> order_;  ///< the nodes that are computed, constants aside: these have their values
+  Call call_;                       ///< being evaluated
 };
+
+template <class N>
+void Evaluator<N>::keep_to_outputs() {
+  if (std::any_of(expr_.nodes.begin(), expr_.nodes.end(), [](const auto& node) { return is_reduction(node.op); }))
+    return;  // every reduction is fed
+  std::vector<bool> needed(expr_.nodes.size(), false);
+  for (const expr::Output& output : expr_.outputs) needed[output.node.index] = true;
+  for (std::size_t i = needed.size(); i-- > 0;)
+    for (const expr::NodeId id : {expr_.nodes[i].a, expr_.nodes[i].b, expr_.nodes[i].c})
+      if (needed[i] && id.valid()) needed[id.index] = true;
+  std::erase_if(order_, [&](std::size_t i) { return !needed[i]; });
+}
+
+template <class N>
+bool Evaluator<N>::precise() const {
+  constexpr long double kKnownUlp = 0.001L;
+  for (const std::size_t i : order_) {
+    const Type type = expr_.nodes[i].type;
+    if (!ir::is_float(type)) continue;
+    const N& c = lanes_[i].c[0];
+    if (!(error_of(c) <= kKnownUlp * ulp_at(type, approximate(c)))) return false;
+  }
+  return true;
+}
+
+template <class N>
+void Evaluator<N>::select(const expr::Node& node, Lanes<N>& r, std::size_t count) {
+  const Lanes<N>& condition = lanes_[node.a.index];
+  const Lanes<N>& b = lanes_[node.b.index];
+  const Lanes<N>& c = lanes_[node.c.index];
+  for (std::size_t i = 0; i < count; ++i) {
+    select_lane(node.type, condition, b, c, r, i);
+    selection_error(node.type, condition, b, c, r, i);
+  }
+}
 
 template <class N>
 void Evaluator<N>::evaluate(std::size_t index, std::uint64_t first, std::size_t count) {
   const expr::Node& node = expr_.nodes[index];
   Lanes<N>& r = lanes_[index];
-  if (node.op == Op::Constant) {
-    for (std::size_t i = 0; i < count; ++i) load_lane(node.type, reinterpret_cast<const std::byte*>(&node.imm), r, i);
-    return;
-  }
   if (node.op == Op::Variable) {
     for (std::size_t i = 0; i < count; ++i)
       load_lane(node.type, element_of(samples_, expr_, node.imm, first + i), r, i);
@@ -303,6 +333,8 @@ template <class N>
   const Lanes<N>& b = node.b.valid() ? lanes_[node.b.index] : a;
   const Lanes<N>& c = node.c.valid() ? lanes_[node.c.index] : a;
   for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (!std::is_base_of_v<Big, N>)
+      if (can_be_plain(node.op) && set_plain_lane(node, a, b, r, i, k_)) continue;
     r.unsure[i] = 0;
     if (expr::is_step(node.op)) {
       r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);

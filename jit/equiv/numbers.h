@@ -55,9 +55,10 @@ template <class T>
 bool equal(const Tracked<T>& a, const Tracked<T>& b) {
   return a.v == b.v;
 }
+/// Inline: in a loop that is compiled for one op, nothing is left of the choice by op.
 template <class T>
-void apply_to(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c,
-              Tracked<T>& r) {
+[[gnu::always_inline]] inline void apply_to(expr::Op op, std::int64_t exponent, const Tracked<T>& a,
+                                            const Tracked<T>& b, const Tracked<T>& c, Tracked<T>& r) {
   r = apply(op, exponent, a, b, c);
 }
 

@@ -109,6 +109,8 @@ class Parts : private BothForms {
     }
     expr.outputs = {{"all", place.back()}};
     values_ = known_values(expr, place, options_.samples.seed);
+    varies_.clear();
+    for (const Values& values : values_) varies_.push_back(varies(values));
   }
 
   // Frees masks that both have. A value multiplied by a mask that is 0 at every point looks equal to anything. So masks
@@ -174,7 +176,7 @@ class Parts : private BothForms {
     std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
     for (const bool varying : {false, true}) {
       for (std::uint32_t c = 0; c < n && comparisons_left_ > 0; ++c) {
-        if (!open[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies(values_[c]) != varying) continue;
+        if (!open[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies_[c] != varying) continue;
         cuts[c] = true;
         cuts[c] = still_equal(n, m, cuts);
         if (cuts[c] && !varying) in_source = met(n, cuts), in_form = met(m, cuts);
@@ -189,6 +191,7 @@ class Parts : private BothForms {
   CheckOptions options_;
   std::vector<bool> explored_;
   std::vector<Values> values_;  ///< per node: correct values at some points
+  std::vector<bool> varies_;    ///< per node: varies(values_[i])
   Cuts freed_;                  ///< masks that both have
   struct Failed {
     std::uint32_t n, m;
@@ -204,7 +207,7 @@ bool Parts::unmask() {
   for (const auto& [n, m] : ends()) {
     std::vector<bool> in_source = met(n, freed_), in_form = met(m, freed_);
     for (std::uint32_t c = 0; c < source_nodes_ && comparisons_left_ > 0; ++c) {
-      if (freed_[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies(values_[c])) continue;
+      if (freed_[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies_[c]) continue;
       --comparisons_left_;
       freed_[c] = true;
       freed_[c] = still_equal(cut(n, m, freed_).expr);
@@ -232,11 +235,11 @@ Result<void> Parts::find_alike(std::uint32_t m) {
     return {};
   }
   const expr::Type type = both_.nodes[m].type;
-  if (!varies(values_[m])) return {};
+  if (!varies_[m]) return {};
   for (std::uint32_t n = 0; n < source_nodes_; ++n) {
     if (both_.nodes[n].type != type || shapes_[n] != shapes_[m]) continue;
     if (expr::info(both_.nodes[n].op).signature == expr::Signature::Leaf) continue;
-    if (!varies(values_[n]) || !equal_over_the_reals(values_[n], values_[m], tolerance_of(type))) continue;
+    if (!varies_[n] || !equal_over_the_reals(values_[n], values_[m], tolerance_of(type))) continue;
     if (!ir::is_float(type)) {  // no rounding: equal values are alike
       alike_[m] = n;
       return {};

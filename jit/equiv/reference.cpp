@@ -15,7 +15,8 @@ namespace {
 using expr::Op;
 using expr::Type;
 
-constexpr std::size_t kBlock = 64;
+/// Points evaluated at once; fewer where the lanes of an expression's nodes would not stay in the caches.
+constexpr std::size_t kBlock = 64, kBlockMin = 8, kLanesMax = 8192;
 
 // Copies the evaluator's values of the outputs.
 template <class N>
@@ -61,10 +62,11 @@ void evaluate_all(Evaluator<N>& evaluator, const expr::Expr& expr, const Samples
 }
 
 /// Returns how many elements are evaluated at once: no more than the longest call has.
-std::size_t block_for(const Samples& samples) {
+std::size_t block_for(const expr::Expr& expr, const Samples& samples) {
   std::uint64_t longest = 1;
   for (const Call& call : samples.calls) longest = std::max(longest, call.n);
-  return static_cast<std::size_t>(std::min<std::uint64_t>(longest, kBlock));
+  const std::size_t block = std::clamp(kLanesMax / std::max<std::size_t>(expr.nodes.size(), 1), kBlockMin, kBlock);
+  return static_cast<std::size_t>(std::min<std::uint64_t>(longest, block));
 }
 
 }  // namespace
@@ -85,7 +87,10 @@ template <mpfr_prec_t kBits>
 class Precision {
  public:
   void run(const expr::Expr& expr, const Samples& samples, bool per_call, std::size_t index, Stop& stop, double k) {
-    if (!evaluator_) evaluator_ = std::make_unique<Evaluator<WideBig<kBits>>>(expr, samples, std::size_t{1}, &stop, k);
+    if (!evaluator_) {
+      evaluator_ = std::make_unique<Evaluator<WideBig<kBits>>>(expr, samples, std::size_t{1}, &stop, k);
+      evaluator_->keep_to_outputs();
+    }
     if (per_call) {
       evaluator_->run_call(samples.calls[index], [](std::uint64_t, std::size_t) {});
     } else {
@@ -190,11 +195,11 @@ std::unique_ptr<Reference::Quick> Reference::make_quick() const {
   auto quick = std::make_unique<Quick>();
   const bool wide = std::any_of(expr_->nodes.begin(), expr_->nodes.end(),
                                 [](const expr::Node& node) { return ir::bytes_of(node.type) == 8; });
-  const std::size_t block = block_for(*samples_);
+  const std::size_t block = block_for(*expr_, *samples_);
   if (wide) {
-    quick->wide.emplace(*expr_, *samples_, block, stop_.get(), k_);
+    quick->wide.emplace(*expr_, *samples_, block, stop_.get(), k_).keep_to_outputs();
   } else {
-    quick->narrow.emplace(*expr_, *samples_, block, stop_.get(), k_);
+    quick->narrow.emplace(*expr_, *samples_, block, stop_.get(), k_).keep_to_outputs();
   }
   return quick;
 }

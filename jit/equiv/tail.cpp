@@ -38,7 +38,11 @@ struct Climber {
 class Climb {
  public:
   explicit Climb(const TailQuestion& q)
-      : q_(q), random_(q.seed ^ 0x7A11u), plan_(kir::Plan::prepare(kir::without_storage(q.kernel))) {
+      : q_(q),
+        meaning_(q.source),
+        random_(q.seed ^ 0x7A11u),
+        plan_(kir::Plan::prepare(kir::without_storage(q.kernel))) {
+    meaning_.outputs = {q.source.outputs[q.output]};
     for (const auto& variable : q.source.variables) has_scalars_ = has_scalars_ || variable.is_scalar();
   }
 
@@ -168,7 +172,7 @@ class Climb {
         std::memcpy(samples_.columns[v].data() + i * bytes, &places[i].bits[v], bytes);
     }
     if (reference_) return reference_->renew();
-    TRY(Reference made, Reference::make(q_.source, samples_, q_.cancelled, allowance_of(q_.policy).units));
+    TRY(Reference made, Reference::make(meaning_, samples_, q_.cancelled, allowance_of(q_.policy).units));
     reference_.emplace(std::move(made));
     return {};
   }
@@ -176,8 +180,8 @@ class Climb {
   Result<void> measure(std::vector<Climber>& places) {
     TRY_VOID(refer_to(places));
     const Outputs ours = run_calls(plan_, q_.source, q_.kernel, samples_, samples_.calls);
-    Judge judge(*reference_, q_.output, allowance_of(q_.policy), kMoveRefinedMax);
-    const OutputValues& values = reference_->outputs()[q_.output];
+    Judge judge(*reference_, 0, allowance_of(q_.policy), kMoveRefinedMax);
+    const OutputValues& values = reference_->outputs()[0];
     const std::size_t bytes = ir::bytes_of(values.type);
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto& lanes = ours[has_scalars_ ? i : 0][q_.output];
@@ -192,6 +196,7 @@ class Climb {
   }
 
   const TailQuestion& q_;
+  expr::Expr meaning_;  ///< the source with the output in question alone: correct values of others are not needed
   Random random_;
   kir::Plan plan_;
   bool has_scalars_ = false;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/equiv/checker.h"
+#include "jit/expr/compact.h"
 
 namespace trident::equiv {
 namespace {
@@ -50,6 +51,47 @@ Found climb(const std::string& source_text, const std::string& candidate, double
                             .set_points = set_points});
   CHECK(tail.ok());
   return {errors[0].share, *tail};
+}
+
+// An expression with the operands of its root as outputs, the second one alone or behind the first.
+expr::Expr with_operands(const std::string& text, bool both) {
+  expr::Expr e = parsed(text);
+  const expr::Node root = e.at(e.outputs[0].node);
+  e.outputs = {{"second", root.b}};
+  if (both) e.outputs.insert(e.outputs.begin(), {"first", root.a});
+  expr::drop_unused(e);
+  return e;
+}
+
+// The climb for one output of several is the climb for that output alone.
+TEST(Tail, OfAnOutputDependsOnThatOutputAlone) {
+  const char* const source_text = "sin(x*y) + (x*x - y*y)*(x + 3)";
+  const char* const form_text = "sin(x*y) + (x - y)*(x + y)*(x + 3)";
+  const expr::Policy policy{expr::PolicyKind::bounded, 2};
+  std::vector<Tail> tails;
+  for (const bool both : {false, true}) {
+    const expr::Expr source = with_operands(source_text, both);
+    const kir::Kernel kernel = lowered(with_operands(form_text, both));
+    const Samples samples = make_samples(with_operands(source_text, false), {.points = kPoints, .seed = 99})[0];
+    auto reference = Reference::make(source, samples, {}, 2);
+    ASSERT_TRUE(reference.ok());
+    const Outputs ours = interpret_calls(source, kernel, samples, samples.calls);
+    std::vector<Errors> errors;
+    EXPECT_FALSE(compare_values(source, samples, *reference, ours, policy, errors).has_value());
+    const std::size_t output = source.outputs.size() - 1;
+    auto tail = explore_tail({.source = source,
+                              .kernel = kernel,
+                              .output = output,
+                              .start = samples,
+                              .shares = errors[output].shares,
+                              .policy = policy});
+    ASSERT_TRUE(tail.ok());
+    tails.push_back(std::move(tail).value());
+  }
+  EXPECT_GT(tails[0].share, 0.1);
+  EXPECT_EQ(tails[0].share, tails[1].share);
+  EXPECT_EQ(tails[0].risk, tails[1].risk);
+  EXPECT_EQ(tails[0].point, tails[1].point);
 }
 
 // Errors in whole steps, each a tenth as likely as the one before: most points of a level are a tie. The value 1 has an

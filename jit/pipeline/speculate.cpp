@@ -137,6 +137,20 @@ std::vector<codegen::Variant> shapes_to_time(const codegen::Variant& winner) {
   return shapes;
 }
 
+/// Longer calls than this are to show what memory costs.
+constexpr std::uint64_t kCachedLength = 65'536;
+/// Time of a long call that is enough to show it.
+constexpr double kLongCallNs = 10e6;
+
+/// Returns how long a long call need be, by the time of a shorter one. Where elements take tens of nanoseconds each, a
+/// million would take longer than most searches, and memory has no part in it.
+std::uint64_t enough_elements(std::uint64_t elements, const SpeculationTime& shorter) {
+  const double each_ns = shorter.general_ns / static_cast<double>(shorter.elements);
+  const std::uint64_t least = std::max(kCachedLength, shorter.elements);
+  if (elements <= least || !(each_ns * static_cast<double>(elements) > kLongCallNs)) return elements;
+  return std::max(least, static_cast<std::uint64_t>(kLongCallNs / each_ns));
+}
+
 std::string describe_small_gain(double matching) {
   char text[120];
   std::snprintf(text, sizeof text, "it gains too little on data in the ranges: %.2f of the general kernel's time",
@@ -271,7 +285,8 @@ class Speculating {
     const std::vector<std::uint64_t> lengths = timed_lengths(rivals);
     told_.times.resize(lengths.size());
     for (std::size_t i = 0; i < lengths.size() && lengths[i] < end; ++i) {
-      TRY(told_.times[i], time_speculative(rivals, lengths[i]));
+      const std::uint64_t elements = i == 0 ? lengths[i] : enough_elements(lengths[i], told_.times[i - 1]);
+      TRY(told_.times[i], time_speculative(rivals, elements));
     }
     told_.shortest = division_.shortest;
     return {};

@@ -73,7 +73,7 @@ struct KernelResult {
   bool speculates = false;            ///< ours is fast in the ranges that the inputs are seen in
   std::string why_not_speculating;    ///< the reason where it was tried and refused
   double missing = 0;                 ///< then: the greatest time over the general kernel's on data that never fit
-  double optimise_s = 0;              ///< from the expression to the optimised kernel, before speculation
+  double optimise_s = 0;              ///< from the expression to the last better kernel, before speculation
   std::string variant;                ///< "4 vectors of 512 bits"
   std::optional<LoopProfile> loop, best_loop;
   double clock_ghz = 0;
