@@ -148,6 +148,30 @@ TEST(Tracked, BoundsHoldInLongDouble) {
   check_bounds<long double>(700);
 }
 
+// Bounds of far-out values would leave all to MPFR if they followed from the greatest slope. Limits are those of
+// calculus.
+TEST(Tracked, KnowsFunctionsWhereTheyLevelOff) {
+  struct Case {
+    Op op;
+    long double at, off, limit;
+  };
+  const long double quarter = std::acos(-1.0L) / 2;
+  for (const auto& [op, at, off, limit] : {Case{Op::Tanh, 1e20L, 1e6L, 1},
+                                           {Op::Tanh, -1e20L, 1e6L, -1},
+                                           {Op::Erf, 40, 2, 1},
+                                           {Op::Atan, 1e20L, 1e6L, quarter},
+                                           {Op::Exp, -300, 7, 0},
+                                           {Op::Exp2, -300, 7, 0},
+                                           {Op::Expm1, -1e20L, 1e6L, -1}}) {
+    const auto in_long_double = apply<long double>(op, 0, {at, off}, {}, {});
+    EXPECT_LE(std::fabs(in_long_double.v - limit) + in_long_double.e, 1e-17L) << expr::info(op).text;
+    const auto in_double = apply<double>(op, 0, {static_cast<double>(at), static_cast<double>(off)}, {}, {});
+    EXPECT_LE(std::fabs(in_double.v - static_cast<double>(limit)) + in_double.e, 1e-13) << expr::info(op).text;
+    // An operand of which nothing is known may be NaN.
+    EXPECT_FALSE(std::isfinite(apply<double>(op, 0, {static_cast<double>(at), INFINITY}, {}, {}).e));
+  }
+}
+
 // Operands off by up to their bound, in MPFR with few bits, against many bits.
 TEST(Big, BoundsHold) {
   std::mt19937_64 random(4);

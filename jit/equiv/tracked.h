@@ -170,6 +170,24 @@ T of_angle(const Tracked<T>& a, const Tracked<T>& b, T factor) {
   return radius > 4 * (a.e + b.e) && !across_the_cut ? factor * (a.e + b.e) / radius : kInfinite<T>;
 }
 
+// Bounds the error by the values at the ends of the operand's interval, for a function that only rises or only falls.
+// Where that is all but constant, its greatest slope says nothing: tanh of 1e20 is 1, however many units 1e20 is off.
+template <class T>
+T between_ends(expr::Op op, const Tracked<T>& a, T v) {
+  const T reach = 2 * a.e + 4 * std::fabs(a.v) * kUnit<T>;  // the ends are rounded
+  const T lo = apply_plain<T>(expr::real_op(op), 0, a.v - reach, T(0), T(0));
+  const T hi = apply_plain<T>(expr::real_op(op), 0, a.v + reach, T(0), T(0));
+  const T most = std::fmax(std::fabs(lo), std::fabs(hi));
+  const T own = 2 * kFunctionUnits * (most * kUnit<T> + kLeastError<T>);
+  const T error = std::fmax(std::fabs(hi - v), std::fabs(v - lo)) + own;
+  return error >= 0 ? error : kInfinite<T>;
+}
+
+// Returns whether a function is bounded on a side, and only rises or only falls.
+constexpr bool levels_off(const expr::OpInfo& row) {
+  return (row.traits & expr::kSaturates) != 0 && row.course == expr::Course::Ends;
+}
+
 // Returns the error caused by the operands' errors. v is the computed result.
 template <class T>
 [[gnu::always_inline]] inline T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b,
@@ -182,16 +200,18 @@ template <class T>
   const T size = std::fabs(v);
   // The argument, or its distance to an end of the domain, is not zero, and known to 25 %.
   const auto known = [&a](T distance) { return distance > 4 * a.e; };
+  // An operand of which nothing is known may be NaN.
+  const auto is_wide = [&](T least) { return levels_off(row) && a.e > least && a.e < kInfinite<T>; };
   switch (row.propagation) {
     case flat: return 0;  // evaluator.h sees to it that the operand is sure to lie on one side
-    case proportional: return k * a.e;
+    case proportional: return is_wide(kUnit<T>) ? std::fmin(k * a.e, between_ends(op, a, v)) : k * a.e;
     case relative: return known(x) ? k * size * a.e / x : kInfinite<T>;
     case logarithmic: {
       const T distance = row.domain == expr::Domain::from_minus_one ? 1 + a.v : x;
       return known(distance) ? k * a.e / distance : kInfinite<T>;
     }
-    case exponential: return size * growth(a.e);
-    case shifted_exponential: return (size + 1) * growth(a.e);
+    case exponential: return is_wide(T(0.5)) ? between_ends(op, a, v) : size * growth(a.e);
+    case shifted_exponential: return is_wide(T(0.5)) ? between_ends(op, a, v) : (size + 1) * growth(a.e);
     case root_at_one: {
       const T distance = row.domain == expr::Domain::from_one ? a.v - 1 : 1 - x;
       return known(distance) ? k * a.e / std::sqrt(distance * (1 + x)) : kInfinite<T>;
