@@ -142,12 +142,22 @@ constexpr std::uint64_t kCachedLength = 65'536;
 /// Time of a long call that is enough to show it.
 constexpr double kLongCallNs = 10e6;
 
-/// Returns how long a long call need be, by the time of a shorter one. Where elements take tens of nanoseconds each, a
-/// million would take longer than most searches, and memory has no part in it.
-std::uint64_t enough_elements(std::uint64_t elements, const SpeculationTime& shorter) {
+double bytes_of_element(const judge::Signature& signature) {
+  double bytes = 0;
+  for (const auto input : signature.input_bytes) bytes += static_cast<double>(input);
+  for (const auto& output : signature.outputs) bytes += static_cast<double>(output.bytes);
+  return bytes;
+}
+
+/// Returns how long a long call need be, by the time of a shorter one. Where each byte takes a nanosecond, memory has
+/// no part in the time, and a million elements would take longer than most searches.
+std::uint64_t enough_elements(std::uint64_t elements, const judge::Signature& signature,
+                              const SpeculationTime& shorter) {
   const double each_ns = shorter.general_ns / static_cast<double>(shorter.elements);
   const std::uint64_t least = std::max(kCachedLength, shorter.elements);
-  if (elements <= least || !(each_ns * static_cast<double>(elements) > kLongCallNs)) return elements;
+  const bool waits_for_memory = !(each_ns > bytes_of_element(signature));
+  const bool is_short = elements <= least || !(each_ns * static_cast<double>(elements) > kLongCallNs);
+  if (waits_for_memory || is_short) return elements;
   return std::max(least, static_cast<std::uint64_t>(kLongCallNs / each_ns));
 }
 
@@ -285,7 +295,7 @@ class Speculating {
     const std::vector<std::uint64_t> lengths = timed_lengths(rivals);
     told_.times.resize(lengths.size());
     for (std::size_t i = 0; i < lengths.size() && lengths[i] < end; ++i) {
-      const std::uint64_t elements = i == 0 ? lengths[i] : enough_elements(lengths[i], told_.times[i - 1]);
+      const std::uint64_t elements = i == 0 ? lengths[i] : enough_elements(lengths[i], signature, told_.times[i - 1]);
       TRY(told_.times[i], time_speculative(rivals, elements));
     }
     told_.shortest = division_.shortest;
