@@ -30,6 +30,8 @@ Result<MachineCode> emit_pass(const kir::Kernel& kernel, Isa isa, const Variant&
 }  // namespace
 
 Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  if (isa != Isa::avx512 && kir::has_estimates(kernel))
+    return make_error(ErrorCode::kUnsupported, "%s code has no estimates of 14 bits", name_of(isa).data());
   TRY(MachineCode code, emit_pass(kernel, isa, variant));
   if (kernel.before.empty()) return code;
   TRY(const MachineCode before, emit(kernel.before.front(), isa, variant));

@@ -20,13 +20,16 @@ struct Work {
   double newton_pipes = 0;  ///< all of them by Newton steps
 };
 
+/// Cycles of both pipes for a root by estimate and step (x86_roots.cpp).
+constexpr double kEstimatePipes = 2.5;
+
 Work estimate(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
   Work work;
   for (const kir::Inst& inst : kernel.insts) {
     if (inst.section != kir::Section::body || inst.op == kir::Op::Input || inst.op == kir::Op::Bitcast) continue;
     const bool wide = inst.type == ir::Type::f64;
     if (inst.op != kir::Op::Div && inst.op != kir::Op::Sqrt) {
-      work.pipes += 0.5;
+      work.pipes += kir::is_estimate(inst.op) ? kEstimatePipes : 0.5;
       continue;
     }
     const double guard = inst.flags == kir::kNormal ? 0 : inst.flags == kir::kBounded ? 1 : 3;

@@ -151,6 +151,8 @@ VReg X86Selector::select_arith(kir::Value v, const kir::Inst& inst) {
     case Op::Index: return select_index(inst);
     case Op::Gather: return select_gather(inst);
     case Op::Strided: return select_strided(inst);
+    case Op::Sqrt14:
+    case Op::Rsqrt14: return roots_.select(inst);
     case Op::Constant:
     case Op::Input:
     case Op::Param:

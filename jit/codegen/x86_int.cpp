@@ -198,6 +198,8 @@ VReg X86Selector::select_int(const kir::Inst& inst) {
     case Op::Div:
     case Op::Neg:
     case Op::Sqrt:
+    case Op::Sqrt14:
+    case Op::Rsqrt14:
     case Op::Fma:
     case Op::Fms:
     case Op::Fnma:

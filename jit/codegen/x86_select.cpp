@@ -420,6 +420,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     std::fill(values_.begin(), values_.end(), VReg{});
     tail_masks_ = {};
     reciprocals_.clear();
+    roots_.clear();
     inputs_left_ = body_inputs_;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
@@ -446,6 +447,7 @@ Block X86Selector::select_invariants() {
   context_ = Context::invariant;
   if (!has_invariants_ && !reads_tables()) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
+  roots_.clear();
   start_bounds();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];
@@ -464,6 +466,7 @@ Block X86Selector::select_epilogue() {
   context_ = Context::epilogue;
   if (!has_epilogue_ && !has_scalar_outputs_) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
+  roots_.clear();
   reducer_.load_results();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];

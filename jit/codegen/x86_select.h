@@ -8,8 +8,8 @@
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
 // x86_exit.cpp exits; x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers,
-// strided loads. Reductions are x86_reduce.h's, exits that test ranges x86_ranges.h's, narrow elements
-// x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
+// strided loads. Reductions are x86_reduce.h's, estimated roots x86_roots.h's, exits that test ranges x86_ranges.h's,
+// narrow elements x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
 #pragma once
 
 #include <initializer_list>
@@ -19,6 +19,7 @@
 #include "jit/codegen/x86_elements.h"
 #include "jit/codegen/x86_ranges.h"
 #include "jit/codegen/x86_reduce.h"
+#include "jit/codegen/x86_roots.h"
 #include "jit/codegen/x86_target.h"
 #include "jit/kir/kir.h"
 
@@ -45,6 +46,7 @@ struct X86NumbersRow {
 
 class X86Selector {
   friend class X86Elements;
+  friend class X86Roots;
   friend class X86SmallLanes;
   friend class X86Reducer;
   friend class X86Ranges;
@@ -215,6 +217,7 @@ class X86Selector {
   std::pmr::vector<X86Constant> own_constants_;
   X86Ranges ranges_;
   X86Elements elements_{*this};
+  X86Roots roots_{*this};
   std::pmr::vector<MInst> held_stores_;      ///< of a kernel with an exit, for behind it
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
   struct TableBound {
@@ -226,8 +229,7 @@ class X86Selector {
   std::pmr::vector<X86NumbersRow> rows_;
   std::pmr::vector<X86StridedRead> strided_;
   MemRef strided_room_{};
-  std::uint32_t body_inputs_ = 0;  ///< input instructions of one copy
-  std::uint32_t inputs_left_ = 0;
+  std::uint32_t body_inputs_ = 0, inputs_left_ = 0;  ///< input instructions of one copy; those not selected yet
   std::uint64_t live_inputs_ = 0;
   bool has_strided_ = false, has_loop_ = false, reads_params_ = false;
   bool has_invariants_ = false, has_epilogue_ = false, has_scalar_outputs_ = false;  ///< something to compute there

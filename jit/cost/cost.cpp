@@ -19,6 +19,7 @@ constexpr bool takes(Types types, Type type) {
   switch (types) {
     case Types::N: return !ir::is_mask(type);
     case Types::F: return ir::is_float(type);
+    case Types::S: return type == Type::f32;
     case Types::I: return ir::is_int(type);
     case Types::B: return !ir::is_float(type);
     case Types::A: return true;
@@ -39,7 +40,7 @@ std::vector<Row> make_rows() {
   for (std::uint32_t i = 0; i < kir::kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     const kir::OpInfo& info = kir::info(op);
-    if (info.signature == Signature::Leaf || info.signature == Signature::Read) continue;
+    if (info.signature == Signature::Leaf || info.signature == Signature::Read || kir::is_estimate(op)) continue;
     for (const Type type : kTypes) {
       if (info.signature == Signature::Convert) {
         for (const Type from : kTypes)
@@ -98,7 +99,7 @@ const Figures& Table::at(const Row& row) const {
 
 std::optional<Row> row_of(const kir::Kernel& kernel, const kir::Inst& inst) {
   const Signature signature = kir::info(inst.op).signature;
-  if (signature == Signature::Leaf || signature == Signature::Read) return std::nullopt;
+  if (signature == Signature::Leaf || signature == Signature::Read || kir::is_estimate(inst.op)) return std::nullopt;
   if (signature == Signature::Compare) {
     const Type type = kernel.type_of(inst.a);
     return Row{inst.op, type, type, Form::plain};

@@ -73,7 +73,7 @@ class Parts : private BothForms {
     }
     for (const auto& [n, m] : ends()) {
       // With masks freed the whole form keeps the policy, at vast and tiny values too.
-      const bool differ = n != m || how_.accuracy != kir::math::Accuracy::ulp1;
+      const bool differ = n != m || !how_.is_as_accurate();
       if (differ && std::count(freed_.begin(), freed_.end(), true) > 0) {
         TRY(Verdict verdict, check(n, m, freed_, Sets::all));
         if (!verdict.same()) return verdict;
@@ -262,7 +262,7 @@ Result<Verdict> Parts::check(std::uint32_t n, std::uint32_t m, const Cuts& cuts,
   const bool same_steps = pair.expr.outputs[0].node == pair.expr.outputs[1].node;
   // A less accurate function is no better for standing in the same place as the source's.
   const bool as_good = sets == Sets::ordinary && demand == Demand::policy;
-  if (same_steps && (as_good || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
+  if (same_steps && (as_good || how_.is_as_accurate())) return Verdict{};
   if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than the check's limit");
   std::vector<std::byte> key = expr::canonical_bytes(pair.expr);
   key.push_back(static_cast<std::byte>(2 * static_cast<int>(sets) + (demand == Demand::any_set ? 1 : 0)));

@@ -224,8 +224,19 @@ class Perturbed {
     }
     place_[i] = builder_.op(n.op, at(n.a), n.b.valid() ? at(n.b) : NodeId(), n.c.valid() ? at(n.c) : NodeId());
     if (row.rounding == expr::Rounding::exact) return;
+    if (const double ulps = estimate_error_ulp(n); ulps > 0) return round(i, n.type, ulps);
     const auto function = function_of(n.op);
     round(i, n.type, function ? kir::math::stated_error_ulp(*function, n.type, how_.accuracy) : 0.5);
+  }
+
+  // Returns the error of what an estimate gives (kir/estimates.h), 0 of another op. A root or its inverse errs by 1.1
+  // ulp, 1.6 units of u at most; products with it by as many ulps and half an ulp more. The root counts beside them.
+  [[nodiscard]] double estimate_error_ulp(const Node& n) const {
+    if (how_.estimates == expr::Estimates::none || n.type != Type::f32) return 0;
+    const auto is_root = [&](NodeId id) { return id.valid() && form_.at(id).op == Op::Sqrt; };
+    if (n.op == Op::Sqrt) return n.a.valid() && form_.at(n.a).op == Op::Div ? 3.1 : 1.1;  // perhaps a product
+    if (n.op == Op::Rsqrt || (n.op == Op::Recip && is_root(n.a))) return 1.1;
+    return n.op == Op::Div && is_root(n.b) ? 2.1 : 0;
   }
 
   void round(std::uint32_t i, Type type, double ulps) {

@@ -132,13 +132,23 @@ struct Policy {
   double k = 2;  ///< bounded(k)
 };
 
+/// Roots of f32 that become an estimate and one step (kir/estimates.h), which AVX-512 alone has. The operand of a root
+/// may be about to turn negative, where a last bit decides whether there is a result: the last ones are below no other.
+enum class Estimates : std::uint8_t { none, last_roots, all_roots };
+
 struct LowerOptions {
   Policy policy;
   bool simplify = true;  ///< identities that the policy allows; the baseline tier and the interpreter switch it off
   kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
   bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
   bool join_divisions = false;  ///< simplify() makes one division of two (joined_divisions.h)
-  bool narrow = false;          ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
+  Estimates estimates = Estimates::none;
+  bool narrow = false;  ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
+
+  /// True if each op is as accurate as in the baseline tier.
+  [[nodiscard]] bool is_as_accurate() const {
+    return accuracy == kir::math::Accuracy::ulp1 && estimates == Estimates::none;
+  }
 };
 /// Lowers to kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);

@@ -80,6 +80,18 @@ std::vector<bool> summed_products(const Expr& expr, const LowerOptions& options,
   return summed;
 }
 
+// Returns the nodes that a root depends on.
+std::vector<bool> below_roots(const Expr& expr) {
+  std::vector<bool> below(expr.nodes.size(), false);
+  for (std::size_t i = expr.nodes.size(); i-- > 0;) {
+    const Node& n = expr.nodes[i];
+    if (!below[i] && n.op != Op::Sqrt && n.op != Op::Rsqrt) continue;
+    for (const NodeId operand : {n.a, n.b, n.c})
+      if (operand.valid()) below[operand.index] = true;
+  }
+  return below;
+}
+
 // Lowers powers with whole exponents.
 class Powers : protected NodeValues {
  protected:
@@ -201,10 +213,60 @@ Value Powers::paired_power(Value a, std::uint64_t n) {
   return high;
 }
 
-class Lowering : private Powers {
+// Lowers roots of floats, some of them by estimates.
+class Roots : protected Powers {
+ protected:
+  Roots(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
+      : Powers(expr, options, std::move(plain_powers)) {
+    if (options.estimates == Estimates::last_roots) below_roots_ = below_roots(expr);
+  }
+
+  // Returns 1 / sqrt(x) by an estimate, or nothing: it is one operation, and no root comes before it. `root` is
+  // sqrt(x).
+  Value estimated_inverse(NodeId root) {
+    const Node& n = expr_.at(root);
+    return n.op == Op::Sqrt && estimates(n) ? b_.op(KOp::Rsqrt14, at(n.a)) : Value{};
+  }
+  // Constants are folded, and kernels must not depend on the processor that folds them.
+  [[nodiscard]] bool estimates(const Node& n) const {
+    if (options_.estimates == Estimates::none || n.type != Type::f32 || b_.is_constant(at(n.a))) return false;
+    const auto index = static_cast<std::size_t>(&n - expr_.nodes.data());
+    return options_.estimates == Estimates::all_roots || !below_roots_[index];
+  }
+
+  Value root(const Node& n) {
+    if (!estimates(n)) return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
+    const Value of_quotient = estimated_root_of_quotient(expr_.at(n.a));
+    return of_quotient.valid() ? of_quotient : b_.op(KOp::Sqrt14, at(n.a));
+  }
+
+  // Returns sqrt(c / x) as sqrt(c) / sqrt(x), or nothing. At -0 only the first is NaN, so x must not be that.
+  Value estimated_root_of_quotient(const Node& n) {
+    if (n.op != Op::Div || expr_.at(n.a).op != Op::Constant || !never_minus_zero(n.b)) return {};
+    const double c = value_of(n.type, expr_.at(n.a).imm);
+    if (!(c >= kLeastNumerator && c <= 1 / kLeastNumerator)) return {};
+    return b_.mul(b_.constant(n.type, std::sqrt(c)), b_.op(KOp::Rsqrt14, at(n.b)));
+  }
+  static constexpr double kLeastNumerator = 0x1p-60;
+
+  // A sum is -0 only where both operands are zeros.
+  bool never_minus_zero(NodeId id) {
+    const Node& n = expr_.at(id);
+    const auto is_number = [&](NodeId c) {
+      return c.valid() && expr_.at(c).op == Op::Constant && value_of(n.type, expr_.at(c).imm) != 0;
+    };
+    const Fact f = fact(id);
+    if (f.lo > 0 || f.hi < 0) return true;
+    return (n.op == Op::Add && (is_number(n.a) || is_number(n.b))) || (n.op == Op::Fma && is_number(n.c));
+  }
+
+  std::vector<bool> below_roots_;
+};
+
+class Lowering : private Roots {
  public:
   Lowering(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
-      : Powers(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options, ranges_)) {}
+      : Roots(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options, ranges_)) {}
 
   /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since. The last
   /// variables are the outputs of the pass `before`, if there is one.
@@ -271,6 +333,7 @@ class Lowering : private Powers {
     const std::array<Value, 2> args = {at(n.a), n.b.valid() ? at(n.b) : Value{}};
     const std::array<Range, 2> ranges = {range(n.a), n.b.valid() ? range(n.b) : Range{}};
     const std::size_t count = n.b.valid() ? 2 : 1;
+    if (f == Function::Rsqrt && estimates(n)) return b_.op(KOp::Rsqrt14, args[0]);
     return kir::math::emit(b_, f, std::span(args.data(), count), std::span(ranges.data(), count), options_.accuracy);
   }
 
@@ -317,7 +380,14 @@ class Lowering : private Powers {
     return b_.op(KOp::Fnms, at(product.a), at(product.b), zero(n.type));
   }
 
+  Value quotient(const Node& n) {
+    if (const Value inverse = estimated_inverse(n.b); inverse.valid())
+      return at(n.a) == one(n.type) ? inverse : b_.mul(at(n.a), inverse);
+    return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
+  }
+
   Value recip(const Node& n) {
+    if (const Value inverse = estimated_inverse(n.a); inverse.valid()) return inverse;
     return b_.div(one(n.type), at(n.a), division_flags(n.type, {1, 1, false, true}, fact(n.a)));
   }
 
@@ -403,14 +473,14 @@ Value Lowering::lower(const Node& n) {
     case Op::Add: return b_.add(at(n.a), at(n.b));
     case Op::Sub: return b_.sub(at(n.a), at(n.b));
     case Op::Mul: return product(n);
-    case Op::Div: return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
+    case Op::Div: return quotient(n);
     case Op::Neg: return neg(n);
     case Op::Abs: return b_.abs(at(n.a));
     case Op::Min: return extremum(KOp::Min, n);
     case Op::Max: return extremum(KOp::Max, n);
     case Op::Fma: return fma(n);
     case Op::Recip: return recip(n);
-    case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
+    case Op::Sqrt: return root(n);
     case Op::Powi: return powi(n);
     case Op::Floor: return b_.op(KOp::Floor, at(n.a));
     case Op::Ceil: return b_.op(KOp::Ceil, at(n.a));

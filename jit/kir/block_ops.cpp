@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <xsimd/xsimd.hpp>
 
+#include "jit/kir/estimates.h"
 #include "jit/kir/reduction.h"
 
 namespace trident::kir {
@@ -275,6 +276,10 @@ BlockFn float_fn(Op op) {
   if (op == Op::Ceil) TRIDENT_MAP1((rounded<T, Rounding::up>(a)));
   if (op == Op::Trunc) TRIDENT_MAP1((rounded<T, Rounding::zero>(a)));
   if (op == Op::Scalef) TRIDENT_MAP2(scaled<T>(a, b));
+  if constexpr (sizeof(T) == 4) {
+    if (op == Op::Sqrt14) TRIDENT_MAP1(lanes<T>(sqrt14, a));
+    if (op == Op::Rsqrt14) TRIDENT_MAP1(lanes<T>(rsqrt14, a));
+  }
   // clang-format on
   return nullptr;
 }

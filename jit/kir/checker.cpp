@@ -19,6 +19,7 @@ bool allowed(Types types, Type type) {
   switch (types) {
     case Types::N: return !is_mask(type);
     case Types::F: return is_float(type);
+    case Types::S: return type == Type::f32;
     case Types::I: return is_int(type);
     case Types::B: return !is_float(type);
     case Types::A: return true;

@@ -45,7 +45,7 @@ enum class Op : std::uint8_t {
 };
 
 enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Read };
-enum class Types : std::uint8_t { N, F, I, B, A };
+enum class Types : std::uint8_t { N, F, S, I, B, A };
 enum class Section : std::uint8_t { invariant, body, epilogue };
 
 /// One row of ops.def.
@@ -68,6 +68,12 @@ inline constexpr std::array<OpInfo, kOpCount> kOpInfos = {{
 }};
 constexpr const OpInfo& info(Op op) {
   return kOpInfos[static_cast<std::size_t>(op)];
+}
+
+/// Ops from this number on begin with an estimate of the processor, which only AVX-512 code can compute.
+inline constexpr std::uint32_t kFirstEstimate = static_cast<std::uint32_t>(Op::Sqrt14);
+constexpr bool is_estimate(Op op) {
+  return static_cast<std::uint32_t>(op) >= kFirstEstimate;
 }
 
 struct ValueTag;
@@ -159,6 +165,13 @@ struct Kernel {
     return false;
   }
 };
+
+/// Returns whether an op begins with an estimate of the processor; the pass before is not asked.
+inline bool has_estimates(const Kernel& kernel) {
+  for (const Inst& inst : kernel.insts)
+    if (is_estimate(inst.op)) return true;
+  return false;
+}
 
 /// Bytes of one element of an array.
 inline std::uint32_t element_bytes(const Input& input) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "jit/kir/estimates.h"
 #include "jit/kir/interpreter.h"
 
 namespace trident::kir {
@@ -113,7 +114,9 @@ F float_op(Op op, F a, F b, F c) {
     case Op::Dot:
     case Op::Index:
     case Op::Gather:
-    case Op::Strided: break;
+    case Op::Strided:
+    case Op::Sqrt14:
+    case Op::Rsqrt14: break;
   }
   CHECK(false);
 }
@@ -170,7 +173,9 @@ U int_op(Op op, U a, U b) {
     case Op::Dot:
     case Op::Index:
     case Op::Gather:
-    case Op::Strided: break;
+    case Op::Strided:
+    case Op::Sqrt14:
+    case Op::Rsqrt14: break;
   }
   CHECK(false);
 }
@@ -240,6 +245,8 @@ std::uint64_t eval_lane(Op op, Type result, Type operand, std::uint64_t a, std::
                                 : bits_of(truncate<std::int64_t>(std::nearbyint(of_bits<double>(a))));
   if (info(op).signature == Signature::Compare) return compare_bits(op, operand, a, b);
   CHECK(info(op).signature == Signature::Same);
+  if (op == Op::Sqrt14) return bits_of(sqrt14(of_bits<float>(a)));
+  if (op == Op::Rsqrt14) return bits_of(rsqrt14(of_bits<float>(a)));
   switch (result) {
     case Type::f32: return bits_of(float_op(op, of_bits<float>(a), of_bits<float>(b), of_bits<float>(c)));
     case Type::f64: return bits_of(float_op(op, of_bits<double>(a), of_bits<double>(b), of_bits<double>(c)));

@@ -45,6 +45,24 @@ Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, ex
   return true;
 }
 
+/// Adds the rewritten forms with their roots by estimates, where they have any: equal forms are not added. Where all
+/// roots are too many, those that no other depends on may do.
+void add_estimated(std::vector<Form>& list, const PassScope& passes) {
+  for (std::size_t f = 1, count = list.size(); f < count; ++f) {
+    if (list[f].in_place_of) continue;
+    std::optional<std::size_t> all;
+    for (const expr::Estimates roots : {expr::Estimates::all_roots, expr::Estimates::last_roots}) {
+      expr::LowerOptions how = list[f].how;
+      how.estimates = roots;
+      const auto added = add(list, "estimated", expr::Expr(list[f].expr), how);
+      if (!added.ok()) passes.give_up("estimated", added.error());
+      if (!added.ok() || !*added) break;
+      list.back().in_place_of = all;
+      all = list.size() - 1;
+    }
+  }
+}
+
 /// True if functions with a relative error of 1e-3 can be within the policy: k units, of which one is half an ulp at
 /// least, are that much, counted in the least ulps that 1e-3 can be. In f64 no k that a submission may have is enough.
 bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
@@ -284,9 +302,13 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
     }
     if (!found->forms.empty()) add_joined(found->forms.front());
   };
-  if (!list[0].kernel.before.empty()) return list;  // the search knows no passes
-  if (passes.enabled("searched") && rounding_may_change) add_found("searched", unguided(submitted, source, options));
-  if (passes.enabled("guided") && rounding_may_change) add_found("guided", guided(submitted, source, options));
+  const bool searches = list[0].kernel.before.empty();  // the search knows no passes
+  if (searches && passes.enabled("searched") && rounding_may_change)
+    add_found("searched", unguided(submitted, source, options));
+  if (searches && passes.enabled("guided") && rounding_may_change)
+    add_found("guided", guided(submitted, source, options));
+  if (passes.enabled("estimated") && rounding_may_change && options.target.isa == codegen::Isa::avx512)
+    add_estimated(list, passes);
   return list;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 
 #include "jit/expr/rewrite/language.h"
@@ -73,6 +74,63 @@ TEST(Extract, MoreEffortFindsNothingDearerAndSomethingCheaper) {
     cheaper += longer < once ? 1 : 0;
   }
   EXPECT_GT(cheaper, 0u);
+}
+
+std::size_t count_of(kir::Op op, const kir::Kernel& kernel) {
+  return static_cast<std::size_t>(std::ranges::count(kernel.insts, op, &kir::Inst::op));
+}
+
+/// Forms "estimated" of a text.
+std::vector<Form> estimated(const char* text, codegen::Isa isa, expr::PolicyKind policy) {
+  const auto source = expr::parse(text);
+  const Options options{.target = {.isa = isa, .policy = {.kind = policy}}};
+  const std::function<void(const Progress&)> nobody;
+  auto list = forms(*source, *source, options, PassScope(options, nobody));
+  std::vector<Form> found;
+  for (Form& form : *list) {
+    EXPECT_EQ(kir::has_estimates(form.kernel), form.name == "estimated");
+    if (form.name == "estimated") found.push_back(std::move(form));
+  }
+  return found;
+}
+
+TEST(Estimated, IsForRootsOfF32WithAvx512WhereBitsMayChange) {
+  using expr::PolicyKind;
+  constexpr const char* kText = "x: f32; y: f32; y/sqrt(x*x + 1) + sqrt(y)";
+  for (const PolicyKind policy : {PolicyKind::bounded, PolicyKind::fast}) {
+    EXPECT_FALSE(estimated(kText, codegen::Isa::avx512, policy).empty());
+    EXPECT_TRUE(estimated(kText, codegen::Isa::avx2, policy).empty());
+    EXPECT_TRUE(estimated(kText, codegen::Isa::neon, policy).empty());
+    EXPECT_TRUE(estimated("x: f64; sqrt(x*x + 1)", codegen::Isa::avx512, policy).empty());
+    EXPECT_TRUE(estimated("x: f32; x/(x*x + 1)", codegen::Isa::avx512, policy).empty());
+    EXPECT_TRUE(estimated("x: f32; x*sqrt(3)", codegen::Isa::avx512, policy).empty());
+  }
+  EXPECT_TRUE(estimated(kText, codegen::Isa::avx512, PolicyKind::exact).empty());
+}
+
+TEST(Estimated, TriesTheLastRootsAloneWhereAllAreRefused) {
+  const auto found =
+      estimated("x: f32; y: f32; sqrt(1 + x/sqrt(x*x + y*y))", codegen::Isa::avx512, expr::PolicyKind::bounded);
+  const auto roots = [](const Form& f) {
+    return count_of(kir::Op::Sqrt14, f.kernel) + count_of(kir::Op::Rsqrt14, f.kernel);
+  };
+  ASSERT_GE(found.size(), 2u);
+  EXPECT_EQ(roots(found[0]), 2u);
+  EXPECT_FALSE(found[0].in_place_of);
+  EXPECT_EQ(roots(found[1]), 1u);
+  EXPECT_TRUE(found[1].in_place_of);
+}
+
+TEST(Estimated, RootsOfQuotientsNeedNoDivisionUnlessTheDivisorMayBeMinusZero) {
+  const auto divisions = [](const char* text) {
+    return count_of(kir::Op::Div,
+                    *expr::lower(*expr::parse(text), {.estimates = expr::Estimates::all_roots, .narrow = true}));
+  };
+  EXPECT_EQ(divisions("x: f32; sqrt(2/(1 + x))"), 0u);
+  EXPECT_EQ(divisions("x: f32; 3/sqrt(x)"), 0u);
+  EXPECT_EQ(divisions("x: f32; sqrt(2/x)"), 1u);
+  EXPECT_EQ(divisions("x: f32; sqrt(2/(x + x*x))"), 1u);
+  EXPECT_EQ(divisions("x: f32; sqrt(x/(1 + x))"), 1u);
 }
 
 }  // namespace

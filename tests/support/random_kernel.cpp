@@ -184,7 +184,7 @@ class Maker {
   }
 
   void add_op() {
-    const auto op = static_cast<Op>(random_.below(kir::kOpCount));
+    const auto op = static_cast<Op>(random_.below(options_.estimates ? kir::kOpCount : kir::kFirstEstimate));
     const kir::OpInfo& row = kir::info(op);
     switch (row.signature) {
       case kir::Signature::Leaf:
@@ -209,10 +209,11 @@ class Maker {
     for (;;) {
       Type type = random_type();
       if (row.types == kir::Types::B && random_.one_in(2)) type = ir::mask_of(type);
-      const bool fits = row.types == kir::Types::N || (row.types == kir::Types::F && is_float(type)) ||
+      const bool fits = row.types == kir::Types::N || (row.types == kir::Types::S && type == Type::f32) ||
+                        (row.types == kir::Types::F && is_float(type)) ||
                         (row.types == kir::Types::I && is_int(type)) || (row.types == kir::Types::B && !is_float(type));
       if (fits) return type;
-      if (options_.floats_only && row.types != kir::Types::F) return ir::mask_of(type);
+      if (options_.floats_only && row.types != kir::Types::F && row.types != kir::Types::S) return ir::mask_of(type);
     }
   }
 

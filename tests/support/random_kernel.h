@@ -22,6 +22,7 @@ struct RandomKernelOptions {
   bool narrow_only = false;  ///< 4-byte types only
   bool floats_only = false;  ///< f32 and f64, no integer arithmetic
   bool tables = false;       ///< inputs of a length of their own, and ops that read them
+  bool estimates = false;    ///< ops that only AVX-512 code has
   bool exits = false;        ///< an exit, and so no reductions: mostly taken within the first two hundred elements
 };
 
