@@ -147,7 +147,8 @@ TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
   std::uint64_t number = 0;
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
     for (const kir::Assumed& of_x : ranges)
-      for (const kir::Assumed& of_y : {kir::Assumed{1, 2}, kir::Assumed{-3, 5}, kir::Assumed{}, of_x}) {
+      for (const kir::Assumed& of_y :
+           {kir::Assumed{1, 2}, kir::Assumed{-3, 5}, kir::Assumed{}, of_x, kir::Assumed{0.5, 0x1.fffffffffffffp0}}) {
         const kir::Kernel kernel = guarding(type, of_x, of_y);
         ASSERT_TRUE(kir::check(kernel).ok());
         const Variant& variant = kExitVariants[++number % std::size(kExitVariants)];
@@ -168,6 +169,38 @@ TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
           }
         }
       }
+}
+
+/// The ranges of one kernel are decided by upper halves, those of the other are not.
+TEST(Exit, UpperHalvesOfTwoVectorsAreTestedAtOnce) {
+  const auto work = [](kir::Assumed x, kir::Assumed y, std::uint8_t vectors) {
+    const auto code = emit(guarding(ir::Type::f64, x, y), Isa::avx512, {.vectors = vectors});
+    EXPECT_TRUE(code.ok());
+    return code->vector_work;
+  };
+  const kir::Assumed decided[] = {{0.25, 0x1.fffffffffffffp1}, {-0x1.fffffffffffffp2, 0x1.fffffffffffffp2}};
+  const kir::Assumed others[] = {{0.25, 4}, {-8, 8}};
+  EXPECT_EQ(work(decided[0], decided[1], 4) + 2, work(others[0], others[1], 4));
+  EXPECT_EQ(work(decided[0], decided[1], 8) + 6, work(others[0], others[1], 8));
+  EXPECT_EQ(work(decided[0], decided[1], 2), work(others[0], others[1], 2));  // too few to pay
+}
+
+TEST(Exit, UpperHalvesAreTestedInEachPosition) {
+  const kir::Assumed of_x{0.25, 0x1.fffffffffffffp1}, of_y{-0x1.fffffffffffffp2, 0x1.fffffffffffffp2};
+  const kir::Kernel kernel = guarding(ir::Type::f64, of_x, of_y), alike = guarding(ir::Type::f64, of_x, of_x);
+  constexpr std::uint64_t n = 80;
+  for (const std::uint8_t vectors : {3, 4, 8})
+    for (const Isa isa : runnable_isas()) {
+      auto native = map_native(kernel, isa, {.vectors = vectors}), other = map_native(alike, isa, {.vectors = vectors});
+      ASSERT_TRUE(native.ok() && other.ok());
+      for (std::uint64_t place = 0; place < 2 * n; ++place)
+        for (const double bad : {-9.0, 8.0, 0x1.fffffffffffffp-3, std::nan("")}) {
+          std::vector<std::uint64_t> x(n, float_bits(ir::Type::f64, 1)), y = x;
+          (place < n ? x : y)[place % n] = float_bits(ir::Type::f64, bad);
+          ASSERT_EQ(testing::compare_on(kernel, *native, {x, y}, {}, {.n = n}), "") << place << " " << bad;
+          ASSERT_EQ(testing::compare_on(alike, *other, {x, y}, {}, {.n = n}), "") << place << " " << bad;
+        }
+    }
 }
 
 TEST(Exit, StreamsStopInTheirFirstElementsAndInTheirLoop) {

@@ -115,6 +115,34 @@ void X86Ranges::group_tests() {
   }
 }
 
+void X86Ranges::begin_body(std::uint32_t copies) {
+  constexpr std::size_t kCost = 4;  // of two more joins of masks, in vectors each of which saves half an instruction
+  packs_ = true;
+  const auto inputs = std::count_if(tests_.begin(), tests_.end(), [&](const Test& test) { return packs(test); });
+  packs_ = copies > 1 && copies * static_cast<std::size_t>(inputs) > kCost;
+  for (Test& test : tests_) test.waiting = test.most = test.fewest = {};
+}
+
+/// Zero as the least end is left to bits_of(), for -0.
+bool X86Ranges::packs(const Test& test) const {
+  if (!packs_ || !s_.target_.avx512 || s_.target_.lanes != 8 || ir::bytes_of(s_.kernel_.type_of(test.input)) != 8)
+    return false;
+  const bool least = test.by_size || (has_least(test) && static_cast<std::uint32_t>(*test.least) == 0);
+  return least && static_cast<std::uint32_t>(*test.greatest) == ~std::uint32_t{0};
+}
+
+/// Takes the upper halves of the input that waits and of another one into the group's extremes.
+void X86Ranges::take_pair(Test& group, VReg second) {
+  constexpr std::uint8_t kUpper = 0xDD;  // of each pair of halves
+  s_.set_type(s_.kernel_.type_of(group.input));
+  VReg halves = s_.emit_imm(Inst::kIdVshufps, {group.waiting, second}, kUpper, 1);
+  if (group.by_size) halves = s_.logic(Op::And, halves, s_.constant(0x7FFF'FFFF'7FFF'FFFF));
+  group.waiting = {};
+  const bool first = !group.most.valid();
+  group.most = extreme(Inst::kIdVpmaxud, group.most, halves, first);
+  if (has_least(group)) group.fewest = extreme(Inst::kIdVpminud, group.fewest, halves, first);
+}
+
 VReg X86Ranges::bits_of(const Test& test) {
   const VReg x = s_.reg(test.input);
   s_.set_type(s_.kernel_.type_of(test.input));
@@ -131,8 +159,16 @@ VReg X86Ranges::extreme(std::uint32_t id, VReg so_far, VReg value, bool first) {
 VReg X86Ranges::join(VReg holds) {
   const bool wide = s_.target_.avx512;
   for (std::size_t i = 0; i < tests_.size(); ++i) {
-    const VReg bits = bits_of(tests_[i]);
     Test& test = tests_[tests_[i].group];
+    if (packs(test)) {
+      const VReg input = s_.reg(tests_[i].input);
+      if (test.waiting.valid())
+        take_pair(test, input);
+      else
+        test.waiting = input;
+      continue;
+    }
+    const VReg bits = bits_of(tests_[i]);
     const bool first = s_.copy_ == 0 && tests_[i].group == i;
     const auto take = [&](VReg& so_far, std::uint32_t id) { so_far = extreme(id, so_far, bits, first); };
     take(test.most, wide ? s_.pick(Inst::kIdVpmaxud, Inst::kIdVpmaxuq) : Inst::kIdVpmaxud);
@@ -173,9 +209,41 @@ VReg X86Ranges::compare_values(const Test& test, VReg holds) {
   return holds;
 }
 
-VReg X86Ranges::within(VReg holds) {
+VReg X86Ranges::compare_halves(VReg extreme, std::uint8_t predicate, std::uint64_t bits) {
+  const std::uint64_t half = bits >> 32;
+  MInst& inst = s_.push_mask(Inst::kIdVpcmpud, {extreme, s_.constant(half << 32 | half)});
+  inst.form = x86_form::kImmediate;
+  inst.imm = predicate;
+  inst.latency = 3;
+  return inst.def;
+}
+
+/// Compares the extremes of all groups that pack halves. Bits 0 to 7 of their masks tell of one vector, 8 to 15 of
+/// another.
+VReg X86Ranges::compare_pairs(VReg holds) {
+  constexpr std::uint8_t kLanes = 8;
+  VReg all;
   for (std::size_t i = 0; i < tests_.size(); ++i) {
-    if (tests_[i].group != i) continue;
+    Test& test = tests_[i];
+    if (test.group != i || !packs(test)) continue;
+    s_.set_type(s_.kernel_.type_of(test.input));
+    if (test.waiting.valid()) take_pair(test, test.waiting);
+    all = both(all, compare_halves(test.most, kAtMost, *test.greatest));
+    if (has_least(test)) all = both(all, compare_halves(test.fewest, kNotBelow, *test.least));
+  }
+  if (!all.valid()) return holds;
+  MInst& shift = s_.push_mask(Inst::kIdKshiftrw, {all});
+  shift.form = x86_form::kImmediate;
+  shift.imm = kLanes;
+  shift.latency = 4;
+  const VReg others = shift.def;  // more instructions move `shift`
+  return both(both(holds, all), others);
+}
+
+VReg X86Ranges::within(VReg holds) {
+  holds = compare_pairs(holds);
+  for (std::size_t i = 0; i < tests_.size(); ++i) {
+    if (tests_[i].group != i || packs(tests_[i])) continue;
     const Test& test = tests_[i];
     s_.set_type(s_.kernel_.type_of(test.input));
     // Lower halves that pass always: the greatest of these, and the least.

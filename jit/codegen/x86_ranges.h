@@ -5,7 +5,8 @@
 //
 // AVX2 has extremes of 32-bit integers only. Those of the upper halves of f64 find negative values and NaN, and decide
 // all where the lower half of the greatest end is all ones and that of the least all zeros. Other ends need the
-// extremes as floats too; these lose a NaN, which the halves have found.
+// extremes as floats too; these lose a NaN, which the halves have found. With AVX-512, where halves decide all, those
+// of two vectors of f64 are packed into one, which saves a quarter of the instructions.
 #pragma once
 
 #include <array>
@@ -30,6 +31,8 @@ class X86Ranges {
   [[nodiscard]] bool any() const { return !tests_.empty(); }
   /// Returns whether `v` computes only what is tested by bits.
   [[nodiscard]] bool replaces(std::uint32_t v) const { return of_tests_[v] != 0; }
+  /// Begins a body of `copies` copies.
+  void begin_body(std::uint32_t copies);
   /// Takes the inputs of this copy into the extremes of the step. Returns the mask of all other tests so far.
   VReg join(VReg holds);
   /// Returns the mask of the lanes in which all vectors of the step stay.
@@ -52,6 +55,7 @@ class X86Ranges {
     std::uint8_t mask_count = 0;
     VReg fewest{}, most{};
     VReg least_value{}, greatest_value{};  ///< the same as floats, where halves do not decide
+    VReg waiting{};                        ///< an input whose upper halves wait for those of another one
   };
   [[nodiscard]] std::optional<Bound> bound_of(kir::Value v) const;
   [[nodiscard]] bool takes(const Test& test) const;
@@ -62,6 +66,10 @@ class X86Ranges {
   void collect(kir::Value v);
   void replace(const Test& test);
   void group_tests();
+  [[nodiscard]] bool packs(const Test& test) const;
+  void take_pair(Test& group, VReg second);
+  VReg compare_pairs(VReg holds);
+  VReg compare_halves(VReg extreme, std::uint8_t predicate, std::uint64_t bits);
   VReg bits_of(const Test& test);
   VReg extreme(std::uint32_t id, VReg so_far, VReg value, bool first);
   VReg compare_values(const Test& test, VReg holds);
@@ -69,6 +77,7 @@ class X86Ranges {
   VReg both(VReg a, VReg b);
 
   X86Selector& s_;
+  bool packs_ = false;  ///< the body has so many vectors that it pays
   std::pmr::vector<Test> tests_;
   std::pmr::vector<kir::Value> others_;      ///< masks that must hold too
   std::pmr::vector<std::uint8_t> of_tests_;  ///< by kir value

@@ -415,6 +415,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
   const bool by_bits = !masked && ranges_.any();
   VReg exit;
   reducer_.begin_body(copies);
+  ranges_.begin_body(copies);
   block.insts.reserve(copies * (kernel_.insts.size() + kernel_.outputs.size() + 8));
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
