@@ -45,16 +45,18 @@ Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, ex
   return true;
 }
 
-/// Adds the rewritten forms with their roots by estimates, where they have any: equal forms are not added. Where all
-/// roots are too many, those that no other depends on may do.
-void add_estimated(std::vector<Form>& list, const PassScope& passes) {
-  for (std::size_t f = 1, count = list.size(); f < count; ++f) {
+/// Adds the source and the rewritten forms with their roots by estimates, where they have any: equal forms are not
+/// added. Where all roots are too many, those that no other depends on may do.
+void add_estimated(const expr::Expr& source, std::vector<Form>& list, const expr::Policy& policy,
+                   const PassScope& passes) {
+  for (std::size_t f = 0, count = list.size(); f < count; ++f) {
     if (list[f].in_place_of) continue;
     std::optional<std::size_t> all;
     for (const expr::Estimates roots : {expr::Estimates::all_roots, expr::Estimates::last_roots}) {
-      expr::LowerOptions how = list[f].how;
+      expr::LowerOptions how = f == 0 ? unrewritten(policy) : list[f].how;
+      how.narrow = passes.enabled("narrowed");
       how.estimates = roots;
-      const auto added = add(list, "estimated", expr::Expr(list[f].expr), how);
+      const auto added = add(list, "estimated", expr::Expr(f == 0 ? source : list[f].expr), how);
       if (!added.ok()) passes.give_up("estimated", added.error());
       if (!added.ok() || !*added) break;
       list.back().in_place_of = all;
@@ -308,7 +310,7 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   if (searches && passes.enabled("guided") && rounding_may_change)
     add_found("guided", guided(submitted, source, options));
   if (passes.enabled("estimated") && rounding_may_change && options.target.isa == codegen::Isa::avx512)
-    add_estimated(list, passes);
+    add_estimated(source, list, policy, passes);
   return list;
 }
 
