@@ -151,7 +151,9 @@ class Parts : private BothForms {
     return equal_over_the_reals(values[0], values[1], tolerance_of(pair.at(pair.outputs[0].node).type));
   }
 
+  // Makes no more comparisons once it is cancelled: check() ends then.
   bool still_equal(std::uint32_t n, std::uint32_t m, const Cuts& cuts) {
+    if (options_.cancelled && options_.cancelled()) return comparisons_left_ = 0, false;
     --comparisons_left_;
     return still_equal(cut(n, m, cuts).expr);
   }

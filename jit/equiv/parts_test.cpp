@@ -357,6 +357,24 @@ TEST(Parts, EndsWhenCancelled) {
   EXPECT_EQ(verdict.error().code, ErrorCode::kCancelled);
 }
 
+// Comparisons for cuts are asked between, too; that they end is no answer about the form.
+TEST(Parts, AnswersNothingWhereverItIsCancelled) {
+  const Case& c = kCases[0];
+  bool done = false;
+  for (int left = 1; !done; left = left * 5 / 4 + 1) {
+    int asked = 0;
+    CheckOptions options;
+    options.cancelled = [&] { return asked++ >= left; };
+    const auto verdict =
+        check_parts(parsed(c.source, c.names, c.ranges), parsed(c.form, c.names, c.ranges), kHow, options);
+    done = asked <= left;
+    EXPECT_EQ(verdict.ok(), done) << left;
+    if (!verdict.ok()) {
+      EXPECT_EQ(verdict.error().code, ErrorCode::kCancelled);
+    }
+  }
+}
+
 TEST(Probe, DescendsToTheCommonZeroOfSquares) {
   const expr::Expr e =
       parsed("1 / ((a - 0.1)^2 + (b - 2.5)^2 + (c + 7)^2)", {"a", "b", "c"}, {{0, 1}, {0, 5}, {-8, 8}});
