@@ -66,6 +66,11 @@ bool may_be_infinity_times_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_
   return (std::isinf(a.s[i]) && rounds_to_zero(b)) || (std::isinf(b.s[i]) && rounds_to_zero(a));
 }
 
+/// Returns whether finite operands give an infinity: at a pole, or because even the reference's numbers end before it.
+inline bool leaves_the_numbers(const Around& a, const Around& b, const Around& c, long double result) {
+  return std::isinf(result) && std::isfinite(a.v) && std::isfinite(b.v) && std::isfinite(c.v);
+}
+
 /// Returns whether rounding decides if a quotient is of 0 and 0: then it is NaN.
 template <class N>
 bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
@@ -77,12 +82,13 @@ bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
 }
 
 /// Returns whether a function's value is beyond even the reference's numbers at an end of its argument's interval, as
-/// e^x of a great difference whose sign rounding decides.
-inline bool overflows_at_an_end(expr::RealOp op, std::int64_t exponent, const Around& x, long double result) {
+/// e^x of a great difference whose sign rounding decides. `anywhere`: an argument that may be anything counts.
+inline bool overflows_at_an_end(expr::RealOp op, std::int64_t exponent, const Around& x, long double result,
+                                bool anywhere) {
   const auto overflows = [&](long double end) {
-    return std::isfinite(end) && std::isinf(apply_plain<long double>(op, exponent, end, 0, 0));
+    return (std::isfinite(end) || anywhere) && std::isinf(apply_plain<long double>(op, exponent, end, 0, 0));
   };
-  return std::isfinite(result) && (overflows(x.v + x.d) || overflows(x.v - x.d));
+  return std::isfinite(result) && std::isfinite(x.v) && (overflows(x.v + x.d) || overflows(x.v - x.d));
 }
 
 /// Notes values that are beyond their type, or may be. Infinities of the reals are none of these.
@@ -139,7 +145,13 @@ template <class N>
   const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
-  if (std::isinf(r.d[i]) && expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result))
+  // Correctly rounded operations give the kernel as written its strict values; with functions its own errors decide.
+  const bool by_functions = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kApproximate) != 0;
+  if (by_functions && multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kEitherInfinity;
+  if (leaves_the_numbers(x, y, around(c, i), result)) r.unsure[i] |= kOverflows;
+  if (!std::isinf(r.d[i])) return;
+  const bool power = node.op == expr::Op::Pow && by_functions;
+  if (power || (expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result, by_functions)))
     r.unsure[i] |= kOverflows | kMayOverflow;
 }
 

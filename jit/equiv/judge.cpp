@@ -112,7 +112,8 @@ Judged Judge::judge_class(std::size_t i, double got) {
   // It may be the result that overflows, and nothing before. Where it overflows anyway, something before is what may.
   const bool by_itself = std::isfinite(size + bound) && size + bound >= greatest && size - bound <= greatest;
   const bool of_numbers = !std::isnan(got) && !std::isnan(values().correct[i]) && std::isfinite(values().bound[i]);
-  const bool may_leave = ((way & kMayOverflow) != 0 && !by_itself) || ((way & kMayBeNan) != 0 && !of_numbers);
+  const bool may_leave = ((way & kMayOverflow) != 0 && !by_itself) || ((way & kMayBeNan) != 0 && !of_numbers) ||
+                         ((way & kEitherInfinity) != 0 && std::isinf(got));
   const bool unbounded = std::isinf(values().bound[i]) && ((way & kEitherSide) != 0 || values().unsure[i] != kDecided);
   if (unknown(i) || may_leave || unbounded) return Judged{.open = true};
   if (class_holds(i, got)) return Judged{};

@@ -22,8 +22,10 @@ inline constexpr std::uint8_t kOverflows = 8;         ///< a value on the way is
 inline constexpr std::uint8_t kMayOverflow = 16;      ///< the running error decides whether one is
 inline constexpr std::uint8_t kApproximate = 32;      ///< a function on the way, which kernels do not round correctly
 inline constexpr std::uint8_t kMayBeNan = 64;         ///< the running error decides whether it is a number
+inline constexpr std::uint8_t kEitherInfinity = 128;  ///< a function's error decides the sign of an infinity
 /// The bits that a judge asks for.
-inline constexpr std::uint8_t kOnTheWay = kEitherSide | kOverflows | kMayOverflow | kApproximate | kMayBeNan;
+inline constexpr std::uint8_t kOnTheWay =
+    kEitherSide | kOverflows | kMayOverflow | kApproximate | kMayBeNan | kEitherInfinity;
 
 /// The values of one node at the points of a block. Floats use s and c; integers and bools si and ci (bools 0 or -1).
 /// With running errors floats have d, and integers and bools the interval `whole`.

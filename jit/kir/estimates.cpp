@@ -32,8 +32,7 @@ bool is_own_root(float x) {
 
 bool host_estimates() {
 #ifdef __x86_64__
-  static const bool kHas = __builtin_cpu_supports("avx512f") != 0;
-  return kHas;
+  return __builtin_cpu_supports("avx512f") != 0;
 #else
   return false;
 #endif
