@@ -142,6 +142,30 @@ TEST(Policy, RoundingDecidesWhichOfNoNumbersComesOut) {
   EXPECT_FALSE(passes(1e20, 1, kNan, 2, text));  // far from 0
 }
 
+// exp(x) is infinite, and a last bit of acos decides the sign of the rest.
+TEST(Policy, AFunctionDecidesTheSignOfAnInfinity) {
+  const char* text = "exp(x)*(y - acos(0))";
+  for (const double candidate : {HUGE_VAL, -HUGE_VAL}) EXPECT_TRUE(passes(1000, std::acos(0.0), candidate, 2, text));
+  EXPECT_TRUE(passes(1000, 2, HUGE_VAL, 2, text));
+  EXPECT_FALSE(passes(1000, 2, -HUGE_VAL, 2, text));
+}
+
+// The power is 10^2e7, beyond any float: the text gives 1 - inf^-1e-30 = 1, and exp(-2e-30 ln(10)) - 1 is right.
+TEST(Policy, WhatIsBeyondTheReferencesNumbersOverflows) {
+  const char* text = "1 - pow(1 + pow(x, y), -1e-30)";
+  for (const double candidate : {1.0, 1e7 * std::log(100) * 1e-30}) EXPECT_TRUE(passes(0.01, -1e7, candidate, 2, text));
+  for (const double candidate : {static_cast<double>(kNan), HUGE_VAL})
+    EXPECT_FALSE(passes(0.01, -1e7, candidate, 2, text)) << candidate;
+}
+
+// A last bit of log decides between exp(-1e16) and exp(1e16).
+TEST(Policy, AFunctionDecidesBetweenZeroAndInfinity) {
+  const char* text = "exp(1/(log(x) - y))";
+  for (const double candidate : {0.0, HUGE_VAL}) EXPECT_TRUE(passes(2, std::log(2.0), candidate, 2, text)) << candidate;
+  EXPECT_TRUE(passes(2, 0.692147, HUGE_VAL, 2, text));
+  EXPECT_FALSE(passes(2, 0.692147, 0, 2, text));
+}
+
 // 1 + y lies a quarter of an ulp below 1.5.
 TEST(Policy, EitherSideOfAStepIsRight) {
   const double y = 0.5 - 0x1p-54;
