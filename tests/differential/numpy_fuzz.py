@@ -36,6 +36,10 @@ TYPED = ("({}).astype({t!r})", "({}).astype({t!r})", "np.power(({}).astype({i!r}
          "np.where({}, c.astype({t!r}), {})", "np.clip({}, c.astype({t!r}), {})", "np.full_like({}, {n}, dtype={t!r})")
 CHOSEN = ("np.clip({}, {}, {})", "({}).clip({n}, {m})", "np.clip({}, {n}, {m})", "np.clip({}, {n}, {})", "np.where({} > {}, {}, {})",
           "np.where({}, {}, {n})", "np.where({}, {n}, {})", "np.select([a > 1, {} < b], [{}, {}], {n})")
+# Over all elements; sums of whole numbers, which have no rounding, and variances in millionths.
+WHOLE = ("np.argmax({})", "np.argmin({})", "({}).argmax()", "({}).argmin({n})", "np.max({})", "({}).min()", "np.any({})", "({}).all()",
+         "np.sum(({}) > 1)", "np.mean(({}) > 1)", "np.rint(np.var(({}) > 1) * 1e6)", "np.sum(({}).astype({i!r}).astype('i8'))",
+         "np.argmax({}, axis=None) + ({}).astype('i8')", "np.argmin({}, axis=None) + ({}).astype('i8') * 0")
 AXES = "axis=0, keepdims=True", "axis=-1, keepdims=True"  # numbers follow NumPy 2, whatever NumPy is installed
 
 
@@ -53,6 +57,13 @@ def expression(rng, depth):
     if kind < 13:
         return filled(rng, rng.choice(TYPED if kind < 11 else CHOSEN), part)
     return rng.choice(REDUCED).format(f"({part()} + {rng.choice('abc')})", rng.choice(AXES)).replace(", )", ")")
+
+
+def whole(rng):
+    """A reduction over all elements. Each of its operands is at least as large as `a`."""
+    form = rng.choice(WHOLE).replace("{n}", rng.choice(["", "axis=None", "None"]))
+    part = lambda: f"({expression(rng, rng.choice([0, 1, 1, 2]))} + a)" if rng.random() < 0.8 else "a"  # noqa: E731
+    return filled(rng, form, part)
 
 
 def filled(rng, form, part):
@@ -155,7 +166,7 @@ def run(cases, seed):
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     counts, reasons, taken, refused = (collections.Counter() for _ in range(4))
     for _ in range(cases):
-        text = expression(rng, rng.choice([1, 2, 2, 3]))
+        text = whole(rng) if rng.random() < 0.1 else expression(rng, rng.choice([1, 2, 2, 3]))
         while not re.search(r"\b[abc]\b", text):  # numbers alone are nothing to compile
             text = expression(rng, rng.choice([1, 2, 2, 3]))
         base = rng.choice(SHAPES)

@@ -62,6 +62,21 @@ class Axes(unittest.TestCase):
                          lambda x: np.linalg.norm(x, axis=1), lambda x: np.average(x, axis=0), lambda x: np.nanmean(np.sqrt(x), axis=1)):
             self.same(function, x)
 
+    def test_places_count_in_c_order_however_arrays_lie(self):
+        whole = RNG.integers(-2, 3, (2, 3, 4))
+        functions = (lambda x, y: np.argmax(x), lambda x, y: np.argmin(x, axis=None), lambda x, y: x.argmax(keepdims=True),
+                     lambda x, y: (np.argmax(x + y), np.argmin(x - y)), lambda x, y: (np.argmax(x), x.sum(), x.min()),
+                     lambda x, y: np.argmax(x) + x * 0, lambda x, y: np.argmin(x * y))
+        compiled = [trident.jit(f) for f in functions] + [trident.jit(lambda x: np.argmax(x))]
+        for order, at in itertools.product(itertools.permutations(range(3)), range(2)):
+            for x in (whole, whole[:1], whole[:, 1], np.arange(24).reshape(whole.shape) % 5):
+                x = x.transpose(order if x.ndim == 3 else (at, 1 - at))
+                for y in (x.copy(), x[:1], x[..., :1], np.asfortranarray(x)):
+                    for function, jitted in zip(functions, compiled):
+                        self.same(function, x, y, exact=True, compiled=jitted)
+                for again in (x, x, x.copy("F")):  # the last call's way too
+                    self.same(np.argmax, again, exact=True, compiled=compiled[-1])
+
     def test_forms_of_elements_and_their_reductions(self):
         def softmax(x):
             e = np.exp(x - x.max(axis=-1, keepdims=True))

@@ -17,6 +17,7 @@ from ._strided import axes_of, empty, in_c_order, laid_out, result_of
 
 
 _SHARED_MIN = 1 << 16  # elements of a call that threads share
+_PLACES = "argmin", "argmax"  # reductions that count elements, in C's order
 
 
 class Part:
@@ -54,6 +55,7 @@ class Part:
         """The inputs that the outputs are made of, the masks of what is reduced, and the operands of np.dot, each pair behind whether
         both must be vectors."""
         used, reduced, products, numbers = set(), set(), [], {}
+        self.has_places = False
         for node in g.in_order(self.nodes + self.guards):
             if node.op == "input":
                 used.add(node.value)
@@ -62,21 +64,22 @@ class Part:
                 reduced.add(_reduced_mask(node))
             if node.op == "dot":
                 products.append((node.value, *node.args))
+            self.has_places = self.has_places or node.op in _PLACES
         self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
         return sorted(used), reduced, products
 
 
     def _located(self):
         """Whether each output is the place of an extreme, where all are numbers that equal elements do not change; else None."""
-        places, roots = ("argmin", "argmax"), {id(n) for n in self.nodes}
+        roots = {id(n) for n in self.nodes}
         if self.guards or not all(self.is_number):
             return None
         for n in g.in_order(self.nodes):
-            if n.op in g.REDUCTIONS and n.op not in ("minof", "maxof") and (n.op not in places or id(n) not in roots):
+            if n.op in g.REDUCTIONS and n.op not in ("minof", "maxof") and (n.op not in _PLACES or id(n) not in roots):
                 return None
-            if any(a.op in places for a in n.args):
+            if any(a.op in _PLACES for a in n.args):
                 return None
-        return [n.op in places for n in self.nodes]
+        return [n.op in _PLACES for n in self.nodes]
 
 
 def _as_elements(node, dtype):
@@ -168,7 +171,8 @@ class PartKernel:
         if 0 in shape or not all(a.shape == shape for a in arrays):
             return None
         if len(shape) > 1 and not in_c_order(arrays):
-            return self.kernel(*[a.T for a in arrays]).T if all(a.flags.f_contiguous for a in arrays) else None
+            turns = not self.part.has_places and all(a.flags.f_contiguous for a in arrays)
+            return self.kernel(*[a.T for a in arrays]).T if turns else None
         return self.kernel(*arrays)
 
     def run(self, values):
@@ -180,7 +184,7 @@ class PartKernel:
         params = self.kernel.pack([n.astype(np.int64) if n.dtype.kind == "u" else n for n in numbers])
         results = self._allocated(shape, arrays, values)
         swept, arrays = self._without_repeated(shape, arrays)
-        axes = axes_of(arrays, len(shape))
+        axes = axes_of([] if self.part.has_places else arrays, len(shape))
         self.kernel._run_on([swept[i] for i in axes], [a.transpose(axes) for a in arrays],
                             [r.transpose(axes) if r.ndim else r for r in results], params)
         if swept != shape:
