@@ -209,7 +209,8 @@ static int copy_result(const bound* b, PyObject* out, PyObject* result, Py_ssize
   const struct array *const from = (struct array*)result, *const to = (struct array*)out;
   const int is_reduced = b->outputs[0].is_reduced || b->finish != Py_None;
   if (!has_extents(out, from->nd, from->dimensions)) return 0;
-  if (is_reduced && from->descr->type_num != to->descr->type_num) return 0;
+  /* numpy.copyto() asks of one value alone whether it fits, not of its type. */
+  if ((is_reduced || from->nd == 0) && from->descr->type_num != to->descr->type_num) return 0;
   if (PyUnicode_CompareWithASCIIString(b->casting, "same_kind") == 0 && lie_alike(from, to) && cast_floats(from, to, n))
     return 1;
   if (!casts_silently(from->descr->type_num, to->descr->type_num)) return 0;

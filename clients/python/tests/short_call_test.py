@@ -96,6 +96,19 @@ class ShortCall(unittest.TestCase):
             self.assertEqual(seen[0], seen[1], (text, start, n))
             self.assertEqual(seen[1], seen[2], (text, start, n))
 
+    def test_out_of_one_value_is_written_by_its_type(self):
+        """A value that fits is not stored where an array of its type is not. numpy.can_cast is the oracle, too."""
+        for a, have in ((np.array(91), "i8"), (np.array(91, "i4"), "i4"), (np.array(1.5), "f8"), (np.array(1.5, "f4"), "f4")):
+            for to in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+                for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):
+                    for shape in ((), (1,)):
+                        given, out = {"a": a.reshape(shape)}, np.zeros(shape, to)
+                        seen = [(outcome(f, "a+1", given, {}, out=out, casting=casting), out.tolist())
+                                for f in (_evaluate.python_evaluate, *[trident.evaluate] * 3)]
+                        with self.subTest(have=have, to=to, casting=casting, shape=shape):
+                            self.assertEqual(seen[:1] * 3, seen[1:])
+                            self.assertEqual(np.can_cast(have, to, casting), seen[0][0][0] is np.ndarray)
+
     def test_kernels_do_as_the_long_way_does(self):
         rng = random.Random(7)
         long = trident.Kernel.__call__.__wrapped__
