@@ -440,7 +440,9 @@ class NumexprsRules(unittest.TestCase):
     def test_literals(self):
         for text in ("sin(1) + cos(1)", "sqrt(2) * 2", "abs(-2) + i4", "sqrt(True) * f4", "floor(2.5) + abs(2)", "2**10 - 1",
                      "where(1 < 2, 3, 4) + i4", "2 ** sin(1) + f8", "fmod(7, 3) * j4", "(-(-2)**2)**2 * i8", "2**(1 + 1)",
-                     "where(True, f4, f8) + where(0, f8, 1)", "1 << 3", "-(2 - 3.5)", "abs(True)", "where(True, i4, 0)"):
+                     "where(True, f4, f8) + where(0, f8, 1)", "1 << 3", "-(2 - 3.5)", "abs(True)", "where(True, i4, 0)", "f8 + floor(2147483648**3)",
+                     "ceil(10**20) * f8", "f4 - abs(-10**20)", "f8 + floor(10**400)", "f8 + sqrt(10**20)", "f8 + fmod(10**20, 3)",
+                     "floor(10**20) > f8", "where(b, abs(10**20), f8)"):
             with self.subTest(text):
                 self.same(text)
 

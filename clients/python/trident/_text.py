@@ -451,7 +451,8 @@ class _Walker:
         if literal:
             with np.errstate(all="ignore"):
                 value = _of_literals(getattr(np, name), *args)
-            return np.float32(value) if value.dtype == np.float16 else value
+            is_half = isinstance(value, np.float16)  # NumPy answers with an int for one of more than 64 bits
+            return np.float32(value) if is_half else value
         args = [_node(a) for a in args]
         if name in _AS_NUMPY:
             return _Walker.as_numpy(name, args)
