@@ -181,11 +181,11 @@ std::optional<Pieces> pieces_of(const Division& division, std::uint64_t n, unsig
   const bool reduces = division.scalar_count != 0;
   if (n < (reduces ? kReducingCallMin : kDividedMin)) return std::nullopt;
   std::uint64_t elements = std::max(reduces ? kReducingPieceMin : kPieceMin, std::bit_floor(n / kPiecesWanted));
-  if (!reduces && n * division.array_bytes >= 2 * threads * kLongPieceBytes) {
+  if (!reduces && division.array_bytes != 0 && n > (2 * threads * kLongPieceBytes - 1) / division.array_bytes) {
     const std::uint64_t whole = (kLongPieceBytes / division.array_bytes + kir::kChunk - 1) / kir::kChunk * kir::kChunk;
     elements = std::max(elements, whole);
   }
-  return Pieces{elements, (n + elements - 1) / elements};
+  return Pieces{elements, 1 + (n - 1) / elements};
 }
 
 void for_each_piece(const Kernel& kernel, unsigned threads, std::uint64_t pieces,

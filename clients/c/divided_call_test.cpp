@@ -284,6 +284,23 @@ TEST(Pieces, AreWholeChunksAndHoldAllElements) {
   }
 }
 
+// Kernels that read tables alone may have so many elements.
+TEST(Pieces, AreCountedWithoutOverflow) {
+  Division reducing;
+  reducing.scalar_count = 1;
+  Division arrays;
+  arrays.array_bytes = 8;
+  for (const Division& division : {reducing, arrays}) {
+    for (const std::uint64_t n : {~std::uint64_t{0}, (std::uint64_t{1} << 63) + 1, std::uint64_t{1} << 61}) {
+      const auto pieces = pieces_of(division, n, 2);
+      ASSERT_TRUE(pieces);
+      __extension__ using Wide = unsigned __int128;
+      EXPECT_LT(Wide{pieces->count - 1} * pieces->elements, n);
+      EXPECT_GE(Wide{pieces->count} * pieces->elements, n);
+    }
+  }
+}
+
 class DividedCallTest : public InterpretedContext {
  protected:
   trident_kernel* submit(const char* text, trident_type type) {

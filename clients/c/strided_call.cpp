@@ -5,8 +5,10 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,17 +27,36 @@ namespace {
 /// Bytes between buffers of one piece: buffers a multiple of 4 KiB apart would take the same sets of a cache.
 constexpr std::size_t kApart = 320;
 
+/// Elements of a call at most: their number is an i64.
+constexpr std::uint64_t kElementsMax = std::numeric_limits<std::int64_t>::max();
+/// Bytes from an array's first element to its last at most. No array has so many, and a stride times an extent, at most
+/// twice this, is an int64.
+constexpr std::uint64_t kReachMax = (std::uint64_t{1} << 62) - 1;
+/// Elements that may be copied at most: no address space holds more, and the bytes of all buffers are a size_t.
+constexpr std::uint64_t kCopiedMax = std::uint64_t{1} << 48;
+
+const std::int64_t* strides_at(const std::int64_t* const* list, std::size_t i) {
+  return list != nullptr ? list[i] : nullptr;
+}
+
 /// The arrays of one call, and pieces of them as the kernel takes them.
 class Arrays {
  public:
   Arrays(const Division& division, const StridedArguments& arguments) : arguments_(arguments) {
     for (std::size_t i = 0; i < division.input_bytes.size(); ++i)
-      inputs_.push_back(view(arguments.in_strides[i], division.input_bytes[i], arguments.in[i]));
+      inputs_.push_back(view(strides_at(arguments.in_strides, i), division.input_bytes[i], arguments.in[i]));
     for (std::size_t i = 0; i < division.outputs.size(); ++i)
-      outputs_.push_back(view(arguments.out_strides[i], division.outputs[i].element_bytes, arguments.out[i]));
+      outputs_.push_back(
+          view(strides_at(arguments.out_strides, i), division.outputs[i].element_bytes, arguments.out[i]));
   }
 
-  /// Returns the bytes of the buffers that a piece of so many elements needs; 0 where all arrays lie well.
+  [[nodiscard]] bool are_plain() const {
+    const auto is_plain = [](const View& v) { return !v || v->is_plain(); };
+    return std::all_of(inputs_.begin(), inputs_.end(), is_plain) &&
+           std::all_of(outputs_.begin(), outputs_.end(), is_plain);
+  }
+
+  /// Returns the bytes of the buffers that a piece of so many elements needs: kCopiedMax at most.
   [[nodiscard]] std::size_t buffer_bytes(std::uint64_t elements) const {
     std::size_t bytes = 0;
     for (const auto* list : {&inputs_, &outputs_})
@@ -171,37 +192,85 @@ class StridedCall {
   trident_entry_fn code_ = nullptr;  ///< of all pieces, whatever is swapped in meanwhile
 };
 
-/// Returns the number of elements; nothing where a limit is exceeded.
-std::optional<std::uint64_t> elements_of(const StridedArguments& arguments) {
-  if (arguments.dimensions > TRIDENT_DIMENSIONS_MAX) return std::nullopt;
+Error missing(const char* what) {
+  return Error{ErrorCode::kInvalidArgument, what};
+}
+
+Result<std::uint64_t> elements_of(const StridedArguments& arguments) {
+  if (arguments.dimensions > TRIDENT_DIMENSIONS_MAX)
+    return make_error(ErrorCode::kLimitExceeded, "%u dimensions, more than the limit of %u", arguments.dimensions,
+                      unsigned{TRIDENT_DIMENSIONS_MAX});
+  if (arguments.dimensions != 0 && arguments.shape == nullptr) return missing("shape is null");
+  const std::span shape(arguments.shape, arguments.dimensions);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::uint64_t{0};
   std::uint64_t n = 1;
-  for (std::uint32_t d = 0; d < arguments.dimensions; ++d) n *= arguments.shape[d];
+  for (const std::uint64_t extent : shape)
+    if (__builtin_mul_overflow(n, extent, &n) || n > kElementsMax)
+      return Error{ErrorCode::kLimitExceeded, "the product of the extents is 2^63 or more"};
   return n;
+}
+
+/// Refuses lists that are not there although the call needs them.
+Result<void> check_lists(const Division& division, const StridedArguments& arguments) {
+  if (arguments.in == nullptr && !division.input_bytes.empty()) return missing("in is null");
+  if (arguments.out == nullptr && !division.outputs.empty()) return missing("out is null");
+  return {};
+}
+
+bool reaches_too_far(std::span<const std::uint64_t> shape, std::uint64_t n, const std::int64_t* strides,
+                     std::uint32_t bytes) {
+  if (bytes == 0 || n == 0) return false;
+  if (strides == nullptr) return n > kReachMax / bytes;
+  std::uint64_t reach = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const auto stride = static_cast<std::uint64_t>(strides[d]);
+    std::uint64_t part = 0;
+    if (__builtin_mul_overflow(strides[d] < 0 ? -stride : stride, shape[d] - 1, &part)) return true;
+    if (__builtin_add_overflow(reach, part, &reach) || reach > kReachMax) return true;
+  }
+  return false;
+}
+
+/// Refuses arrays that lie in no memory, so that places can be computed without overflow.
+Result<void> check_reach(const Division& division, const StridedArguments& arguments, std::uint64_t n) {
+  const std::span shape(arguments.shape, arguments.dimensions);
+  bool too_far = false;
+  for (std::size_t i = 0; i < division.input_bytes.size(); ++i)
+    too_far |= reaches_too_far(shape, n, strides_at(arguments.in_strides, i), division.input_bytes[i]);
+  for (std::size_t i = 0; i < division.outputs.size(); ++i)
+    too_far |= reaches_too_far(shape, n, strides_at(arguments.out_strides, i), division.outputs[i].element_bytes);
+  if (too_far) return Error{ErrorCode::kLimitExceeded, "an array's strides and extents span 2^62 bytes or more"};
+  return {};
+}
+
+/// Runs a kernel that does not divide on whole copies of the arrays that need it.
+Result<void> call_on_copies(const Kernel& kernel, const Arrays& arrays, std::uint64_t n,
+                            const StridedArguments& arguments) {
+  if (n > kCopiedMax) return Error{ErrorCode::kOutOfMemory, "the copies of the arrays exceed any memory"};
+  Buffers(arrays.buffer_bytes(n), 1).use([&](std::byte* buffers) {
+    arrays.run_piece(0, n, buffers, nullptr, [&](const void* const* in, void* const* out) {
+      trident_call(&kernel, n, in, out, arguments.params);
+    });
+  });
+  return {};
 }
 
 }  // namespace
 
 Result<void> call_strided(const Kernel& kernel, unsigned threads, const StridedArguments& arguments) {
-  const auto n = elements_of(arguments);
-  if (!n)
-    return make_error(ErrorCode::kLimitExceeded, "%u dimensions, more than the limit of %u", arguments.dimensions,
-                      unsigned{TRIDENT_DIMENSIONS_MAX});
+  TRY(const std::uint64_t n, elements_of(arguments));
   TRY(const Lowered* const lowered, kernel.lower());
   const Division& division = lowered->division;
+  if (n == 0 && division.scalar_count == 0) return {};
+  TRY_VOID(check_lists(division, arguments));
+  TRY_VOID(check_reach(division, arguments, n));
   const Arrays arrays(division, arguments);
-  if (*n == 0 || arrays.buffer_bytes(*n) == 0) {
-    call_divided(kernel, threads, *n, arguments.in, arguments.out, arguments.params);
+  if (n == 0 || arrays.are_plain()) {
+    call_divided(kernel, threads, n, arguments.in, arguments.out, arguments.params);
     return {};
   }
-  if (division.possible) {
-    StridedCall(kernel, division, arrays, *n, permitted(kernel, threads), arguments.params).run(arguments.out);
-    return {};
-  }
-  Buffers(arrays.buffer_bytes(*n), 1).use([&](std::byte* buffers) {
-    arrays.run_piece(0, *n, buffers, nullptr, [&](const void* const* in, void* const* out) {
-      trident_call(&kernel, *n, in, out, arguments.params);
-    });
-  });
+  if (!division.possible) return call_on_copies(kernel, arrays, n, arguments);
+  StridedCall(kernel, division, arrays, n, permitted(kernel, threads), arguments.params).run(arguments.out);
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -220,6 +221,118 @@ TEST_F(StridedCallTest, MoreDimensionsThanTheLimitAreRefused) {
   const Shape shape(TRIDENT_DIMENSIONS_MAX + 1, 1);
   EXPECT_EQ(TRIDENT_E_LIMIT, trident_call_strided(kernel_, TRIDENT_DIMENSIONS_MAX + 1, shape.data(), nullptr, nullptr,
                                                   nullptr, nullptr, nullptr, 1));
+}
+
+/// One argument `x` and one output, both doubles.
+class ExtremeShapeTest : public InterpretedContext {
+ protected:
+  void submit(const char* text) {
+    close_kernels();
+    kernel_ = InterpretedContext::submit(text, nullptr);
+    ASSERT_NE(nullptr, kernel_);
+  }
+  /// Calls with one place for the argument and one for the output.
+  trident_status call(const Shape& shape, const Strides& in_strides, const Strides* out_strides = nullptr) {
+    const void* in[] = {&x_};
+    void* out[] = {&y_};
+    const std::int64_t* in_list[] = {in_strides.data()};
+    const std::int64_t* out_list[] = {out_strides != nullptr ? out_strides->data() : nullptr};
+    return trident_call_strided(kernel_, static_cast<std::uint32_t>(shape.size()), shape.data(), in, in_list, out,
+                                out_list, nullptr, 1);
+  }
+
+  trident_kernel* kernel_ = nullptr;
+  double x_ = 1, y_ = -7;
+};
+
+constexpr std::uint64_t power(int exponent) {
+  return std::uint64_t{1} << exponent;
+}
+
+// 2^61 doubles are 2^64 bytes.
+TEST_F(ExtremeShapeTest, CopiesThatNoMemoryHoldsAreRefused) {
+  for (const char* text : {"argmax(x)", "sum(x - mean(x))"}) {
+    submit(text);
+    for (const int exponent : {49, 58, 60, 61, 62})
+      EXPECT_EQ(TRIDENT_E_MEMORY, call({power(exponent)}, {0})) << text << " of 2^" << exponent;
+    EXPECT_EQ(TRIDENT_E_MEMORY, call({power(31), power(30)}, {0, 0})) << text;
+  }
+  EXPECT_EQ(-7, y_);
+}
+
+TEST_F(ExtremeShapeTest, ProductsOfExtentsFrom2To63OnAreRefused) {
+  const Shape shapes[] = {{power(32), power(32)}, {power(32) + 1, power(32)},      {power(63)},
+                          {~std::uint64_t{0}},    {power(31), power(31), 3, 5, 7}, {power(62), 2}};
+  for (const char* text : {"sum(x*x)", "argmax(x)"}) {
+    submit(text);
+    for (const Shape& shape : shapes)
+      EXPECT_EQ(TRIDENT_E_LIMIT, call(shape, Strides(shape.size(), 0))) << text << ::testing::PrintToString(shape);
+  }
+  EXPECT_EQ(-7, y_);
+}
+
+TEST_F(ExtremeShapeTest, AnExtentOf0MakesAnyShapeEmpty) {
+  submit("sum(x*x)");
+  for (const Shape& shape : {Shape{power(32), power(32), 0}, Shape{0, power(63), 3}}) {
+    y_ = -7;
+    EXPECT_EQ(TRIDENT_OK, call(shape, Strides(shape.size(), std::numeric_limits<std::int64_t>::min())));
+    EXPECT_EQ(0, y_);
+  }
+}
+
+TEST_F(ExtremeShapeTest, SpansThatNoMemoryHasAreRefused) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(), kStep = std::int64_t{1} << 61;
+  for (const char* text : {"sum(x*x)", "argmax(x)", "x + 1"}) {
+    submit(text);
+    for (const Strides& strides :
+         {Strides{kLeast, 8}, Strides{8, kLeast}, Strides{kStep, kStep}, Strides{-kStep, 8}, Strides{kStep, -kStep}})
+      EXPECT_EQ(TRIDENT_E_LIMIT, call({3, 3}, strides)) << text << ::testing::PrintToString(strides);
+    EXPECT_EQ(TRIDENT_E_LIMIT, call({2, power(61)}, {0, 8})) << text;
+  }
+  submit("x + 1");
+  const Strides far = {kStep, kStep};
+  EXPECT_EQ(TRIDENT_E_LIMIT, call({3, 3}, {0, 0}, &far));
+  EXPECT_EQ(TRIDENT_E_LIMIT, call({power(60)}, {0})) << "an output as it is without strides";
+  EXPECT_EQ(-7, y_);
+}
+
+TEST_F(ExtremeShapeTest, StridesOfExtentsOf1AreNotLookedAt) {
+  submit("sum(x*x)");
+  ASSERT_EQ(TRIDENT_OK, call({1, 3, 1}, {std::numeric_limits<std::int64_t>::min(), 0, power(62)}));
+  EXPECT_EQ(3, y_);
+}
+
+TEST_F(ExtremeShapeTest, ListsOfStridesMayBeNull) {
+  submit("x + 1");
+  const double x[] = {1, 2, 3, 4};
+  double y[4] = {};
+  const void* in[] = {x};
+  void* out[] = {y};
+  const std::uint64_t shape[] = {2, 2};
+  ASSERT_EQ(TRIDENT_OK, trident_call_strided(kernel_, 2, shape, in, nullptr, out, nullptr, nullptr, 1));
+  EXPECT_EQ(std::vector<double>(y, y + 4), (std::vector<double>{2, 3, 4, 5}));
+}
+
+TEST_F(ExtremeShapeTest, OtherListsMayBeNullWhereNothingIsReadOrWritten) {
+  const std::uint64_t none[] = {3, 0}, some[] = {3, 2};
+  const void* in[] = {&x_};
+  void* out[] = {&y_};
+  const auto status = [&](const std::uint64_t* shape, const void* const* from, void* const* to) {
+    return trident_call_strided(kernel_, 2, shape, from, nullptr, to, nullptr, nullptr, 1);
+  };
+  for (const char* text : {"x + 1", "x - mean(x)"}) {
+    submit(text);
+    EXPECT_EQ(TRIDENT_OK, status(none, nullptr, nullptr)) << text;
+    EXPECT_EQ(TRIDENT_E_INVALID, status(some, nullptr, out)) << text;
+    EXPECT_EQ(TRIDENT_E_INVALID, status(some, in, nullptr)) << text;
+    EXPECT_EQ(TRIDENT_E_INVALID, status(nullptr, in, out)) << text;
+  }
+  submit("sum(x)");
+  EXPECT_EQ(TRIDENT_E_INVALID, status(none, nullptr, out));
+  EXPECT_EQ(TRIDENT_E_INVALID, status(none, in, nullptr));
+  EXPECT_EQ(-7, y_);
+  EXPECT_EQ(TRIDENT_OK, status(none, in, out));
+  EXPECT_EQ(0, y_);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ StridedView::StridedView(std::uint32_t dimensions, const std::uint64_t* shape, c
   std::int64_t next = bytes;  // the stride of the dimension at hand where elements lie one after the other
   for (std::uint32_t d = dimensions; d-- > 0;) {
     const std::int64_t stride = strides != nullptr ? strides[d] : next;
-    next *= static_cast<std::int64_t>(shape[d]);
+    if (strides == nullptr) next *= static_cast<std::int64_t>(shape[d]);
     if (shape[d] == 1) continue;
     Dimension* const inner = dimensions_.empty() ? nullptr : &dimensions_.back();
     if (inner != nullptr && stride == inner->stride * static_cast<std::int64_t>(inner->extent))

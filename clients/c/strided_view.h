@@ -12,7 +12,8 @@ namespace trident::client {
 
 class StridedView {
  public:
-  /// `strides`: bytes from one index to the next, by dimension; null: element after element. The array has an element.
+  /// `strides`: bytes from one index to the next, by dimension; null: element after element. The array has an
+  /// element, and spans less than 2^62 bytes.
   StridedView(std::uint32_t dimensions, const std::uint64_t* shape, const std::int64_t* strides, std::uint32_t bytes,
               const void* data);
 

@@ -294,10 +294,12 @@ TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n,
 /* trident_call_parallel on arrays whose elements do not lie one after the other; since 0.1.8. All have the extents
  * `shape`, at most TRIDENT_DIMENSIONS_MAX of them; the last index is the fastest. in_strides[i] and out_strides[i] are
  * the bytes from one index to the next, by dimension: any number, of inputs also 0, at any address. NULL: the elements
- * lie one after the other; so for tables and scalars. Some elements at a time are copied to buffers and back, so that
- * no array is copied as a whole, but for kernels whose values depend on an element's number or on a reduction. An
- * output may be the same elements as an input of its element size; else they share no memory. TRIDENT_E_MEMORY: nothing
- * has been computed. No kernel of a function. */
+ * lie one after the other; so for tables and scalars. A list that is NULL has NULL for all. Where an extent is 0 and
+ * all outputs are arrays, in and out may be NULL too; else TRIDENT_E_INVALID. Some elements at a time are copied to
+ * buffers and back, so that no array is copied as a whole, but for kernels whose values depend on an element's number
+ * or on a reduction. An output may be the same elements as an input of its element size; else they share no memory.
+ * TRIDENT_E_LIMIT: the product of the extents is 2^63 or more, or an array spans 2^62 bytes or more. After an error
+ * (TRIDENT_E_MEMORY is another) nothing has been computed. No kernel of a function. */
 #define TRIDENT_DIMENSIONS_MAX 64
 TRIDENT_API trident_status trident_call_strided(const trident_kernel* kernel, uint32_t dimensions,
                                                 const uint64_t* shape, const void* const* in,

@@ -183,7 +183,7 @@ class kernel {
   }
 
   /// Runs the kernel as trident_call_strided() does, on arrays with steps between their elements; throws error
-  /// (TRIDENT_E_MEMORY, TRIDENT_E_LIMIT).
+  /// (TRIDENT_E_MEMORY, TRIDENT_E_LIMIT, TRIDENT_E_INVALID).
   void run_strided(std::uint32_t dimensions, const std::uint64_t* shape, const void* const* in,
                    const std::int64_t* const* in_strides, void* const* out, const std::int64_t* const* out_strides,
                    const std::uint64_t* params, std::uint32_t threads = 0) const {
