@@ -25,12 +25,13 @@ from . import _native as native
 from . import _short_call
 from . import _text
 from . import _threads
+from ._again import as_before, signature
 from ._cache import Cache
 from ._chain import Chain, graphs
 from ._installed_numexpr import Numexpr, check_installed, check_known, import_numexpr
 from ._kernel import BLOCK, ITERATED_MAX, Kernel, address, check_context
 from ._native import TridentError
-from ._out import Borrowed, BorrowedAll, One, check_out, store, store_reduced
+from ._out import Borrowed, BorrowedAll, One, check_layout, check_out, store, store_reduced
 from ._promise import EXACT, Promise
 from ._reduced import OPS, as_bool, fused, reduce_with_numpy
 from ._several import Several
@@ -99,17 +100,20 @@ def found(ex, local_dict, global_dict, out, order, casting, policy, k, ranges, c
     promise.check_names(names, "variable of the expression")
     arguments = _arguments(names, local_dict, global_dict, frame if names else None)
     program = _find_program(ex, tree, names, arguments, optimization, promise)
-    return program, names, arguments, _check_layout(program.outs(out), order, casting)
+    return program, names, arguments, check_layout(program.outs(out), order, casting)
 
 
 def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
-    """Evaluates the expression of this thread's last evaluate() again, with the current values of its variables, which
-    must have the same types and number of dimensions as before."""
+    """Evaluates the expression of this thread's last evaluate() again, with the current values of its variables. It keeps
+    the types that it was compiled for: operands are cast to them where no value can change, else refused."""
     call = getattr(_last, "call", None)
     if call is None:
         raise RuntimeError("not a previous evaluate() execution found")
     program, names, out, order, casting, _ = call
     arguments = _arguments(names, local_dict, global_dict, sys._getframe(max(_frame_depth, 2) - 1))
+    if signature(arguments) != program.signature:
+        arguments = as_before(names, arguments, program.signature, casting)
+        program = program.for_others(arguments)
     return program.run(arguments, None if out is None else out.find(), order, casting)
 
 
@@ -159,23 +163,6 @@ def _sanitizes(sanitize):
     return bool(sanitize)
 
 
-def _check_layout(outs, order, casting):
-    """Whichever way a result is made, what numexpr refuses is refused, in its words and in its order. `order` as
-    numpy.nditer takes it."""
-    if not isinstance(casting, str):
-        raise TypeError(f"casting must be str, not {type(casting).__name__}")
-    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
-        raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got '{casting}')")
-    letter = "K" if order is None else order.decode("ascii", "replace") if isinstance(order, bytes) else order
-    if not isinstance(letter, str):
-        raise TypeError(f"order must be str, not {type(order).__name__}")
-    if letter not in ("C", "F", "A", "K", "c", "f", "a", "k"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if not all(o is None or isinstance(o, np.ndarray) for o in outs):
-        raise ValueError("out keyword parameter is not an array")
-    return letter.upper()
-
-
 def _arguments(names, local_dict, global_dict, frame):
     shown = local_dict is None and frame is not None
     if local_dict is None:
@@ -197,9 +184,15 @@ def _arguments(names, local_dict, global_dict, frame):
 
 
 def _find_program(ex, tree, names, arguments, optimization, promise):
-    signature = tuple((a.dtype.char, a.dtype.byteorder, a.ndim == 0) for a in arguments)
-    return _programs.find((ex, signature, optimization, promise.key),
-                          lambda: _make_program(ex, tree, names, arguments, optimization, promise))
+    types = signature(arguments)
+
+    def make():
+        program = _make_program(ex, tree, names, arguments, optimization, promise)
+        program.signature = types
+        program.for_others = lambda others: _find_program(ex, tree, names, others, optimization, promise)
+        return program
+
+    return _programs.find((ex, types, optimization, promise.key), make)
 
 
 def _make_program(ex, tree, names, arguments, optimization, promise):

@@ -1,4 +1,4 @@
-"""Where evaluate() writes: checks of `out`, and what re_evaluate() remembers of it."""
+"""Where evaluate() writes: checks of `out`, order and casting, and what re_evaluate() remembers of it."""
 import weakref
 
 import numpy as np
@@ -43,6 +43,23 @@ class BorrowedAll:
         return tuple(None if a is None else a.find() for a in self.arrays)
 
 
+def check_layout(outs, order, casting):
+    """Whichever way a result is made, what numexpr refuses is refused, in its words and in its order. `order` as
+    numpy.nditer takes it."""
+    if not isinstance(casting, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got '{casting}')")
+    letter = "K" if order is None else order.decode("ascii", "replace") if isinstance(order, bytes) else order
+    if not isinstance(letter, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    if letter not in ("C", "F", "A", "K", "c", "f", "a", "k"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if not all(o is None or isinstance(o, np.ndarray) for o in outs):
+        raise ValueError("out keyword parameter is not an array")
+    return letter.upper()
+
+
 def check_out(out, have, casting):
     if not np.can_cast(have, out.dtype, casting):
         raise TypeError(f"the result is {have} and would be cast to out's {out.dtype}, which casting='{casting}' forbids: "
@@ -69,6 +86,7 @@ def store_reduced(out, result, casting):
 class Program:
     """The computation of one text by evaluate() for one combination of operand kinds."""
 
+    signature = for_others = None  # of its arguments; finds the program of the same text for arguments of other types
     bound_since = None  # the module _call knows Bounds of it under bound_keys since it forgot that many times
 
     def bound(self, names, arguments, order, casting, given=None):
