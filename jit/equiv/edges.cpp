@@ -14,12 +14,12 @@ namespace {
 using expr::Type;
 
 /// Lanes evaluated for one kernel: some milliseconds.
-constexpr std::size_t kLanesMax = 1'500'000;
-constexpr std::size_t kEdgePointsMax = 6144, kEdgePointsMin = 384;
+constexpr std::size_t kLanesMax = 3'000'000;
+constexpr std::size_t kEdgePointsMax = 6144, kEdgePointsMin = 1536;
 /// Lines on which one variable moves, and on which all do.
-constexpr std::size_t kSingleLinesMax = 24, kJointLines = 8;
-/// Changes followed on one line.
-constexpr std::size_t kChangesMax = 6;
+constexpr std::size_t kSingleLinesMax = 48, kJointLines = 8;
+/// Changes followed on one line, from the least magnitude on: results are finite mostly behind the first ones alone.
+constexpr std::size_t kChangesMin = 3, kChangesMax = 12, kChangesOfAllLines = 160;
 
 /// Magnitudes between which classes are compared, as binary exponents: dense near the thresholds of functions.
 constexpr int kPlaces32[] = {-149, -126, -100, -64, -42, -32, -16, -8, -4, -2, 0,  1,   2,   3,  4,
@@ -129,7 +129,9 @@ class Search {
 
   Edges run() {
     Edges edges;
-    for (const Line& line : lines()) scan(line);
+    const std::size_t for_scans = budget_ / 2;
+    for (const Line& line : lines())
+      if (budget_ > for_scans) scan(line);
     follow(kOverflowClasses, budget_ - budget_ / 4, edges.overflow);
     follow(kSmall, budget_, edges.underflow);
     return edges;
@@ -148,13 +150,14 @@ class Search {
 
   // Makes lines through points of every kind; as many single ones per variable as there is room for.
   std::vector<Line> lines() {
-    constexpr Way kWays[] = {Way::uniform, Way::spread, Way::uniform, Way::small, Way::uniform, Way::vast, Way::tiny};
+    // Variables of ordinary size, and below 1: what overflows first depends on the others.
+    constexpr Way kWays[] = {Way::uniform, Way::small, Way::spread, Way::small, Way::vast, Way::tiny};
     std::vector<Line> list;
     std::vector<std::size_t> movable;
     for (std::size_t v = 0; v < expr_.variables.size(); ++v)
       if (!ir::is_mask(expr_.variables[v].type)) movable.push_back(v);
     if (movable.empty()) return list;
-    const std::size_t bases = movable.size() == 1 ? 1 : std::clamp<std::size_t>(12 / movable.size(), 1, 6);
+    const std::size_t bases = movable.size() == 1 ? 1 : std::clamp<std::size_t>(24 / movable.size(), 2, 6);
     for (std::size_t b = 0; b < bases; ++b)
       for (const std::size_t v : movable)
         for (const bool negative : {false, true}) {
@@ -211,10 +214,12 @@ class Search {
   void follow(std::uint8_t classes, std::size_t points, std::vector<Point>& found) {
     const std::size_t end = budget_ - std::min(budget_, points);
     std::vector<std::size_t> changes(lines_.size(), 0);
+    const std::size_t most =
+        std::clamp(kChangesOfAllLines / std::max<std::size_t>(lines_.size(), 1), kChangesMin, kChangesMax);
     for (const Interval& interval : intervals_) {
       if (stopped()) break;
       std::vector<Interval> open = {interval};
-      while (!open.empty() && changes[interval.line] < kChangesMax && budget_ > end) {
+      while (!open.empty() && changes[interval.line] < most && budget_ > end) {
         Interval here = std::move(open.back());
         open.pop_back();
         if (differ(here.low, here.high, classes) && !split(here, classes, open)) {
@@ -247,7 +252,8 @@ class Search {
     return true;
   }
 
-  // Adds the neighbours and points further off: an ulp explains results at an edge, not those beside it.
+  // Adds the neighbours and points further off: an ulp explains results at an edge, not those beside it. Behind it a
+  // form may fail in less than half a binade, up to where the result of the source overflows too.
   void add_around(const Interval& change, std::vector<Point>& found) const {
     found.push_back(change.low.point);
     found.push_back(change.high.point);
@@ -255,6 +261,8 @@ class Search {
       found.push_back(lines_[change.line].at(expr_, change.low.magnitude * (1 - step)));
       found.push_back(lines_[change.line].at(expr_, std::min(change.high.magnitude * (1 + step), DBL_MAX)));
     }
+    for (const double factor : {1.15, 1.3})
+      found.push_back(lines_[change.line].at(expr_, std::min(change.high.magnitude * factor, DBL_MAX)));
   }
 
   const expr::Expr& expr_;

@@ -52,6 +52,19 @@ TEST(Edges, HoldsBothNeighboursOfWhereAnExponentialOverflows) {
   }
 }
 
+// z^2 / (y^2 + 1/2) overflows from 1.30e19 on where y is small, and z^2, which makes the result infinite, from 1.84e19
+// on. A form that is NaN in the upper part of this window alone was published under `fast`.
+TEST(Edges, LieInTheWindowBetweenTwoOverflows) {
+  const char* text = "sqrt(x*x) + x/sqrt((x/sqrt(y*y + 0.5))*(x/sqrt(y*y + 0.5)) + 0.5)";
+  const expr::Expr e = parsed(text, Type::f32);
+  const std::vector<Point> points = edges_of(e, lowered(e), 5, {}).overflow;
+  const auto inside = [](const Point& p) {
+    const double x = std::fabs(value_of(Type::f32, p[0])), y = std::fabs(value_of(Type::f32, p[1]));
+    return 1.42e19 < x && x < 1.71e19 && y < 0.1;
+  };
+  EXPECT_TRUE(std::any_of(points.begin(), points.end(), inside));
+}
+
 TEST(Edges, LieInDeclaredRangesAndAreTheSameEachTime) {
   expr::Expr e = parsed("x * exp(y)", Type::f32);
   e.variables[0].lo = 1, e.variables[0].hi = 1e30;

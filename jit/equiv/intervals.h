@@ -148,8 +148,10 @@ template <class N>
   // Correctly rounded operations give the kernel as written its strict values; with functions its own errors decide.
   const bool by_functions = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kApproximate) != 0;
   if (by_functions && multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kEitherInfinity;
-  if (leaves_the_numbers(x, y, around(c, i), result)) r.unsure[i] |= kOverflows;
+  const bool leaves = leaves_the_numbers(x, y, around(c, i), result);
+  if (leaves) r.unsure[i] |= kOverflows;
   if (!std::isinf(r.d[i])) return;
+  if (leaves) r.unsure[i] |= kMayOverflow;
   const bool power = node.op == expr::Op::Pow && by_functions;
   if (power || (expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result, by_functions)))
     r.unsure[i] |= kOverflows | kMayOverflow;
