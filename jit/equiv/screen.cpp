@@ -178,7 +178,8 @@ void function(const expr::Node& node, const Column<T>& a, const Column<T>& b, co
     const long double moved = carried(expr::real_op(node.op), exponent, x, y, around(c, i), value.v);
     const double size = least_size(r.m[i], r.e[i]);
     const long double both = moved + k * unit_error(node.op, node.type, exponent, x, y, size);
-    r.d[i] = unless_it_overflows(static_cast<double>(both), std::isinf(both));
+    // A finite error whose end is just beyond a pole, or an overflow, may lie before it in truth.
+    r.d[i] = unless_it_overflows(static_cast<double>(both), x.d == kUnknown || y.d == kUnknown);
   }
 }
 
