@@ -362,6 +362,7 @@ class Command(CommandCase):
     def test_assumed_ranges(self):
         text = self.trident("explain", "sin(x)*cos(y)*sin(x + 2*y)", "-t", "f32", "-p", "exact", "--assume", "x:-4:4",
                             "--assume", "y:-4:4", "--dump=c").stdout
+        self.assertIn("; assumed: x from -4 to 4, y from -4 to 4\n", text)
         self.assertRegex(text, r"; speculation: (published|not published, )")
         self.assertRegex(text, r";   4096 elements: the general kernel takes \S+ ns, this \S+ of that; \S+ where none fits")
         self.assertIn("no variable 'z'", self.trident("explain", "x", "--assume", "z:0:1", status=2).stderr)

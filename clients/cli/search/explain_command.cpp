@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -167,6 +168,15 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
   return out;
 }
 
+/// Names the ranges that a guard tests.
+std::string assumed_text(const std::vector<expr::Variable>& assumed) {
+  std::string out;
+  for (const expr::Variable& v : assumed)
+    if (std::isfinite(v.lo) || std::isfinite(v.hi))
+      out += (out.empty() ? "; assumed: " : ", ") + v.name + " from " + nine_digits(v.lo) + " to " + nine_digits(v.hi);
+  return out.empty() ? out : out + "\n";
+}
+
 std::string speculation_text(const pipeline::Speculation& s) {
   std::string out = s.published ? "; speculation: published\n" : "; speculation: not published, " + s.refused + "\n";
   for (const pipeline::SpeculationTime& t : s.times) {
@@ -204,7 +214,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
     cost += line;
     if (!c.same) cost += ";   " + c.verdict + "\n";
   }
-  if (best.speculation) cost += speculation_text(*best.speculation);
+  if (best.speculation) cost += assumed_text(assumed) + speculation_text(*best.speculation);
   for (const equiv::ErrorBound& bound : best.bounds) cost += "; proven error of " + equiv::print(bound) + "\n";
   const bool by_bound = policy.kind != expr::PolicyKind::exact && best.errors.same() && best.errors.points != 0;
   if (by_bound) cost += "; " + equiv::print(best.errors) + "\n";
