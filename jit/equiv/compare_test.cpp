@@ -158,6 +158,12 @@ TEST(Policy, WhatIsBeyondTheReferencesNumbersOverflows) {
     EXPECT_FALSE(passes(0.01, -1e7, candidate, 2, text)) << candidate;
 }
 
+// Every operation is rounded correctly, so that all evaluations as written meet the pole: no form may miss it.
+TEST(Policy, APoleOfCorrectlyRoundedOperationsIsNoMatterOfRounding) {
+  EXPECT_TRUE(passes(1.1, 1.1, HUGE_VAL, 2, "1/(x - y)"));
+  for (const double candidate : {4e15, 0.0, kNan, -HUGE_VAL}) EXPECT_FALSE(passes(1.1, 1.1, candidate, 2, "1/(x - y)"));
+}
+
 // A last bit of log decides between exp(-1e16) and exp(1e16).
 TEST(Policy, AFunctionDecidesBetweenZeroAndInfinity) {
   const char* text = "exp(1/(log(x) - y))";

@@ -13,7 +13,7 @@ namespace {
 
 using expr::Type;
 
-/// Lanes evaluated for one kernel: some milliseconds.
+/// Operations evaluated for one kernel, and places of lines.
 constexpr std::size_t kLanesMax = 3'000'000;
 constexpr std::size_t kEdgePointsMax = 6144, kEdgePointsMin = 1536;
 /// Lines on which one variable moves, and on which all do.

@@ -146,14 +146,14 @@ template <class N>
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
   // Correctly rounded operations give the kernel as written its strict values; with functions its own errors decide.
-  const bool by_functions = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kApproximate) != 0;
-  if (by_functions && multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kEitherInfinity;
-  const bool leaves = leaves_the_numbers(x, y, around(c, i), result);
+  const bool by_operands = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kApproximate) != 0;
+  if (by_operands && multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kEitherInfinity;
+  const bool leaves = (by_operands || is_approximate(node)) && leaves_the_numbers(x, y, around(c, i), result);
   if (leaves) r.unsure[i] |= kOverflows;
   if (!std::isinf(r.d[i])) return;
   if (leaves) r.unsure[i] |= kMayOverflow;
-  const bool power = node.op == expr::Op::Pow && by_functions;
-  if (power || (expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result, by_functions)))
+  const bool power = node.op == expr::Op::Pow && by_operands;
+  if (power || (expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result, by_operands)))
     r.unsure[i] |= kOverflows | kMayOverflow;
 }
 

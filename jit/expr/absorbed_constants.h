@@ -6,7 +6,7 @@
 // factor, a quotient of one, or next to a constant any term that makes no fma yet. Nothing else may need the values
 // that change.
 //
-// What is new must not overflow or lose bits to underflow where the source does not. A factor of at most 1 makes all
+// New values must not overflow or lose bits to underflow where the source's do not. A factor of at most 1 makes all
 // values smaller, and beside a constant that is not zero the rest of a term does not count once it underflows. Other
 // sums are left alone unless declared and assumed ranges show them to be far from overflow. Nor may less overflow than
 // in the source where the value is multiplied further: inf 0 is NaN, which a finite value times 0 is not.
