@@ -1,6 +1,7 @@
 """The memory of a program that evaluates from eight threads while the engine in this process compiles and searches. It rises
 with the number of searches at once (each takes up to 30 MB, and glibc keeps freed memory for the arena of a thread), and
 then no more. Oracles: glibc's count of bytes in use, /proc/self."""
+import contextlib
 import ctypes
 import os
 import sys
@@ -16,7 +17,7 @@ import trident
 
 CALLERS, ROUNDS, TURNS, CALLS, KEPT = 8, 20, 3, 60, ("sin(a)*b", "sum(a*b)", "where(a > b, a, exp(b))", "a < b", "min(a/b)")
 LIMITS = {"bytes in use": 256 << 10, "mappings": 16, "descriptors": 3, "bytes resident": 6 << 20}  # of growth
-PATIENCE_S = 40
+PATIENCE_S = 60
 LIBC = ctypes.CDLL(None)
 
 
@@ -44,13 +45,23 @@ def mappings():
         return sum(1 for _ in file)
 
 
-def least():
-    """The least figures of a second and a half: what is there between two searches, which need much for a short time."""
+def runnable():
+    """Whether another thread of this process has work."""
+    me, states = str(threading.get_native_id()), []
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/self/task/{task}/stat") as file:
+            states.append(task != me and file.read().rsplit(")", 1)[1].split()[0] == "R")
+    return any(states)
+
+
+def look():
+    """The least figures of a second and a half, and whether another thread had work in that time."""
     samples, end = [], time.monotonic() + 1.5
     while time.monotonic() < end:
-        samples.append((in_use(), mappings(), len(os.listdir("/proc/self/fd")), resident()))
+        samples.append((in_use(), mappings(), len(os.listdir("/proc/self/fd")), resident(), runnable()))
         time.sleep(0.005)
-    return [min(column) for column in zip(*samples)]
+    *figures, working = zip(*samples)
+    return [min(column) for column in figures], any(working)
 
 
 def work(number, caller, a, b):
@@ -65,18 +76,19 @@ def work(number, caller, a, b):
 
 
 def turn(first, last):
-    """Does the rounds from `first` to `last`; the least figures after each of the last three."""
+    """Does the rounds from `first` to `last`; then the least figures of the time when all searches have ended."""
     a, b = np.random.default_rng(3).uniform(1, 2, (2, 1000))
-    figures = []
     for number in range(first, last):
         callers = [threading.Thread(target=work, args=(number, caller, a, b)) for caller in range(CALLERS)]
         for caller in callers:
             caller.start()
         for caller in callers:
             caller.join()
-        if last - number <= 3:
-            figures.append(least())
-    return [min(column) for column in zip(*figures)]
+    patience = time.monotonic() + PATIENCE_S
+    figures, searching = look()
+    while searching and time.monotonic() < patience:
+        figures, searching = look()
+    return figures
 
 
 def grown(before, after):
@@ -91,12 +103,10 @@ class Growth(unittest.TestCase):
         before = turn(0, ROUNDS)
         for number in range(1, TURNS + 1):
             after = turn(number * ROUNDS, (number + 1) * ROUNDS)
-            patience = time.monotonic() + PATIENCE_S
-            while grown(before, after) and time.monotonic() < patience:
-                after = [min(pair) for pair in zip(after, least())]  # on a busy machine searches go on for long; what has leaked stays
-            if not grown(before, after):
+            steps = grown(before, after)
+            if not steps:
                 return
-            before, steps = after, grown(before, after)
+            before = after
         self.fail(f"{TURNS} turns of {ROUNDS} rounds grew; the last: {steps}")
 
 
