@@ -47,7 +47,7 @@ FUNCTIONS = {
     "x - min": lambda x: x - x.min(), "x - mean": lambda x: x - x.mean(), "norm": lambda x: (x - x.min()) / (x.max() - x.min()),
     "x * 0.1": lambda x: x * 0.1, "x < 0.1": lambda x: x < 0.1, "where 0.1": lambda x: np.where(x > 3, x, 0.1), "nansum": lambda x: np.nansum(x),
     "nanmax": lambda x: np.nanmax(x), "any": lambda x: x.any(), "argmax": lambda x: x.argmax(), "as f8": lambda x: x.astype(float) / 3,
-    "u4": lambda x: x.astype(np.uint32) + x.astype(np.uint32), "u8": lambda x: x.astype(np.uint64) * x.astype(np.uint64)}
+    "copy": lambda x: x.copy() + np.copy(x), "u4": lambda x: x.astype(np.uint32) + x.astype(np.uint32), "u8": lambda x: x.astype(np.uint64) * x.astype(np.uint64)}
 
 
 UINT64 = {
@@ -106,6 +106,14 @@ class NarrowArrays(unittest.TestCase):
     def test_functions(self):
         for kind, x in {**NARROW, "u4": UNSIGNED["u4"], ">u4": UNSIGNED["u4"].astype(">u4")}.items():
             self.assertEqual([], [name for name, function in FUNCTIONS.items() if not self.same(function, x, name=(name, kind))])
+
+    def test_results_have_the_processor_s_byte_order(self):
+        swapped = np.arange(9).astype(">u4")
+        for function in (lambda x: x, lambda x: x.copy(), lambda x: np.full_like(x, 7), lambda x: x + 1):
+            for x in (swapped, swapped.astype(">f8"), swapped.astype(">i2"), swapped.astype(">f2")):
+                got = trident.jit(function)(x)
+                self.assertTrue(got.dtype.isnative, x.dtype)
+                np.testing.assert_array_equal(got, function(x))
 
     def test_numbers_that_are_arguments(self):
         for kind, x in {**NARROW, "u4": UNSIGNED["u4"]}.items():

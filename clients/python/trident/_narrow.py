@@ -251,7 +251,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
     def __getattr__(self, name):
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
-        if name in ("ptp", "round"):
+        if name in ("ptp", "round", "copy"):
             return lambda *args, **kwargs: getattr(np, name)(self, *args, **kwargs)
         self._refuse(f"{self._dtype}: an array's .{name}")
 

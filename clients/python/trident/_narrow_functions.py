@@ -53,6 +53,11 @@ def _filled(number=None):
     return build
 
 
+def _copy(asked, a, order="K", subok=False):
+    del asked, order, subok
+    return _narrow.Narrow(a._node, a._trace, a.dtype)
+
+
 def _ptp(asked, x, axis=None, out=None, keepdims=False):
     del asked
     if out is not None or type(x) is not _narrow.Narrow:
@@ -117,7 +122,7 @@ def _piece(x, function, args, kwargs):
 
 
 FUNCTIONS = {
-    np.nan_to_num: _nan_to_num, np.full_like: _filled(), np.zeros_like: _filled(0), np.ones_like: _filled(1), np.round: _same, np.around: _same, np.ptp: _ptp, np.average: _average, np.isclose: _isclose,
+    np.nan_to_num: _nan_to_num, np.full_like: _filled(), np.zeros_like: _filled(0), np.ones_like: _filled(1), np.round: _same, np.around: _same, np.ptp: _ptp, np.copy: _copy, np.average: _average, np.isclose: _isclose,
     np.select: _select, np.piecewise: _piecewise, np.nansum: _of_integers(np.sum), np.nanprod: _of_integers(np.prod),
     np.nanmin: _of_integers(np.min), np.nanmax: _of_integers(np.max), np.nanmean: _of_integers(np.mean),
     **({np.round_: _same} if hasattr(np, "round_") else {})}
