@@ -51,11 +51,12 @@ def wait_for_the_last(kernel):
 class Contest:
     """One formula on one set of arrays: the calls by name, each (policy or package, threads)."""
 
-    def __init__(self, text, operands):
+    def __init__(self, text, operands, drawn=0.0):
+        """`drawn`: greatest_errors() of many other elements of the same formula and type."""
         import numexpr
         import numpy as np
         import trident
-        self.text, self.operands, self.trident, self.numexpr, self.np = text, operands, trident, numexpr, np
+        self.text, self.operands, self.drawn, self.trident, self.numexpr, self.np = text, operands, drawn, trident, numexpr, np
         self.code = compile(text, "<formula>", "eval")
         with np.errstate(all="ignore"):
             self.wanted = numexpr.evaluate(text, operands)
@@ -73,25 +74,41 @@ class Contest:
             sample = {name: v[:4] for name, v in self.operands.items()}
             return self.wanted.ndim == 1 and self.wanted.dtype == "f8" and self.in_numpy(sample).dtype == "f4"
 
-    def tolerance(self, sample=SAMPLE):
+    @staticmethod
+    def level(values):
+        """The binades of the values, as indices: exponents of f64 are above -1100."""
+        import numpy as np
+        return np.frexp(np.abs(values).astype(float))[1] + 1100
+
+    def greatest_errors(self, most=SAMPLE):
+        """Returns numexpr's greatest error against long double among answers of each binade, in a sample of `most`."""
+        np, wanted = self.np, self.wanted
+        step = max(1, wanted.size // most) if wanted.ndim else 1
+        sample = wanted[::step] if wanted.ndim else wanted
+        greatest = np.zeros(2200 + LEVELS)
+        if wanted.dtype.kind != "f":
+            return greatest
+        with np.errstate(all="ignore"):
+            exact = self.in_numpy({name: v[::step].astype(np.longdouble) for name, v in self.operands.items()})
+            error = np.where(sample == exact, 0, np.abs(sample - exact)).astype(float)
+        np.maximum.at(greatest, self.level(sample), error)
+        return greatest
+
+    def tolerance(self, most=SAMPLE):
         """Returns how far each element may be from numexpr's. Both round every operation, so where the formula cancels both are
-        off, by no fixed number of ulps: the yardstick is numexpr's own error against long double, the greatest of a sample among
-        answers of one binade and the next LEVELS greater ones, since few answers lie near zero. numexpr is off by that once, and
-        Trident may be four times as far: "bounded" permits twice the error of the text, and a greatest error of a sample is
-        no bound. ULPS of the result stand for errors that the sample is lucky not to have. Nothing else differs, not
-        even at the steps of floor(): its operand is computed in f64, so that less than one element in 10^10 is near one."""
+        off, by no fixed number of ulps: the yardstick is numexpr's own error, the greatest of a sample among answers of one
+        binade and the next LEVELS greater ones, since few answers lie near zero. The sample is of these elements and of SAMPLE
+        drawn ones: among 10^4, few or none are in the binades of rare answers, and numexpr may be right there by luck. numexpr
+        is off by that once, and Trident may be four times as far: "bounded" permits twice the error of the text, and a greatest
+        error of a sample is no bound. ULPS of the result stand for errors that the sample is lucky not to have. Nothing else
+        differs, not even at the steps of floor(): its operand is computed in f64, so that less than one element in 10^10 is
+        near one."""
         np, wanted = self.np, self.wanted
         if wanted.dtype.kind != "f":
             return 0.0
-        step = max(1, wanted.size // sample) if wanted.ndim else 1
-        sample = wanted[::step] if wanted.ndim else wanted
-        exact = self.in_numpy({name: v[::step].astype(np.longdouble) for name, v in self.operands.items()})
-        error = np.where(sample == exact, 0, np.abs(sample - exact)).astype(float)
-        level = lambda values: np.frexp(np.abs(values).astype(float))[1] + 1100  # noqa: E731; exponents of f64 are above -1100
-        greatest = np.zeros(2200 + LEVELS)
-        np.maximum.at(greatest, level(sample), error)
+        greatest = np.maximum(self.greatest_errors(most), self.drawn)
         near = np.max([greatest[i:i + 2200] for i in range(LEVELS + 1)], axis=0)
-        return ERRORS * near[level(wanted)] + ULPS * np.finfo(wanted.dtype).eps * np.abs(wanted)
+        return ERRORS * near[self.level(wanted)] + ULPS * np.finfo(wanted.dtype).eps * np.abs(wanted)
 
     def widened(self):
         """The arrays as f64 where numexpr computes in that: so NumPy's answers can be compared."""
@@ -203,8 +220,9 @@ def measure(options):
     sizes, results, wrong, narrower = [int(s) for s in options.sizes.split(",")], {}, 0, set()
     for name, (ranges, text) in chosen.items():
         for kind in options.types.split(","):
+            drawn = Contest(text, arrays(ranges, SAMPLE, TYPES[kind])).greatest_errors()
             for size in sizes:
-                contest = Contest(text, arrays(ranges, size, TYPES[kind]))
+                contest = Contest(text, arrays(ranges, size, TYPES[kind]), drawn)
                 complaint = contest.prepare()
                 wrong += complaint is not None
                 if complaint:
