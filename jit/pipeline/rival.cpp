@@ -49,15 +49,20 @@ double least_ratio(const judge::Timings& timings) {
 
 }  // namespace
 
+Result<judge::Timings> time_in_sandbox(std::span<const image::Mapped* const> kernels, const judge::Signature& signature,
+                                       const judge::Workload& workload, const judge::TimingRules& rules) {
+  return judge::time_rounds(kernels, signature, workload, rules);
+}
+
 Result<bool> may_beat(const Rival& rival, std::span<const Tried> tried, const Options& options,
-                      const judge::Workload& workload) {
+                      const judge::Workload& workload, const TimeKernels& time) {
   std::vector<Code> codes;
   for (const Tried& one : tried) add_variants(one.form, rival.variant, options, codes);
   if (codes.empty()) return true;
   std::vector<const image::Mapped*> kernels = {&rival.image};
   for (const Code& code : codes) kernels.push_back(&code.mapped);
   const judge::Signature signature = judge::signature_of(tried[0].form.kernel);
-  TRY(const judge::Timings timings, judge::time_rounds(kernels, signature, workload, kLook));
+  TRY(const judge::Timings timings, time(kernels, signature, workload, kLook));
   return least_ratio(timings) <= rival.most * kDoubt;
 }
 

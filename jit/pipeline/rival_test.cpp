@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "jit/pipeline/timed_call.h"
@@ -73,6 +75,36 @@ TEST_F(ARival, SlowCodeIsOutrunAndOutrunsNothing) {
 
 TEST_F(ARival, AKernelDoesNotOutrunItselfByMuch) {
   EXPECT_FALSE(beats(kMuch, 0.8, kMuch));
+}
+
+/// Plants times: the rival takes 1, code that `is_quick` half of that, all other code twice as much.
+TimeKernels planted(const std::function<bool(const std::byte*)>& is_quick) {
+  return [is_quick](std::span<const image::Mapped* const> kernels, const judge::Signature&, const judge::Workload&,
+                    const judge::TimingRules&) -> Result<judge::Timings> {
+    judge::Timings timings;
+    for (const image::Mapped* kernel : kernels) {
+      const auto* code = reinterpret_cast<const std::byte*>(reinterpret_cast<const void*>(kernel->entry()));
+      timings.ns.push_back({timings.ns.empty() ? 1.0 : is_quick(code) ? 0.5 : 2.0});
+    }
+    return timings;
+  };
+}
+
+// Which variant is fast cannot be said before: the rival's own is one that no list of likely ones begins with.
+TEST_F(ARival, TheRivalsOwnVariantIsTried) {
+  const image::Mapped rival = image_of(kMuch);
+  const Tried one = plain_form(kLittle);
+  constexpr codegen::Variant kOwn{.vectors = 5}, kOther{.vectors = 6};
+  const auto own = codegen::emit(one.form.kernel, codegen::Isa::avx2, kOwn);
+  ASSERT_TRUE(own.ok());
+  const auto is_own = [&](const std::byte* code) {
+    return std::equal(code, code + own->code_size, own->bytes.begin());
+  };
+  const auto may_beat = [&](const codegen::Variant& variant) {
+    return *pipeline::may_beat({rival, 0.95, variant}, std::span(&one, 1), {}, call_.workload(), planted(is_own));
+  };
+  EXPECT_TRUE(may_beat(kOwn));
+  EXPECT_FALSE(may_beat(kOther)) << "then it is the others that win";
 }
 
 // All that is optimised beats the baseline, but nothing beats code that does a part of the work.

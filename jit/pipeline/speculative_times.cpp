@@ -89,10 +89,11 @@ Result<double> ratio(const Rivals& rivals, const equiv::Samples& points, std::ui
 
 }  // namespace
 
-std::vector<std::uint64_t> timed_lengths(const Rivals& rivals) {
+std::vector<std::uint64_t> timed_lengths(const expr::Expr& source, const judge::Signature& signature,
+                                         std::uint64_t usual_elements) {
   std::vector<std::uint64_t> lengths(std::begin(kLengths), std::end(kLengths));
-  lengths.push_back(rivals.options.target.elements);
-  for (std::uint64_t& n : lengths) n = call_size(rivals.source, rivals.signature, n).elements;
+  lengths.push_back(usual_elements);
+  for (std::uint64_t& n : lengths) n = call_size(source, signature, n).elements;
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   return lengths;

@@ -41,8 +41,9 @@ class LeastTimes {
   double speculative_ns_ = std::numeric_limits<double>::infinity();
 };
 
-/// Returns the lengths of calls that are timed, in order, Target::elements among them.
-std::vector<std::uint64_t> timed_lengths(const Rivals& rivals);
+/// Returns the lengths of calls that are timed, in order, `usual_elements` (Target::elements) among them.
+std::vector<std::uint64_t> timed_lengths(const expr::Expr& source, const judge::Signature& signature,
+                                         std::uint64_t usual_elements);
 
 /// Times calls of Target::elements on data in the assumed ranges: the time over that of the general kernel. Errors:
 /// those of time_speculative().

@@ -1,0 +1,75 @@
+#include "jit/pipeline/assumed_ranges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "jit/pipeline/speculative_points.h"
+
+namespace trident::pipeline {
+namespace {
+
+/// Returns the f64 before an end beyond 1, for which the upper halves of bits decide (jit/codegen/x86_ranges.h).
+double before(ir::Type type, double end) {
+  return type == ir::Type::f64 && std::fabs(end) > 1 && std::isfinite(end) ? std::nextafter(end, 0) : end;
+}
+
+/// Returns the range that the guard tests a variable for: one that is assumed and not promised.
+kir::Assumed to_test(const expr::Variable& declared, const expr::Variable& assumed) {
+  if (same_range(declared, assumed)) return {};
+  return {assumed.lo, assumed.hi};
+}
+
+/// Returns whether the kernel, or a pass before it, reads input or parameter `number`.
+bool reads(const kir::Kernel& kernel, kir::Op op, std::uint64_t number) {
+  const auto names = [&](const kir::Inst& inst) { return inst.op == op && inst.imm == number; };
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(), names) ||
+         std::any_of(kernel.before.begin(), kernel.before.end(),
+                     [&](const kir::Kernel& before) { return reads(before, op, number); });
+}
+
+}  // namespace
+
+expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assumed) {
+  expr::Expr result = expr;
+  for (std::size_t v = 0; v < assumed.size() && v < result.variables.size(); ++v) {
+    expr::Variable& variable = result.variables[v];
+    if (variable.is_table()) continue;
+    const double lo = assumed[v].lo, hi = assumed[v].hi;
+    if (lo > variable.lo) variable.lo = lo < 0 ? before(variable.type, lo) : lo;
+    if (hi < variable.hi) variable.hi = hi > 0 ? before(variable.type, hi) : hi;
+    if (variable.lo > variable.hi) variable = expr.variables[v];  // nothing that was promised was observed
+  }
+  return result;
+}
+
+expr::Expr without_unread(const expr::Expr& expr, expr::Expr narrow, const kir::Kernel& a, const kir::Kernel& b) {
+  std::uint64_t inputs = 0, params = 0;
+  for (std::size_t v = 0; v < narrow.variables.size(); ++v) {
+    const bool scalar = narrow.variables[v].is_scalar();
+    const kir::Op op = scalar ? kir::Op::Param : kir::Op::Input;
+    const std::uint64_t number = scalar ? params++ : inputs++;
+    if (!reads(a, op, number) && !reads(b, op, number)) narrow.variables[v] = expr.variables[v];
+  }
+  return narrow;
+}
+
+kir::Kernel scan_for(const kir::Kernel& kernel) {
+  kir::Kernel scan;
+  scan.inputs = kernel.inputs, scan.params = kernel.params;
+  return scan;
+}
+
+Result<void> add_guard(kir::Kernel& kernel, const expr::Expr& expr, const expr::Expr& narrow) {
+  std::vector<kir::Assumed> inputs, params;
+  for (std::size_t v = 0; v < expr.variables.size(); ++v) {
+    auto& list = expr.variables[v].is_scalar() ? params : inputs;
+    list.push_back(to_test(expr.variables[v], narrow.variables[v]));
+  }
+  params.resize(kernel.params.size());  // behind the scalars, lengths of tables
+  if (!kir::guard(kernel, inputs, params))
+    return make_error(ErrorCode::kUnsupported, "the assumed ranges leave nothing to test");
+  return kir::check(kernel);
+}
+
+}  // namespace trident::pipeline
