@@ -34,11 +34,6 @@ std::uint64_t budget_ns() {
   return from_environment("TRIDENT_BUDGET_MS", 2000) * 1'000'000;
 }
 
-/// The first seed, so that parts of a campaign can run side by side.
-std::uint64_t first_seed() {
-  return from_environment("TRIDENT_FIRST", 1);
-}
-
 /// Nested functions gain much from ranges, so that these kernels are published with a guard on any machine. Each second
 /// one reduces, each fourth in two passes.
 expr::Expr nested(std::uint64_t number) {

@@ -49,8 +49,17 @@ std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
 /// Runs a kernel and returns how many elements are done.
 using Run =
     std::function<std::uint64_t(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params)>;
+/// Another kernel of the same signature that may compute elements.
+struct Alternative {
+  const kir::Kernel& kernel;
+  std::vector<bool> fits;  ///< by element; totals may be its where all elements fit
+
+  [[nodiscard]] bool allows(const kir::Output& output, std::uint64_t element) const;
+};
+
 /// Does as above with any way to run the kernel.
 std::string compare_on(const kir::Kernel& kernel, const Run& run, const std::vector<std::vector<std::uint64_t>>& inputs,
-                       const std::vector<std::uint64_t>& params, const Arrangement& arrangement);
+                       const std::vector<std::uint64_t>& params, const Arrangement& arrangement,
+                       const Alternative* alternative = nullptr);
 
 }  // namespace trident::testing
