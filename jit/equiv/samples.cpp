@@ -6,6 +6,7 @@
 
 #include "jit/equiv/branch_points.h"
 #include "jit/equiv/corners.h"
+#include "jit/equiv/hidden.h"
 #include "jit/equiv/near_zeros.h"
 #include "jit/equiv/reductions.h"
 #include "jit/equiv/sides.h"
@@ -147,6 +148,8 @@ class Sampler {
     const bool unexplored = !explore_branches(drawer_, layout_, sets, corners, points);
     if (options_.ordinary) return;
     add_combinations(drawer_, layout_, corners, uniform, points);
+    std::vector<Point> hidden = hidden_specials(drawer_);
+    if (!hidden.empty()) sets.push_back(layout_.packed("hidden", hidden, 1));
     sets.push_back(layout_.packed("corners", points));
     sets.back().unexplored = unexplored;
   }

@@ -16,6 +16,7 @@
 // branch    for each branch of a selection that few of these take: points that take it
 // edges     both sides of where values of the source overflow or become NaN (edges.h; added by the checker)
 // faint     both sides of where they underflow
+//   hidden    several variables NaN, infinite or zero together, where min, max or a selection hides fewer (hidden.h)
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
 //             them
@@ -47,7 +48,7 @@ struct Call {
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
   std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "steps", "branch", "edges",
-                     ///< "faint", "corners", "all": for messages
+                     ///< "faint", "hidden", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type, tables' too
