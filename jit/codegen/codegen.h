@@ -22,6 +22,8 @@ struct Variant {
   std::uint8_t newton = 0;        ///< eighths of divisions and square roots done without the divider; unless it is 0,
                                   ///< quotients by one divisor share its reciprocal too
   std::uint16_t vector_bits = 0;  ///< 0: the widest of the ISA; AVX-512 also allows 256
+  bool lockstep = false;          ///< keeps the vectors in step where their values need more registers than there are:
+                                  ///< some then wait in the frame (x86-64 only)
   bool part = false;              ///< called by a driver for parts of a call (speculative.h), whose length tells
                                   ///< non_temporal code whether to stream
   friend bool operator==(const Variant&, const Variant&) = default;

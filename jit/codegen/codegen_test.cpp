@@ -181,7 +181,8 @@ TEST(Codegen, CrowdedAndInPlace) {
     const auto kernel =
         random_kernel(seed, {.ops = 60, .inputs_max = 6, .outputs_max = 6, .narrow_only = seed % 3 == 0});
     const auto vectors = static_cast<std::uint8_t>(5 + seed % 4);
-    expect_same(kernel, {.vectors = vectors, .newton = static_cast<std::uint8_t>(seed % 9)}, {130}, seed);
+    const auto newton = static_cast<std::uint8_t>(seed % 9);
+    expect_same(kernel, {.vectors = vectors, .newton = newton, .lockstep = seed % 2 == 0}, {130}, seed);
   }
 }
 
@@ -482,6 +483,43 @@ TEST(Variants, GoByTheDivider) {
     slow.div_f64 = fast.div_f64, slow.div_f32 = 200;  // of the other type
     EXPECT_EQ(variants(kernel, isa, slow), dividing);
   }
+}
+
+/// A polynomial of `degree` while four other values wait.
+kir::Kernel crowded_polynomial(int degree) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"x", ir::Type::f64}};
+  kir::Builder b(kernel);
+  const kir::Value x = b.input(0), one = b.constant(ir::Type::f64, 1);
+  const kir::Value u = b.mul(x, x), v = b.add(x, u), w = b.mul(u, v), y = b.sub(v, w);
+  kir::Value sum = b.div(one, y, kir::kNormal);
+  for (int i = 1; i <= degree; ++i) sum = b.fma(sum, x, b.constant(ir::Type::f64, 1.0 / i));
+  const kir::Value out = b.fma(b.fma(sum, u, v), w, y);
+  kernel.outputs = {{"out", out, kir::OutputKind::array}};
+  return kernel;
+}
+
+// Vectors that finish one after the other spill less, and wait more.
+TEST(Variants, KeepVectorsInStepWhereTheirValuesCrowd) {
+  const kir::Kernel kernel = crowded_polynomial(40);
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    const auto apart = emit(kernel, isa, {.vectors = 8}), in_step = emit(kernel, isa, {.vectors = 8, .lockstep = true});
+    ASSERT_TRUE(apart.ok() && in_step.ok());
+    EXPECT_GT(in_step->spills, apart->spills);
+  }
+  expect_same(kernel, {.vectors = 8, .lockstep = true}, {0, 63, 64, 200}, 1);
+}
+
+TEST(Variants, OfferVectorsInStepToLongBodies) {
+  const auto are_offered = [](const kir::Kernel& kernel, Isa isa) {
+    const std::vector<Variant> list = variants(kernel, isa);
+    return std::any_of(list.begin(), list.end(), [](const Variant& v) { return v.lockstep; });
+  };
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    EXPECT_TRUE(are_offered(crowded_polynomial(40), isa));
+    EXPECT_FALSE(are_offered(crowded_polynomial(4), isa));
+  }
+  EXPECT_FALSE(are_offered(crowded_polynomial(40), Isa::neon));
 }
 
 TEST(Codegen, DivisionByConstants) {

@@ -1,5 +1,6 @@
 // Chooses variants to measure. A rough model of the execution units says how many of a kernel's divisions should avoid
-// the divider. Only measurement knows how many vectors to interleave, so a few numbers are always offered.
+// the divider. Only measurement knows how many vectors to interleave, so a few numbers are always offered. Long chains
+// of dependent operations leave the pipes idle unless many vectors keep in step, which may be worth a few spills.
 #include <algorithm>
 #include <array>
 
@@ -11,6 +12,7 @@ namespace trident::codegen {
 namespace {
 
 constexpr std::uint32_t kNewtonAll = 8;
+constexpr double kLockstepWork = 40;   ///< vector instructions from which values of many vectors crowd the registers
 constexpr double kStreamingWork = 24;  ///< vector instructions up to which a loop can be bound by memory
 
 /// Cycles of the two vector ports and of the divider for one vector of the body.
@@ -70,12 +72,14 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
   const Work work = estimate(kernel, isa, divider);
   const std::uint32_t newton = isa == Isa::neon || work.divider == 0 ? 0 : balanced_newton(work);
   std::vector<Variant> result;
-  const auto add = [&](int vectors, std::uint32_t share, bool non_temporal = false) {
-    const Variant variant{.vectors = static_cast<std::uint8_t>(vectors),
-                          .non_temporal = non_temporal,
-                          .newton = static_cast<std::uint8_t>(std::min(share, kNewtonAll))};
+  const auto shape = [](int vectors, std::uint32_t share) {
+    return Variant{.vectors = static_cast<std::uint8_t>(vectors),
+                   .newton = static_cast<std::uint8_t>(std::min(share, kNewtonAll))};
+  };
+  const auto offer = [&](const Variant& variant) {
     if (std::find(result.begin(), result.end(), variant) == result.end()) result.push_back(variant);
   };
+  const auto add = [&](int vectors, std::uint32_t share) { offer(shape(vectors, share)); };
   // Partial results of a reduction live in registers where a step takes all of them: 8 vectors of 32 bytes, 4 of 64.
   const bool reduces = std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
   for (const int vectors : reduces ? std::array{8, 4, 2, 1} : std::array{2, 4, 1, 8}) add(vectors, newton);
@@ -95,11 +99,25 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
       add(vectors, kNewtonAll * 5 / 8);
     }
   }
+  const double instructions = 2 * (work.pipes + work.newton_pipes);
+  if (!reduces && isa != Isa::neon && instructions >= kLockstepWork) {
+    for (const std::uint32_t share : {newton, 0u}) {
+      for (const int vectors : {8, 6, 4}) {
+        Variant variant = shape(vectors, share);
+        variant.lockstep = true;
+        offer(variant);
+      }
+    }
+  }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                   [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });
-  if (writes && !reduces && !kir::converts_elements(kernel) && isa != Isa::neon &&
-      2 * (work.pipes + work.newton_pipes) <= kStreamingWork)
-    for (const int vectors : {4, 2}) add(vectors, newton, true);
+  if (writes && !reduces && !kir::converts_elements(kernel) && isa != Isa::neon && instructions <= kStreamingWork) {
+    for (const int vectors : {4, 2}) {
+      Variant variant = shape(vectors, newton);
+      variant.non_temporal = true;
+      offer(variant);
+    }
+  }
   return result;
 }
 

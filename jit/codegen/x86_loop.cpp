@@ -125,7 +125,8 @@ void X86KernelEmitter::schedule_loops() {
   constexpr std::uint32_t kLeastLocals = 4;
   const std::uint32_t all = target_.avx512 ? 28 : 14;
   const std::uint32_t held = std::min(selector_.reducer().held_partials(), all - kLeastLocals);
-  schedule(function_, main_.block, {.registers = {all - held, 6}});
+  const std::uint32_t waiting = !variant_.lockstep ? 0 : target_.avx512 ? 12 : 6;
+  schedule(function_, main_.block, {.registers = {all - held + waiting, 6}});
   schedule(function_, rest_.block, {.registers = {all - held, 6}});
   schedule(function_, wide_.block, {.registers = {all - held, 6}});
 }

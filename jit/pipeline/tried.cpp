@@ -23,6 +23,7 @@ std::string print(const codegen::Variant& v) {
   std::string text = std::to_string(v.vectors) + (v.vectors == 1 ? " vector" : " vectors");
   if (v.vector_bits != 0) text += " of " + std::to_string(v.vector_bits) + " bits";
   text += v.schedule ? ", scheduled" : ", source order";
+  if (v.lockstep) text += ", in step";
   return v.non_temporal ? text + ", streaming stores" : text;
 }
 

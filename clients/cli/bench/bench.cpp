@@ -162,6 +162,7 @@ std::string describe(const codegen::Variant& v, codegen::Isa isa) {
                                                       : 128;
   std::string text = std::to_string(v.vectors) + " x " + std::to_string(bits) + " bits";
   if (!v.schedule) text += ", unscheduled";
+  if (v.lockstep) text += ", in step";
   if (v.non_temporal) text += ", streaming";
   return text;
 }
