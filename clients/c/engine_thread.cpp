@@ -63,13 +63,6 @@ class Search {
 
 }  // namespace
 
-std::size_t next_to_go_on(std::span<const WaitingSearch> waiting) {
-  const auto is_behind = [](const WaitingSearch& a, const WaitingSearch& b) {
-    return a.has_nothing != b.has_nothing ? b.has_nothing : a.called < b.called;
-  };
-  return static_cast<std::size_t>(std::max_element(waiting.begin(), waiting.end(), is_behind) - waiting.begin());
-}
-
 Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
   TRY(const Engine loaded, load_engine());
   std::unique_ptr<EngineThread> engine(new EngineThread(context));
@@ -208,17 +201,14 @@ std::uint64_t EngineThread::called(std::uint64_t job) const {
   return submission == nullptr ? 0 : submission->owner.called();
 }
 
-EngineThread::Work EngineThread::take_kept() {
-  std::vector<WaitingSearch> waiting;
-  for (const Kept& kept : kept_) waiting.push_back({kept.has_nothing, called(kept.job)});
-  const auto next = kept_.begin() + static_cast<std::ptrdiff_t>(next_to_go_on(waiting));
-  const Kept kept = *next;
-  kept_.erase(next);
-  return {kept.job, TRIDENT_TIER_OPTIMISED, kept.search};
-}
-
 EngineThread::Work EngineThread::take(std::uint32_t tier) {
-  if (tier == TRIDENT_TIER_OPTIMISED && optimise_.empty()) return take_kept();
+  if (tier == TRIDENT_TIER_OPTIMISED && optimise_.empty()) {
+    const auto less = [this](const Kept& a, const Kept& b) { return called(a.job) < called(b.job); };
+    const auto next = std::max_element(kept_.begin(), kept_.end(), less);
+    const Kept kept = *next;
+    kept_.erase(next);
+    return {kept.job, tier, kept.search};
+  }
   std::deque<std::uint64_t>& queue = tier == TRIDENT_TIER_BASELINE ? baseline_ : optimise_;
   const auto less = [this](std::uint64_t a, std::uint64_t b) { return called(a) < called(b); };
   const auto next = tier == TRIDENT_TIER_BASELINE ? queue.begin() : std::max_element(queue.begin(), queue.end(), less);
@@ -271,11 +261,10 @@ bool EngineThread::may_keep() {
 }
 
 void EngineThread::keep(std::uint64_t job, EngineAnswer& answer) {
-  const bool has_nothing = answer.result.fd < 0;
-  const bool goes_on = has_nothing || deliver(job, TRIDENT_TIER_OPTIMISED, answer);
+  const bool goes_on = answer.result.fd < 0 || deliver(job, TRIDENT_TIER_OPTIMISED, answer);
   if (!goes_on) return engine_.forget(answer.kept);
   const std::lock_guard lock(context_.mutex);
-  kept_.push_back({job, answer.kept, has_nothing});
+  kept_.push_back({job, answer.kept});
   work_.notify_all();
 }
 

@@ -1,7 +1,7 @@
 // The compiler in this process, for mode embedded and for mode auto where no daemon answers: libtrident-engine.so is
 // loaded on first need. A thread of low priority makes baselines, others of low priority optimise, what was called most
 // first: a search takes seconds, and no baseline waits for one. When a search has found its first good kernel it is
-// left, and goes on when all others that wait have theirs: first those that have found nothing so far.
+// left, and goes on when all others that wait have theirs; while it has found none, it is not left.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "clients/c/context.h"
@@ -19,15 +18,6 @@
 #include "runtime/base/result.h"
 
 namespace trident::client {
-
-/// A search that waits to go on.
-struct WaitingSearch {
-  bool has_nothing = false;  ///< nothing better than the baseline so far: who waits for it waits for the end
-  std::uint64_t called = 0;
-};
-/// Returns which goes on next: of those that have nothing so far, else of all, what was called most, the first of ties.
-/// There is one at least.
-std::size_t next_to_go_on(std::span<const WaitingSearch> waiting);
 
 class EngineThread {
  public:
@@ -54,11 +44,10 @@ class EngineThread {
     std::uint32_t tier = 0;  ///< 0: none
     void* kept = nullptr;    ///< the search that goes on
   };
-  /// One that waits to go on.
+  /// A search that waits to go on.
   struct Kept {
     std::uint64_t job = 0;
     void* search = nullptr;
-    bool has_nothing = false;  ///< nothing better than the baseline so far
   };
 
   explicit EngineThread(Context& context) : context_(context) {}
@@ -72,7 +61,6 @@ class EngineThread {
   /// Takes the next job of the tier: of the second what was called most, and kept searches behind all others. Needs the
   /// context's mutex.
   Work take(std::uint32_t tier);
-  Work take_kept();
   [[nodiscard]] std::uint64_t called(std::uint64_t job) const;
   void wait_for_work(std::unique_lock<std::mutex>& lock, bool baselines);
   /// Returns the tier of the job that a thread is to take, 0 for none. Needs the context's mutex.

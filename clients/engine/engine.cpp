@@ -86,7 +86,7 @@ std::vector<kir::Assumed> assumed_of(const trident_engine_range* observed, const
   return pipeline::widened(e, seen);
 }
 
-/// A search with its job, which may end for now after its first look.
+/// A search with its job, which may end for now after its first look, if that has found something.
 struct Searching {
   trident_engine_job job;
   expr::Expr expr;
@@ -151,7 +151,8 @@ Result<void> optimise(const trident_engine_job& job, expr::Expr e, pipeline::Opt
   search->looks.emplace(search->expr, std::move(options));
   TRY(const bool more, search->looks->first());
   if (!more) return end(*search, result);
-  return job.kept != nullptr ? keep(std::move(search), result) : go_on(*search, result);
+  const bool may_wait = job.kept != nullptr && search->looks->has_found();
+  return may_wait ? keep(std::move(search), result) : go_on(*search, result);
 }
 
 Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_engine_result& result) {

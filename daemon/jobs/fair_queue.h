@@ -13,9 +13,8 @@
 // group before it and later than the round that was served last; a user's items are served by round. Within its group
 // an item may be given a weight: the rounds of the group then go to its items by weight, the greatest first.
 //
-// Items that are to be served later come behind all others of their user: first those that are said to be first, and
-// among these and among the others by weight. Each may need a server of its own: of these, and of no others, one that
-// may not run lets those behind it pass.
+// Items that are to be served later come behind all others of their user, by weight. Each may need a server of its own:
+// of these, and of no others, one that may not run lets those behind it pass.
 #pragma once
 
 #include <algorithm>
@@ -36,12 +35,6 @@ class FairQueue {
     std::uint64_t round;
     std::uint64_t group = 0, weight = 0;
     bool keeps_place = false;  ///< was put in front
-    bool is_first = false;     ///< of those to be served later
-
-    /// Returns whether `other` goes before it, where both are to be served later.
-    [[nodiscard]] bool is_behind(const Item& other) const {
-      return is_first != other.is_first ? other.is_first : weight < other.weight;
-    }
   };
 
  public:
@@ -72,12 +65,12 @@ class FairQueue {
     ++urgent_size_;
     return {user, Line::urgent, urgent.insert(urgent.end(), Item{std::move(value), 0})};
   }
-  /// Puts an item behind the user's urgent and other items, and behind its equals among those for later.
-  Place push_later(std::uint32_t user, T value, std::uint64_t weight, bool is_first = false) {
+  /// Puts an item behind the user's urgent and other items, and behind those of these that weigh as much.
+  Place push_later(std::uint32_t user, T value, std::uint64_t weight) {
     auto& later = waiting(user).later;
-    Item item{std::move(value), 0, 0, weight, false, is_first};
-    const auto behind = std::find_if(later.begin(), later.end(), [&](const Item& one) { return one.is_behind(item); });
-    return {user, Line::later, later.insert(behind, std::move(item))};
+    const auto lighter = [&](const Item& item) { return item.weight < weight; };
+    const auto before = std::find_if(later.begin(), later.end(), lighter);
+    return {user, Line::later, later.insert(before, Item{std::move(value), 0, 0, weight})};
   }
 
   /// Gives an item a weight, which only grows: it goes before lighter ones of its group. Urgent items, and those that
@@ -187,10 +180,10 @@ class FairQueue {
     }
   };
 
-  /// Puts an item whose weight has grown before those that it goes before now.
+  /// Puts an item whose weight has grown before lighter ones.
   static void raise(std::list<Item>& later, At item) {
-    const auto behind = [&](const Item& other) { return other.is_behind(*item); };
-    later.splice(std::find_if(later.begin(), item, behind), later, item);
+    const auto lighter = [&](const Item& other) { return other.weight < item->weight; };
+    later.splice(std::find_if(later.begin(), item, lighter), later, item);
   }
   /// Exchanges two items and their rounds; `a` is before `b`.
   static void exchange(std::list<Item>& items, At a, At b) {

@@ -63,20 +63,6 @@ TEST(FairQueue, ItemsForLaterComeBehindAllOthersOfTheirUser) {
   EXPECT_EQ(queue.size(), 0u);
 }
 
-TEST(FairQueue, ItemsForLaterThatAreFirstComeBeforeHeavierOnes) {
-  FairQueue<int> queue;
-  const auto grows = queue.push_later(1, 10, 0);
-  const auto first_grows = queue.push_later(1, 20, 0, true);
-  queue.push_later(1, 11, 500);
-  queue.push_later(1, 21, 3, true);
-  queue.push_later(1, 22, 0, true);
-  queue.set_weight(grows, 1000);
-  queue.set_weight(first_grows, 2);
-  std::vector<int> order;
-  while (const auto next = queue.pop()) order.push_back(*next);
-  EXPECT_EQ(order, (std::vector<int>{21, 20, 22, 10, 11}));
-}
-
 TEST(FairQueue, OfItemsForLaterThoseThatMayNotRunLetOthersPass) {
   FairQueue<int> queue;
   for (const int item : {1, 2, 3}) queue.push_later(7, item, 0);

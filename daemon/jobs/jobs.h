@@ -22,9 +22,9 @@
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
 // That job ends for now with the first good kernel, if more can be found: its worker keeps the search (worker/pool.h),
-// which goes on behind all first looks at the user's kernels. Those of which no better kernel has come so far go on
-// first, and among these and among the others what was called most. Hints that come meanwhile wait for its end, as they
-// do while a worker is busy with it. If the worker dies, it is searched anew.
+// which goes on behind all of the user's kernels that have not come so far, what was called most first. Where the first
+// look finds no kernel, the job does not end before its search: whoever waits for it waits for no other's. Hints that
+// come meanwhile wait for its end, as they do while a worker is busy with it. If the worker dies, it is searched anew.
 //
 // Jobs of one connection that wait to be searched are taken in the order of how much their kernels were called so far,
 // as the connection tells; else in the order of submission.

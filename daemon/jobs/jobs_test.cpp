@@ -394,21 +394,6 @@ TEST_F(Scripts, AllFirstKernelsComeBeforeAnySearchGoesOn) {
   EXPECT_EQ(jobs_.stats().flights, 0u);
 }
 
-// The third order's first look finds nothing, and the last order is called most.
-TEST_F(Scripts, WhereNothingWasFoundSoFarTheSearchGoesOnFirst) {
-  for (const std::uint8_t i : {std::uint8_t{1}, std::uint8_t{2}}) submit(searched_in_two_parts(i));
-  submit(order_of(
-      {baseline(), progress(Stage::lower, true), kept(), progress(Stage::judge, true), outcome(Outcome::no_gain)}));
-  submit(searched_in_two_parts(4));
-  jobs_.note_called({1, 4}, 1000);
-  for (std::uint64_t job = 1; job <= 4; ++job) follow(job);
-  Log ends;
-  for (const std::string& event : all_)
-    if (event.find("finished") != std::string::npos) ends.push_back(event);
-  EXPECT_EQ(ends,
-            (Log{"3 finished: no gain", "4 finished: published", "1 finished: published", "2 finished: published"}));
-}
-
 TEST_F(Scripts, ASearchAloneGoesOnAtOnce) {
   EXPECT_EQ(tell(searched_in_two_parts(1)),
             (Log{"accepted", "baseline", "lower", "image at 49", "judge", "image at 25", "finished: published"}));

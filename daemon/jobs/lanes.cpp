@@ -77,13 +77,12 @@ void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   run_waiting(worker::Lane::optimise);
 }
 
-/// A search that nobody waits for any more goes on, too: its end is cached. Where nothing better than the baseline has
-/// come so far, callers wait for the end: such searches go first.
+/// A search that nobody waits for any more goes on, too: its end is cached.
 void Jobs::wait_to_go_on(Flight& flight, worker::Ticket kept) {
   baseline_holds(flight);
   flight.kept = kept;
   kept_[kept] = &flight;
-  flight.place = optimise_queue_.push_later(flight.uid, &flight, flight.called, flight.interim == nullptr);
+  flight.place = optimise_queue_.push_later(flight.uid, &flight, flight.called);
   run_waiting(worker::Lane::optimise);
 }
 

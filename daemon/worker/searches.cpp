@@ -90,8 +90,9 @@ bool Searches::begin(const RequestHeader& request, const expr::Expr& expr, pipel
   const auto more = looks->first();
   if (!more.ok()) return send_failure(front_, ticket, more.error());
   if (!*more) return answer(ticket, *looks);
+  const bool may_wait = request.may_keep != 0 && looks->has_found();
   kept_[ticket] = {basis, std::move(looks)};
-  if (request.may_keep == 0) return go_on(ticket);
+  if (!may_wait) return go_on(ticket);
   ResponseHeader response;
   response.ticket = ticket;
   response.kind = Kind::kept;

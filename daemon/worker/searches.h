@@ -1,5 +1,6 @@
-// Searches of an optimise worker. One that may be left after its first look is kept until the front has it go on,
-// behind others' first looks, or says that nobody wants it. The front bounds how many there are (pool.h).
+// Searches of an optimise worker. One whose first look has found a better kernel may be left then: it is kept until the
+// front has it go on, behind others' first looks, or says that nobody wants it. The front bounds how many there are
+// (pool.h). Where nothing was found, callers wait for the end, so the search goes on at once.
 #pragma once
 
 #include <cstdint>

@@ -234,6 +234,10 @@ Result<bool> TwoLooks::first() {
   return true;
 }
 
+bool TwoLooks::has_found() const {
+  return optimisation_->first()->gain;
+}
+
 Result<void> TwoLooks::second() {
   passes_->resume();
   optimisation_->resume();

@@ -105,6 +105,9 @@ class TwoLooks {
 
   /// Returns whether more can be found. Errors of optimise().
   Result<bool> first();
+  /// Returns whether the first look, which was left with more to find, has found a better kernel than the baseline.
+  /// Where it has not, callers wait for the second: it should follow at once.
+  [[nodiscard]] bool has_found() const;
   /// Follows first(), if that has said so.
   Result<void> second();
   /// Ends it.

@@ -55,6 +55,7 @@ TEST(TwoLooks, FindOnTwoThreadsWhatASearchInOneGoFinds) {
   const auto more = looks.first();
   ASSERT_TRUE(more.ok() && *more);
   EXPECT_GE(offers, 1) << "nothing to use meanwhile";
+  EXPECT_TRUE(looks.has_found());
   Result<void> done;
   std::thread([&] { done = looks.second(); }).join();
   ASSERT_TRUE(done.ok());
@@ -65,6 +66,21 @@ TEST(TwoLooks, FindOnTwoThreadsWhatASearchInOneGoFinds) {
   EXPECT_TRUE(found.baseline_checked);
   EXPECT_EQ(forms_of(found), forms_of(*at_once));
   EXPECT_EQ(std::count_if(found.times.begin(), found.times.end(), [](const auto& t) { return t.pass == "forms"; }), 1);
+}
+
+TEST(TwoLooks, SayWhetherTheFirstHasFoundSomething) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  const auto parsed = expr::parse("x + 1");
+  ASSERT_TRUE(parsed.ok());
+  int offers = 0;
+  Options options;
+  options.interim = [&](const Interim&) { ++offers; };
+  TwoLooks looks(*parsed, options);
+  const auto more = looks.first();
+  ASSERT_TRUE(more.ok());
+  if (*more) {
+    EXPECT_EQ(looks.has_found(), offers > 0);
+  }
 }
 
 }  // namespace

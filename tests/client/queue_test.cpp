@@ -1,6 +1,6 @@
-// Many kernels that are submitted at once: none waits for the searches of the others before it runs native code, and
-// what is called most is searched first, by a real daemon and by the engine. Oracle: what the library says of the
-// others.
+// Many kernels that are submitted at once: none waits for the searches of the others before it runs native code, what
+// is called most is searched first, and a kernel without gain is told so in its turn, by a real daemon and by the
+// engine. Oracle: what the library says of the others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,6 +88,35 @@ TEST(Queue, TheDaemonSearchesFirstWhatIsCalledMost) {
 
 TEST(Queue, TheEngineSearchesFirstWhatIsCalledMost) {
   expect_hot_first(ClientContext(TRIDENT_MODE_EMBEDDED));
+}
+
+/// Nothing beats the baseline of one multiplication, or there is better code at once; the others gain in their first
+/// looks, and are left then. A few of them are searched before, or beside it.
+void expect_no_gain_in_its_turn(const ClientContext& context) {
+  constexpr int kOthers = 14;
+  std::vector<trident_kernel*> others;
+  const auto submit_other = [&](int i) {
+    others.push_back(
+        submit(context, "exp(x*" + std::to_string(i + 2) + ".5)*sin(y) + log(x + " + std::to_string(i) + ")"));
+  };
+  submit_other(0);
+  trident_kernel* const plain = submit(context, "x*2.5");
+  for (int i = 1; i < kOthers; ++i) submit_other(i);
+  EXPECT_EQ(TRIDENT_OK, trident_wait(plain, TRIDENT_TIER_OPTIMISED, kPatienceMs)) << trident_last_error();
+  const auto searched =
+      std::count_if(others.begin(), others.end(), [](auto* k) { return info_of(k).tier == TRIDENT_TIER_OPTIMISED; });
+  EXPECT_LT(searched, kOthers / 2);
+  for (trident_kernel* kernel : others) trident_close_kernel(kernel);
+  trident_close_kernel(plain);
+}
+
+TEST(Queue, TheDaemonTellsOfNoGainBeforeItSearchesAllOthers) {
+  const PrivateDaemon daemon;
+  expect_no_gain_in_its_turn(ClientContext(TRIDENT_MODE_DAEMON, daemon.socket()));
+}
+
+TEST(Queue, TheEngineTellsOfNoGainBeforeItSearchesAllOthers) {
+  expect_no_gain_in_its_turn(ClientContext(TRIDENT_MODE_EMBEDDED));
 }
 
 }  // namespace
