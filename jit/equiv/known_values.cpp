@@ -12,11 +12,14 @@ namespace {
 
 /// Points drawn in each way.
 constexpr std::uint64_t kEqualityPoints = 64;
+/// Points after which two values are mostly known to differ.
+constexpr std::uint64_t kFewPoints = 32;
 /// Eighths of the points with both values known that must agree (some lie where rounding decides a step), and eighths
 /// of all points that must be known.
 constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
 /// Values vary when at most this many eighths of them are equal.
 constexpr std::size_t kSameEighthsMax = 6;
+
 Values values_of(const Evaluator<Tracked<long double>>& evaluator, const expr::Expr& expr, expr::NodeId id) {
   const auto& lanes = evaluator.lanes(id);
   if (!ir::is_float(expr.at(id).type)) return Values(lanes.ci.begin(), lanes.ci.end());
@@ -31,6 +34,27 @@ Values values_of(const Evaluator<Tracked<long double>>& evaluator, const expr::E
 bool near(long double a, long double b, long double tolerance) {
   return a == b || std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
 }
+
+/// Points at which two values are compared.
+class Agreement {
+ public:
+  Agreement(std::size_t points, long double tolerance) : points_(points), tolerance_(tolerance) {}
+
+  void take(long double a, long double b) {
+    if (!std::isfinite(a) || !std::isfinite(b)) return;
+    ++known_;
+    agree_ += near(a, b, tolerance_) ? 1 : 0;
+  }
+  /// Returns whether too many differ already, whatever the others do.
+  [[nodiscard]] bool refuted() const { return (known_ - agree_) * 8 > points_ * (8 - kAgreeEighths); }
+  [[nodiscard]] bool holds() const {
+    return known_ * 8 >= points_ * kKnownEighths && agree_ * 8 >= known_ * kAgreeEighths;
+  }
+
+ private:
+  std::size_t points_, known_ = 0, agree_ = 0;
+  long double tolerance_;
+};
 
 /// Counts the known values that equal the commonest one, as far as three places tell; and all known ones.
 std::pair<std::size_t, std::size_t> commonest(const Values& values) {
@@ -62,13 +86,27 @@ std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr:
 }
 
 bool equal_over_the_reals(const Values& a, const Values& b, long double tolerance) {
-  std::size_t known = 0, agree = 0;
-  for (std::size_t i = 0; i < a.size() && (known - agree) * 8 <= a.size() * (8 - kAgreeEighths); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
-    ++known;
-    agree += near(a[i], b[i], tolerance) ? 1 : 0;
+  Agreement agreement(a.size(), tolerance);
+  for (std::size_t i = 0; i < a.size() && !agreement.refuted(); ++i) agreement.take(a[i], b[i]);
+  return agreement.holds();
+}
+
+bool are_equal_over_the_reals(const expr::Expr& expr, expr::NodeId a, expr::NodeId b, std::uint64_t seed,
+                              long double tolerance) {
+  const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
+  if (shapes[a.index] == expr::Shape::total || shapes[b.index] == expr::Shape::total) return false;
+  Agreement agreement(2 * kEqualityPoints, tolerance);
+  for (const Way way : {Way::uniform, Way::spread}) {
+    const Samples samples = draw_set(expr, way, kEqualityPoints, seed);
+    Evaluator<Tracked<long double>> evaluator(expr, samples, kFewPoints);
+    for (std::uint64_t first = 0; first < kEqualityPoints && !agreement.refuted(); first += kFewPoints) {
+      evaluator.run_elements(first, kFewPoints);
+      const Values of_a = values_of(evaluator, expr, a), of_b = values_of(evaluator, expr, b);
+      for (std::size_t i = 0; i < of_a.size(); ++i) agreement.take(of_a[i], of_b[i]);
+    }
+    if (agreement.refuted()) return false;
   }
-  return known * 8 >= a.size() * kKnownEighths && agree * 8 >= known * kAgreeEighths;
+  return agreement.holds();
 }
 
 bool varies(const Values& values) {

@@ -19,6 +19,10 @@ std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr:
 inline constexpr long double kEqualityTolerance = 1e-9L, kNarrowTolerance = 0x1p-21L;
 /// True if both are one function of the variables, as far as these points tell: some lie where rounding decides a step.
 bool equal_over_the_reals(const Values& a, const Values& b, long double tolerance = kEqualityTolerance);
+/// Returns the same for two nodes of an expression that has passed check(), at the points of known_values(); asks few
+/// of them where they differ. Nodes that depend on a reduction are not equal.
+bool are_equal_over_the_reals(const expr::Expr& expr, expr::NodeId a, expr::NodeId b, std::uint64_t seed,
+                              long double tolerance);
 /// Returns whether values show anything of their operands: a mask of a rare case is 0 almost everywhere.
 bool varies(const Values& values);
 /// Returns whether all known values, but one at most, are one value.

@@ -7,6 +7,7 @@
 #include "jit/equiv/apart.h"
 #include "jit/equiv/both_forms.h"
 #include "jit/equiv/elements.h"
+#include "jit/equiv/in_turn.h"
 #include "jit/equiv/known_values.h"
 #include "jit/expr/shape.h"
 #include "runtime/base/limits.h"
@@ -85,6 +86,7 @@ class Parts : private BothForms {
       TRY(Verdict verdict, check(n, m, choose_cuts(n, m), Sets::ordinary));
       if (!verdict.same()) return verdict;
     }
+    TRY_VOID(go_on());  // no comparison is left then, either
     if (comparisons_left_ == 0 || checks_left_ == 0) return refusal("the form has more parts than the check's limit");
     return explore();
   }
@@ -145,18 +147,23 @@ class Parts : private BothForms {
 
   Result<void> find_alike(std::uint32_t m);
 
-  // Returns whether both outputs are equal over the reals wherever the variables are.
-  bool still_equal(const Expr& pair) {
-    const auto values = known_values(pair, {pair.outputs[0].node, pair.outputs[1].node}, options_.samples.seed);
-    return equal_over_the_reals(values[0], values[1], tolerance_of(pair.at(pair.outputs[0].node).type));
+  [[nodiscard]] bool cancelled() const { return options_.cancelled && options_.cancelled(); }
+
+  [[nodiscard]] Result<void> go_on() const {
+    if (cancelled()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+    return {};
   }
 
-  // Makes no more comparisons once it is cancelled: check() ends then.
-  bool still_equal(std::uint32_t n, std::uint32_t m, const Cuts& cuts) {
-    if (options_.cancelled && options_.cancelled()) return comparisons_left_ = 0, false;
+  // Returns whether both outputs are equal over the reals wherever the variables are. Makes no more comparisons once it
+  // is cancelled: check() ends then.
+  bool still_equal(const Expr& pair) {
+    if (cancelled()) return comparisons_left_ = 0, false;
     --comparisons_left_;
-    return still_equal(cut(n, m, cuts).expr);
+    const NodeId source = pair.outputs[0].node, form = pair.outputs[1].node;
+    return are_equal_over_the_reals(pair, source, form, options_.samples.seed, tolerance_of(pair.at(source).type));
   }
+
+  bool still_equal(std::uint32_t n, std::uint32_t m, const Cuts& cuts) { return still_equal(cut(n, m, cuts).expr); }
 
   // Chooses as many cuts as leave both equal. Mostly the two are equal whatever the values just below are that both
   // have: then only the steps between are looked at, however much is below. Else cuts go down, level by level.
@@ -173,17 +180,20 @@ class Parts : private BothForms {
 
   // Adds those of `open` to the cuts that leave both equal. Values that hardly vary come first, since a value behind a
   // mask looks equal to anything. Goes upwards, so that the values below vary as much as they can when those above are
-  // tried.
+  // tried. What is equal with several values free is equal with each of them.
   Cuts with_more_cuts(std::uint32_t n, std::uint32_t m, Cuts cuts, const Cuts& open) {
     std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
-    for (const bool varying : {false, true}) {
-      for (std::uint32_t c = 0; c < n && comparisons_left_ > 0; ++c) {
-        if (!open[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies_[c] != varying) continue;
-        cuts[c] = true;
-        cuts[c] = still_equal(n, m, cuts);
-        if (cuts[c] && !varying) in_source = met(n, cuts), in_form = met(m, cuts);
-      }
+    const auto may_add = [&](std::uint32_t c) { return open[c] && may_end(c) && in_source[c] && in_form[c]; };
+    for (std::uint32_t c = 0; c < n && comparisons_left_ > 0; ++c) {
+      if (varies_[c] || !may_add(c)) continue;
+      cuts[c] = true;
+      cuts[c] = still_equal(n, m, cuts);
+      if (cuts[c]) in_source = met(n, cuts), in_form = met(m, cuts);
     }
+    std::vector<std::uint32_t> varying;
+    for (std::uint32_t c = 0; c < n; ++c)
+      if (varies_[c] && may_add(c)) varying.push_back(c);
+    set_in_turn(varying, cuts, [&] { return comparisons_left_ > 0 && still_equal(n, m, cuts); });
     return cuts;
   }
 
@@ -210,7 +220,6 @@ bool Parts::unmask() {
     std::vector<bool> in_source = met(n, freed_), in_form = met(m, freed_);
     for (std::uint32_t c = 0; c < source_nodes_ && comparisons_left_ > 0; ++c) {
       if (freed_[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies_[c]) continue;
-      --comparisons_left_;
       freed_[c] = true;
       freed_[c] = still_equal(cut(n, m, freed_).expr);
       if (!freed_[c]) continue;
@@ -230,8 +239,7 @@ bool Parts::unmask() {
 }
 
 Result<void> Parts::find_alike(std::uint32_t m) {
-  if (options_.cancelled && options_.cancelled())
-    return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+  TRY_VOID(go_on());
   if (const auto same = made_alike(m)) {
     alike_[m] = *same;
     return {};
@@ -258,8 +266,7 @@ Result<void> Parts::find_alike(std::uint32_t m) {
 }
 
 Result<Verdict> Parts::check(std::uint32_t n, std::uint32_t m, const Cuts& cuts, Sets sets, Demand demand) {
-  if (options_.cancelled && options_.cancelled())
-    return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+  TRY_VOID(go_on());
   const Pair pair = cut(n, m, cuts);
   const bool same_steps = pair.expr.outputs[0].node == pair.expr.outputs[1].node;
   // A less accurate function is no better for standing in the same place as the source's.
