@@ -718,6 +718,9 @@ class Command(CommandCase):
         self.check_rows(report, ["sum2", "wave", "half"])
         times = [row["optimise_s"] for row in report["kernels"]]
         self.assertGreater(min(times), 0)
+        for row in report["kernels"]:
+            self.assertGreater(row["first_s"], 0)
+            self.assertLessEqual(row["first_s"], row["optimise_s"])
         self.assertEqual((sorted(times)[1], max(times)),
                          tuple(report["summary"]["all"][key] for key in ("median_optimise_s", "max_optimise_s")))
         self.assertIn("one expression alone", self.trident("bench", files[0], "x+1", status=2).stderr)

@@ -8,6 +8,7 @@
 #include "clients/cli/bench/bench_figures.h"
 #include "clients/cli/bench/c_source.h"
 #include "clients/cli/bench/numexpr_peer.h"
+#include "clients/cli/bench/offers.h"
 #include "clients/cli/bench/timing.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/shape.h"
@@ -70,7 +71,7 @@ struct Ours {
   pipeline::Compiled baseline, best;
   bool optimised = false, speculates = false;
   std::string why_not_speculating;
-  double optimise_s = 0, missing = 0;
+  double first_s = 0, optimise_s = 0, missing = 0;
   std::optional<image::Mapped> baseline_code, best_code, without_code;
   std::optional<kir::Plan> interpreted;
 };
@@ -88,26 +89,12 @@ double seconds_of(const std::vector<pipeline::PassTime>& times) {
   return 1e-9 * static_cast<double>(ns);
 }
 
-/// Notes when the search has found what it ends with: what is better is in use from then on.
-class LastOffer {
- public:
-  void take(const pipeline::Interim& offer) {
-    if (offer.image.bytes == bytes_) return;
-    bytes_ = offer.image.bytes;
-    at_ns_ = os::monotonic_ns();
-  }
-
-  /// Returns the seconds to the general kernel that `optimised` ended with: all that the search took where none was
-  /// offered, as where the last one is better still, or nothing is.
-  [[nodiscard]] double seconds(const pipeline::Optimised& optimised) const {
-    const bool offered = optimised.speculation || optimised.winner.image.bytes == bytes_;
-    return offered && !bytes_.empty() ? 1e-9 * static_cast<double>(at_ns_ - begin_ns_) : seconds_of(optimised.times);
-  }
-
- private:
-  std::uint64_t begin_ns_ = os::monotonic_ns(), at_ns_ = 0;
-  std::vector<std::byte> bytes_;
-};
+/// Returns the seconds to the general kernel that `optimised` ended with: all that the search took where it was not
+/// offered, as where the last one is better still, or nothing is.
+double seconds_to_last(const Offers& offers, const pipeline::Optimised& optimised) {
+  const bool offered = offers.any() && (optimised.speculation || offers.is_last(optimised.winner.image.bytes));
+  return offered ? offers.last_s() : seconds_of(optimised.times);
+}
 
 void take_speculation(const std::optional<pipeline::Speculation>& speculation, Ours& ours) {
   if (speculation) ours.why_not_speculating = speculation->refused;
@@ -126,11 +113,13 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, std::span<const 
   o.budget.two_threads = os::affordable_cpus() > 1;  // as in the daemon
   auto ours = std::make_unique<Ours>();
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
-  LastOffer last;
-  o.interim = [&last](const pipeline::Interim& offer) { last.take(offer); };
+  Offers offers;
+  const std::uint64_t begin_ns = os::monotonic_ns();
+  o.interim = [&](const pipeline::Interim& offer) { offers.take(offer.image.bytes, os::monotonic_ns() - begin_ns); };
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));
   o.interim = {};
-  ours->optimise_s = last.seconds(optimised);
+  ours->optimise_s = seconds_to_last(offers, optimised);
+  ours->first_s = offers.any() ? offers.first_s() : ours->optimise_s;
   take_speculation(optimised.speculation, *ours);
   if (optimised.outcome == pipeline::Outcome::not_equivalent)
     return make_error(ErrorCode::kNotEquivalent, "Trident's baseline kernel is wrong: %s", optimised.detail.c_str());
@@ -271,7 +260,7 @@ class Bench {
     auto ours =
         compile_ours(c.expr, speculate ? std::span(workload.seen()) : std::span<const kir::Assumed>(), options_);
     if (!ours) return failed(std::move(k), ours.error().message);
-    k.optimised = (*ours)->optimised, k.optimise_s = (*ours)->optimise_s;
+    k.optimised = (*ours)->optimised, k.first_s = (*ours)->first_s, k.optimise_s = (*ours)->optimise_s;
     k.speculates = (*ours)->speculates, k.missing = (*ours)->missing;
     k.why_not_speculating = (*ours)->why_not_speculating;
     k.variant = describe((*ours)->best.variant, options_.isa);

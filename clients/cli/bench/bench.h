@@ -73,6 +73,7 @@ struct KernelResult {
   bool speculates = false;            ///< ours is fast in the ranges that the inputs are seen in
   std::string why_not_speculating;    ///< the reason where it was tried and refused
   double missing = 0;                 ///< then: the greatest time over the general kernel's on data that never fit
+  double first_s = 0;                 ///< from the expression to the first better kernel, or to the search's end
   double optimise_s = 0;              ///< from the expression to the last better kernel, before speculation
   std::string variant;                ///< "4 vectors of 512 bits"
   std::optional<LoopProfile> loop, best_loop;
@@ -93,6 +94,7 @@ struct Summary {
   double roof_share_median = 0, small_roof_share_median = 0, small_roof_share_geomean = 0;
   double small_limit_share_median = 0;
   double gain = 0;  ///< geomean
+  double first_s_median = 0, first_s_max = 0;
   double optimise_s_median = 0, optimise_s_p95 = 0, optimise_s_max = 0;
   std::size_t speculate = 0;  ///< kernels that speculate
   double missing_worst = 0;   ///< their greatest KernelResult::missing

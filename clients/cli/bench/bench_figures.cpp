@@ -225,7 +225,7 @@ std::vector<std::pair<std::string, double>> beside(const std::vector<const Kerne
 
 Summary summarise(const std::vector<const KernelResult*>& kernels) {
   Summary s;
-  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares, gains, seconds;
+  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares, gains, seconds, first_seconds;
   for (const KernelResult* k : kernels) {
     ratios.push_back(k->ratio);
     if (k->small_ratio > 0) small_ratios.push_back(k->small_ratio);
@@ -233,7 +233,7 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
     if (k->small_roof_share > 0) small_shares.push_back(k->small_roof_share);
     if (k->small_limit_share > 0) limit_shares.push_back(k->small_limit_share);
     if (k->gain > 0) gains.push_back(k->gain);
-    seconds.push_back(k->optimise_s);
+    seconds.push_back(k->optimise_s), first_seconds.push_back(k->first_s);
     s.speculate += k->speculates ? 1 : 0;
     s.missing_worst = std::max(s.missing_worst, k->missing);
     s.wins += k->ratio < 1 ? 1 : 0;
@@ -250,6 +250,7 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
   s.gain = geomean(gains);
   s.optimise_s_median = median_or_zero(seconds), s.optimise_s_p95 = percentile(seconds, 0.95);
   s.optimise_s_max = percentile(seconds, 1);
+  s.first_s_median = median_or_zero(first_seconds), s.first_s_max = percentile(first_seconds, 1);
   s.beside = beside(kernels);
   return s;
 }

@@ -311,6 +311,7 @@ TEST(BenchFigures, Summary) {
   r.kernels.push_back(kernel(0.001, 0.001, 1, true));
   r.kernels.back().failure = "wrong";
   for (const std::size_t i : {0, 1, 2, 3}) r.kernels[i].optimise_s = std::array{3.0, 1.0, 2.0, 9.0}[i];
+  for (const std::size_t i : {0, 1, 2, 3}) r.kernels[i].first_s = std::array{0.5, 0.25, 2.0, 9.0}[i];
   summarise_groups(r);
   EXPECT_EQ(r.all.count, 3u);
   EXPECT_EQ(r.all.wins, 1u);
@@ -318,6 +319,8 @@ TEST(BenchFigures, Summary) {
   EXPECT_DOUBLE_EQ(r.all.optimise_s_median, 2);
   EXPECT_DOUBLE_EQ(r.all.optimise_s_p95, 3);
   EXPECT_DOUBLE_EQ(r.all.optimise_s_max, 3);
+  EXPECT_DOUBLE_EQ(r.all.first_s_median, 0.5);
+  EXPECT_DOUBLE_EQ(r.all.first_s_max, 2);
   EXPECT_NEAR(r.all.geomean * r.all.geomean * r.all.geomean, 0.5 * 1.1 * 1.25, 1e-12);
   EXPECT_DOUBLE_EQ(r.all.median, 1.1);
   EXPECT_DOUBLE_EQ(r.all.worst, 1.25);

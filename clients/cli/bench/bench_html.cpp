@@ -95,7 +95,8 @@ std::string roof_section(const std::vector<const KernelResult*>& kernels) {
 }
 
 std::string table_section(const BenchResult& r) {
-  std::vector<std::string> headings = {"kernel", "class", "ratio", "best compiler", "max ulp", "of the bound"};
+  std::vector<std::string> headings = {"kernel",  "class",        "ratio",           "best compiler",
+                                       "max ulp", "of the bound", "first better, s", "last better, s"};
   for (const Entry& e : r.kernels[0].entries) headings.push_back(e.name);
   headings.insert(headings.end(), {"variant", "note"});
   std::vector<std::vector<std::string>> rows;
@@ -106,6 +107,8 @@ std::string table_section(const BenchResult& r) {
     row.push_back(ok ? k.entries[k.best].name : "-");
     row.push_back(figure(k.ours().error_ulp, "%.2f"));
     row.push_back(figure(k.ours().bound_share, "%.2f"));
+    row.push_back(figure(k.first_s, "%.2f"));
+    row.push_back(figure(k.optimise_s, "%.2f"));
     for (const Entry& e : k.entries)
       row.push_back(e.missing.empty() ? figure(e.ns / static_cast<double>(r.options.n)) : "-");
     row.push_back(k.variant);

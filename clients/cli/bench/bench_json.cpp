@@ -58,6 +58,7 @@ Json kernel_json(const KernelResult& k) {
   row["ratio_512"] = k.small_ratio > 0 ? number(k.small_ratio) : Json(nullptr);
   if (k.gain > 0) row["gain"] = number(k.gain);
   row["optimised"] = k.optimised;
+  row["first_s"] = number(k.first_s);
   row["optimise_s"] = number(k.optimise_s);
   row["speculates"] = k.speculates;
   if (k.speculates) row["missing_ratio"] = number(k.missing);
@@ -85,6 +86,8 @@ Json summary_json(const Summary& s) {
           {"median_ratio", number(s.median)},
           {"worst_ratio", number(s.worst)},
           {"wins", s.wins},
+          {"median_first_s", number(s.first_s_median)},
+          {"max_first_s", number(s.first_s_max)},
           {"median_optimise_s", number(s.optimise_s_median)},
           {"p95_optimise_s", number(s.optimise_s_p95)},
           {"max_optimise_s", number(s.optimise_s_max)},

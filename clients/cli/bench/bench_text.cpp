@@ -66,6 +66,7 @@ void optimise_line(const BenchResult& r, std::string& out) {
   const auto better = std::count_if(r.kernels.begin(), r.kernels.end(), [](const auto& k) { return k.optimised; });
   append(out, "optimised in    median %.2f s  P95 %.2f s  slowest %.2f s; %td of %zu kernels beat the baseline\n",
          r.all.optimise_s_median, r.all.optimise_s_p95, r.all.optimise_s_max, better, r.kernels.size());
+  append(out, "first better    median %.2f s  slowest %.2f s\n", r.all.first_s_median, r.all.first_s_max);
 }
 
 /// Says how many kernels are for the ranges that their inputs are seen in, and what these cost other data.
