@@ -147,7 +147,7 @@ VReg X86Selector::select_arith(kir::Value v, const kir::Inst& inst) {
     case Op::Convert:
     case Op::ToIntRint: return select_convert(inst);
     case Op::Scalef: return select_scalef(inst);
-    case Op::Lookup: return select_lookup(inst);
+    case Op::Lookup: return select_lookup(inst, reg(inst.a));
     case Op::Index: return select_index(inst);
     case Op::Gather: return select_gather(inst);
     case Op::Strided: return select_strided(inst);

@@ -2,7 +2,7 @@
 #include <asmjit/x86.h>
 
 #include <bit>
-#include <cstring>
+#include <vector>
 
 #include "jit/codegen/x86_select.h"
 #include "runtime/base/check.h"
@@ -212,22 +212,20 @@ VReg X86Selector::select_scalef(const kir::Inst& inst) {
 
 // --- lookups ---------------------------------------------------------------------------------------------------------
 
-/// Returns entries [first, first + count) of the table, repeated to fill a register of `width` bytes.
-VReg X86Selector::table_row(const kir::Table& table, std::uint32_t first, std::uint32_t count, std::uint8_t width) {
-  const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(table.type));
-  std::array<std::uint8_t, 64> row;
-  for (std::uint32_t i = 0; i < width / lane_bytes; ++i)
-    std::memcpy(&row[i * lane_bytes], &table.entries[first + i % count], lane_bytes);
-  return f_.add(
-      {.global = true,
-       .width = width,
-       .lane_bytes = lane_bytes,
-       .home = {.place = Place::pool, .lane_bytes = lane_bytes, .disp = pool_.add_bytes(row.data(), width, width)}});
+namespace {
+
+/// Returns entries [first, first + count) of the table, repeated to fill a register of `lanes` lanes.
+std::vector<std::uint64_t> repeated(const kir::Table& table, std::uint32_t first, std::uint32_t count,
+                                    std::uint32_t lanes) {
+  std::vector<std::uint64_t> filled;
+  for (std::uint32_t i = 0; i < lanes; ++i) filled.push_back(table.entries[first + i % count]);
+  return filled;
 }
 
-VReg X86Selector::select_lookup(const kir::Inst& inst) {
+}  // namespace
+
+VReg X86Selector::select_lookup(const kir::Inst& inst, VReg index) {
   const kir::Table& table = kernel_.tables[inst.imm];
-  const VReg index = reg(inst.a);
   set_type(inst.type);
   const std::uint8_t narrow = width_;
   if (width_ == 16) width_ = 32;  // there are no 128-bit permutations; the upper lanes do not matter
@@ -241,14 +239,17 @@ VReg X86Selector::lookup_avx512(const kir::Table& table, VReg index) {
   // A table that fits into one or two 64-byte registers needs one permutation, whatever the width of the value.
   if (target_.vector_bytes == 64 && size > 2u * width_ / lane_) width_ = 64;
   const std::uint32_t entries = width_ / lane_;
+  const auto row_of = [&](std::uint32_t first, std::uint32_t count) {
+    return row(lane_, repeated(table, first, count, entries));
+  };
   const auto part = [&](auto&& self, std::uint32_t first, std::uint32_t count) -> VReg {
     if (count <= entries) {
-      const VReg row = table_row(table, first, count, width_);
+      const VReg row = row_of(first, count);
       return emit(pick(Inst::kIdVpermps, Inst::kIdVpermpd), {index, row}, 3, 2);
     }
     if (count == 2 * entries) {
-      const VReg lower = table_row(table, first, entries, width_);
-      const VReg upper = table_row(table, first + entries, entries, width_);
+      const VReg lower = row_of(first, entries);
+      const VReg upper = row_of(first + entries, entries);
       MInst& made = push(pick(Inst::kIdVpermi2ps, Inst::kIdVpermi2pd), {index, lower, upper});
       made.form = x86_form::kTied;
       made.ties = 1;
@@ -267,17 +268,18 @@ VReg X86Selector::lookup_avx512(const kir::Table& table, VReg index) {
 }
 
 VReg X86Selector::lookup_avx2(const kir::Table& table, VReg index) {
-  VReg dwords = index;
-  if (lane_ == 8) {  // index i of 64-bit entries becomes the pair 2i, 2i + 1 of 32-bit ones
-    const VReg twice = emit_imm(Inst::kIdVpshufd, {index}, 0xA0);
-    const VReg doubled = emit(Inst::kIdVpaddd, {twice, twice});
-    dwords = logic(Op::Or, doubled, constant(0x0000'0001'0000'0000u));
-  }
-  const std::uint32_t entries = 32u / lane_;
+  constexpr std::uint32_t kDwords = 8;
+  // Entries of 64 bits are looked up by halves, each with the index in both.
+  const VReg indices = lane_ == 8 ? emit_imm(Inst::kIdVpshufd, {index}, 0xA0) : index;
+  const auto permuted = [&](const kir::Table& dwords, std::uint32_t first, std::uint32_t count) {
+    return emit(Inst::kIdVpermps, {indices, row(4, repeated(dwords, first, count, kDwords))}, 3, 2);
+  };
+  kir::Table low{Type::i32, {}}, high{Type::i32, {}};
+  for (const std::uint64_t entry : table.entries) low.entries.push_back(entry), high.entries.push_back(entry >> 32);
   const auto part = [&](auto&& self, std::uint32_t first, std::uint32_t count) -> VReg {
-    if (count <= entries) {
-      const VReg row = table_row(table, first, count, 32);
-      return emit(Inst::kIdVpermps, {dwords, row}, 3, 2);
+    if (count <= kDwords) {
+      const VReg lower = permuted(low, first, count);
+      return lane_ == 4 ? lower : emit_imm(Inst::kIdVpblendd, {lower, permuted(high, first, count)}, 0xAA);
     }
     const VReg lower = self(self, first, count / 2);
     const VReg upper = self(self, first + count / 2, count / 2);

@@ -82,8 +82,26 @@ X86Selector::Merged X86Selector::merged_less(const kir::Inst& inst) const {
   return a.valid() && b.valid() ? Merged{Merged::Form::unsigned_less, a, b, {}} : Merged{};
 }
 
+namespace {
+
+/// Returns the index of a lookup without the mask that keeps it inside the table, or invalid: permutations read the low
+/// bits of an index alone.
+kir::Value unmasked_index(const kir::Kernel& kernel, const kir::Inst& lookup) {
+  const kir::Inst& index = kernel.at(lookup.a);
+  if (index.op != Op::And) return {};
+  const std::uint64_t greatest = kernel.tables[lookup.imm].entries.size() - 1;
+  const auto masks = [&](kir::Value v) { return kernel.at(v).op == Op::Constant && kernel.at(v).imm == greatest; };
+  return masks(index.b) ? index.a : masks(index.a) ? index.b : kir::Value{};
+}
+
+}  // namespace
+
 X86Selector::Merged X86Selector::merged(const kir::Inst& inst) const {
   if (inst.section != Section::body) return {};
+  if (inst.op == Op::Lookup) {
+    const kir::Value index = unmasked_index(kernel_, inst);
+    return index.valid() ? Merged{Merged::Form::wrapped_lookup, index, {}, {}} : Merged{};
+  }
   if (inst.op == Op::Lt && target_.avx512 && is_int(kernel_.type_of(inst.a))) return merged_less(inst);
   if (!is_int(inst.type)) return {};
   if (inst.op == Op::Mul) return merged_product(inst);
@@ -94,6 +112,7 @@ X86Selector::Merged X86Selector::merged(const kir::Inst& inst) const {
 
 VReg X86Selector::select_merged(const kir::Inst& inst, const Merged& parts) {
   using Form = Merged::Form;
+  if (parts.form == Form::wrapped_lookup) return select_lookup(inst, reg(parts.a));
   const VReg a = reg(parts.a), b = reg(parts.b);
   const VReg c = parts.c.valid() ? reg(parts.c) : VReg{};
   if (parts.form == Form::unsigned_less) {

@@ -148,10 +148,11 @@ class X86Selector {
   struct Merged {
     enum class Form : std::uint8_t {
       none,
-      u32_product,    ///< a * b, both below 2^32 by construction: only their low halves are read
-      masked_sum,     ///< a + b or a - b in lanes of the mask c, a elsewhere
-      or_of_and,      ///< a | (b & c)
-      unsigned_less,  ///< a < b of unsigned integers: signed ones with flipped top bits
+      u32_product,     ///< a * b, both below 2^32 by construction: only their low halves are read
+      masked_sum,      ///< a + b or a - b in lanes of the mask c, a elsewhere
+      or_of_and,       ///< a | (b & c)
+      unsigned_less,   ///< a < b of unsigned integers: signed ones with flipped top bits
+      wrapped_lookup,  ///< entry a of a table, modulo its size
     };
     Form form = Form::none;
     kir::Value a, b, c;
@@ -184,10 +185,9 @@ class X86Selector {
   VReg narrow_i64(VReg a);
   VReg select_scalef(const kir::Inst& inst);
   VReg scale_within(const kir::Inst& inst);
-  VReg select_lookup(const kir::Inst& inst);
+  VReg select_lookup(const kir::Inst& inst, VReg index);
   VReg lookup_avx512(const kir::Table& table, VReg index);
   VReg lookup_avx2(const kir::Table& table, VReg index);
-  VReg table_row(const kir::Table& table, std::uint32_t first, std::uint32_t count, std::uint8_t width);
 
   // x86_tables.cpp
   VReg select_index(const kir::Inst& inst);

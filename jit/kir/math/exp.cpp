@@ -4,6 +4,10 @@
 // exponent can be raised with one shift and one integer addition. That needs a normal, finite result: proven by the
 // range, or else Scalef does it, with overflow, gradual underflow and NaN in the same op. x is clamped only where it
 // may be so large that n would not fit into the op's flags any more; the clamps keep a NaN.
+//
+// f64 of class ulp4 takes n in eighths instead: 2^n = 2^(h + j/8), whose mantissa comes from a table of eight entries,
+// one or two permutations of registers. |r| <= ln(2)/16 needs four coefficients less, and the error is 1.2 ulp. An
+// entry holds the bits of 2^(j/8) less j in the top bits of the mantissa, so that n in place is added as it is.
 #include "jit/kir/math/exp.h"
 
 #include <algorithm>
@@ -25,15 +29,50 @@ bool normal_result(const Expansion& e, const Range& range, double log2_base) {
   return range.lo * log2_base > least && range.hi * log2_base < greatest;
 }
 
+Reach power_reach(const Expansion& e, const Range& range, double log2_base) {
+  if (normal_result(e, range, log2_base)) return Reach::normal;
+  return range.hi * log2_base < e.by_type(58.0, 506.0) ? Reach::falling : Reach::bounded;
+}
+
 /// p 2^n for p within [1/2, 2], where 2^n is the power of a number of the range, clamped, without its fraction.
 Value scale(Expansion& e, Value p, Value magic_sum, Value n, const Range& range, double log2_base) {
-  const bool normal = normal_result(e, range, log2_base);
-  if (normal && !range.may_be_nan) return e.raise_exponent(p, magic_sum);
-  const bool falling = range.hi * log2_base < e.by_type(58.0, 506.0);
-  return e.b.op(Op::Scalef, p, n, {}, normal ? kNormal : falling ? kFalling : kBounded);
+  const Reach reach = power_reach(e, range, log2_base);
+  if (reach == Reach::normal && !range.may_be_nan) return e.raise_exponent(p, magic_sum);
+  const std::uint8_t flag = reach == Reach::normal ? kNormal : reach == Reach::falling ? kFalling : kBounded;
+  return e.b.op(Op::Scalef, p, n, {}, flag);
+}
+
+constexpr int kMantissaBits = 52, kEighthBits = 3;
+
+/// The table of scale_by_eighths, its exponents raised by `shift`.
+std::uint32_t table_of_eighths(Expansion& e, std::uint64_t shift) {
+  Table table{Type::i64, {}};
+  for (std::uint64_t j = 0; j < std::size(kEighthRoots); ++j)
+    table.entries.push_back(std::bit_cast<std::uint64_t>(kEighthRoots[j]) + (shift << kMantissaBits) -
+                            (j << (kMantissaBits - kEighthBits)));
+  return e.b.add_table(std::move(table));
 }
 
 }  // namespace
+
+Value scale_by_eighths(Expansion& e, Value magic_sum, Value q, Reach reach) {
+  constexpr std::uint64_t kRaised = 64;  // for results that fall below the normal numbers
+  const Value eighths = e.b.as_int(magic_sum);
+  const Value j = e.b.op(Op::And, eighths, e.ki((1 << kEighthBits) - 1));
+  const Value root = e.b.lookup(table_of_eighths(e, reach == Reach::falling ? kRaised : 0), j);
+  const Value raise = e.shift_left(eighths, kMantissaBits - kEighthBits);
+  const auto times_power = [&](Value bits) {
+    const Value power = e.b.as_float(e.b.op(Op::Add, root, bits));
+    return e.b.fma(power, q, power);
+  };
+  if (reach == Reach::normal) return times_power(raise);
+  if (reach == Reach::falling) return e.b.mul(times_power(raise), e.k(std::ldexp(1.0, -static_cast<int>(kRaised))));
+  // By two powers, the greater part of n last: of the sum's upper bits only those of its half go into the exponent.
+  const Value half = e.b.op(Op::Shr, eighths, e.ki(kEighthBits + 1));
+  const Value half_raise = e.shift_left(half, kMantissaBits);
+  const Value first = times_power(e.b.sub(raise, half_raise));
+  return e.b.mul(first, e.b.as_float(e.b.op(Op::Add, half_raise, e.b.as_int(e.k(1)))));
+}
 
 Value clamp(Expansion& e, Value x, const Range& range, double lo, double hi) {
   if (!(range.hi <= hi)) x = e.b.min(e.k(hi), x);
@@ -47,13 +86,14 @@ Value power_of_two(Expansion& e, Value magic_sum, int shift) {
   return e.b.as_float(e.b.op(Op::Add, bits, e.ki(one + (std::int64_t{shift} << e.mantissa_bits()))));
 }
 
-ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail) {
+ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail, double unit) {
   ExpReduced out;
-  out.magic_sum = e.b.fma(x, e.k(e.by_type(kLog2eF32, kLog2eF64)[0]), e.k(e.magic()));
-  out.n = e.b.sub(out.magic_sum, e.k(e.magic()));
+  const Value magic = e.k(unit * e.magic());
+  out.magic_sum = e.b.fma(x, e.k(e.by_type(kLog2eF32, kLog2eF64)[0]), magic);
+  out.n = e.b.sub(out.magic_sum, magic);
   const double* ln2 = e.by_type(kLn2F32, kLn2F64);
   // n * ln2[1] shifts the result by that relative amount: dropped below a part of the class's slack.
-  const double n_max = std::min(e.by_type(150.0, 1075.0), std::floor(magnitude * 1.4427 + 0.5));
+  const double n_max = std::min(e.by_type(150.0, 1075.0), unit * std::floor(magnitude * 1.4427 / unit + 0.5));
   const double slack = e.by_type(0x1p-24, 0x1p-53) * (e.ulp1() ? 0.125 : 0.5);
   const bool one_part = e.rel3() || n_max * std::fabs(ln2[1]) <= slack;
   if (with_tail && !one_part && e.single()) ln2 = kLn2PositiveF32;
@@ -66,21 +106,29 @@ ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail) {
 }
 
 Value emit_exp(Expansion& e, Value x, const Range& range) {
-  static constexpr CoefficientSets kSets = {kExpF32Ulp1, kExpF32Ulp4, kExpF64Ulp1, kExpF64Ulp1, kExpF32Rel3};
+  static constexpr CoefficientSets kSets = {kExpF32Ulp1, kExpF32Ulp4, kExpF64Ulp1, {}, kExpF32Rel3};
   const double limit = e.by_type(kExponentF32, kExponentF64) / kLog2eF64[0];
   if (!normal_result(e, range, kLog2eF64[0])) x = clamp(e, x, range, -limit, limit);
+  if (by_eighths(e)) {
+    const ExpReduced a = reduce_exp(e, x, magnitude(range), false, kEighthStep);
+    const Value q = e.b.mul(e.horner_onto(a.r, kExpEighthsF64, e.k(1)), a.r);
+    return scale_by_eighths(e, a.magic_sum, q, power_reach(e, range, kLog2eF64[0]));
+  }
   const ExpReduced a = reduce_exp(e, x, magnitude(range), false);
   const Value p = e.b.fma(e.horner_onto(a.r, e.pick(kSets), e.k(1)), a.r, e.k(1));
   return scale(e, p, a.magic_sum, a.n, range, kLog2eF64[0]);
 }
 
 Value emit_exp2(Expansion& e, Value x, const Range& range) {
-  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp1, kExp2F32Rel3};
+  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, {}, kExp2F32Rel3};
   const double limit = e.by_type(kExponentF32, kExponentF64);
   if (!normal_result(e, range, 1)) x = clamp(e, x, range, -limit, limit);
-  const Value t = e.b.add(x, e.k(e.magic()));
-  const Value n = e.b.sub(t, e.k(e.magic()));
-  const Value p = e.horner_onto(e.b.sub(x, n), e.pick(kSets), e.k(1));
+  const Value magic = e.k((by_eighths(e) ? kEighthStep : 1) * e.magic());
+  const Value t = e.b.add(x, magic);
+  const Value n = e.b.sub(t, magic);
+  const Value r = e.b.sub(x, n);
+  if (by_eighths(e)) return scale_by_eighths(e, t, e.b.mul(e.horner(r, kExp2EighthsF64), r), power_reach(e, range, 1));
+  const Value p = e.horner_onto(r, e.pick(kSets), e.k(1));
   return scale(e, p, t, n, range, 1);
 }
 

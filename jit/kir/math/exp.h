@@ -12,8 +12,23 @@ struct ExpReduced {
   Value negated_tail;  ///< where valid (ulp1): r - (x - n ln 2), small
 };
 /// `magnitude` bounds |x|, which must be finite. Only ulp1 gets a tail, and only when asked for; r keeps the sign of a
-/// zero x then (in every class).
-ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail);
+/// zero x then (in every class). n is a multiple of `unit`, and so |r| at most unit ln(2) / 2; unit * magic() is added.
+ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail, double unit = 1);
+
+/// f64 of class ulp4 takes n in eighths: a table of eight roots of 2 saves four coefficients.
+inline constexpr double kEighthStep = 0.125;
+inline bool by_eighths(const Expansion& e) {
+  return !e.single() && e.accuracy == Accuracy::ulp4;
+}
+
+/// How far 2^n may lie from the normal numbers.
+enum class Reach : std::uint8_t {
+  normal,   ///< it is one, and so is 2^n (1 + q)
+  falling,  ///< kFalling of kir.h
+  bounded,  ///< kBounded
+};
+/// 2^n (1 + q) for n in eighths, where `magic_sum` is n + kEighthStep * magic(). Where q is NaN so is the result.
+Value scale_by_eighths(Expansion& e, Value magic_sum, Value q, Reach reach);
 
 /// min(max(x, lo), hi) as far as the range does not imply it; NaN stays.
 Value clamp(Expansion& e, Value x, const Range& range, double lo, double hi);

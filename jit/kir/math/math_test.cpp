@@ -117,6 +117,28 @@ TEST(Math, ScalefIsGivenWhatItAsksFor) {
   EXPECT_GT(seen, 20u);
 }
 
+// Products bound the time of these functions: the table of roots, the short series and ranges save some.
+TEST(Math, PowersOfClassUlp4TakeFewProducts) {
+  struct Most {
+    Function f;
+    std::array<Range, 2> ranges;
+    std::size_t products, insts;
+  };
+  const Range some{0.1, 10, false}, small{-2, 2, false}, unbounded{1, kInf, true};
+  for (const Most& most : {Most{Function::Exp, {some, some}, 11, 40}, Most{Function::Exp2, {some, some}, 8, 40},
+                           Most{Function::Pow, {some, small}, 27, 80}, Most{Function::Pow, {unbounded, small}, 28, 100},
+                           Most{Function::Pow, {Range{2.5, 2.5, false}, kAnything}, 40, 117}}) {
+    const Kernel kernel = kernel_of(most.f, Type::f64, Accuracy::ulp4, std::span(most.ranges).first(arity_of(most.f)));
+    const auto is_product = [](const Inst& inst) {
+      return inst.op == Op::Mul || inst.op == Op::Fma || inst.op == Op::Fms || inst.op == Op::Fnma;
+    };
+    EXPECT_LE(static_cast<std::size_t>(std::ranges::count_if(kernel.insts, is_product)), most.products)
+        << name_of(most.f) << "\n"
+        << print(kernel);
+    EXPECT_LE(kernel.insts.size(), most.insts) << name_of(most.f) << "\n" << print(kernel);
+  }
+}
+
 TEST(Math, SineAndCosineNeverExceedOne) {
   std::mt19937_64 random(5);
   for (const Type type : {Type::f32, Type::f64})
@@ -164,9 +186,13 @@ TEST(Math, SpecialValuesAreThoseOfAnnexF) {
       }
   };
   // Expansions for narrow ranges leave out steps that these values may have needed.
+  const auto of_one_sign = [](double x, double greatest) {
+    return Range{x < 0 ? -kInf : x == 0 ? 0 : 0x1p-140, x < kInf ? greatest : kInf, std::isnan(x)};
+  };
   const auto around = [](double x) { return std::fabs(x) <= 5 ? Range{x - 0.5, x + 5, false} : Range{x, x, false}; };
   for (const Special& s : specials) {
     expect(s, std::array{kAnything, kAnything});
+    for (const double greatest : {1e30, kInf}) expect(s, std::array{of_one_sign(s.x, greatest), kAnything});
     if (!std::isnan(s.x) && !std::isnan(s.y)) expect(s, std::array{around(s.x), around(s.y)});
   }
 }

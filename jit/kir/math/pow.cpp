@@ -2,24 +2,40 @@
 //
 //   |x| = 2^k m, m in [sqrt(1/2), sqrt(2)); s = (m - 1) / (m + 1) with the rounding error of the division;
 //   log2(m) = 2/ln(2) atanh(s) = 2/ln(2) (s + s^3/3 + ...): the cubic term is at most a hundredth of the first, so it
-//   needs few bits more than the type has. `reach`, a bound on |y log2 x| from the ranges, decides how many: below 4
-//   (ulp1; ulp4: 36) the series beyond s is summed in one float, above that its first term is carried in two. Plain
-//   log2 and exp2 suffice where reach is tiny or the class coarse.
+//   needs few bits more than the type has. A bound on |y log2 m| from the ranges decides how many, for k is exact:
+//   below 4 (ulp1; ulp4: 36) the series beyond s is summed in one float, above that its first term is carried in two.
+//   f64 of class ulp4 takes log2 m as one float where the bound is below 1: its 2.6 units, u = half an ulp, are less
+//   than 2 u of the result then.
+//   Plain log2 and exp2 suffice where `reach`, a bound on |y log2 x|, is tiny or the class coarse.
 //
-// Signs, zeros, infinities and NaN cost about twenty ops more; a range of positive numbers saves them.
+// Signs, zeros, infinities and NaN cost about twenty ops more. Each is taken care of where the ranges let it occur.
 #include <cmath>
 
 #include "jit/kir/math/coefficients/exp.h"
 #include "jit/kir/math/coefficients/pow.h"
-#include "jit/kir/math/functions.h"
+#include "jit/kir/math/exp.h"
 
 namespace trident::kir::math {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Reach up to which the plain series is accurate enough for 1 ulp and 4 ulp, and plain log2 and exp2 for 4 ulp.
+/// |y log2 m| up to which the plain series is accurate enough for 1 ulp and 4 ulp, and reach up to which plain log2 and
+/// exp2 are for 4 ulp.
 constexpr double kSeriesReachUlp1 = 4, kSeriesReachUlp4 = 36, kPlainReach = 3;
+/// |y log2 m| up to which f64 of 4 ulp needs log2 m as one float only.
+constexpr double kRoundedReach = 1;
+
+/// How log2 m is held.
+enum class Detail : std::uint8_t {
+  rounded,  ///< as one float
+  paired,   ///< in two; s is in two as well
+  precise,  ///< and so is the cubic term of its series
+};
+Detail detail_of(const Expansion& e, double reach) {
+  if (!e.single() && !e.ulp1() && reach <= kRoundedReach) return Detail::rounded;
+  return reach > (e.ulp1() ? kSeriesReachUlp1 : kSeriesReachUlp4) ? Detail::precise : Detail::paired;
+}
 
 /// An unevaluated sum, |low| at most about an ulp of high.
 struct Pair {
@@ -40,7 +56,8 @@ Pair scaled_atanh(Expansion& e, Pair s, bool precise) {
   const Value z = e.b.mul(s.high, s.high);
   Value head = s.high, tail;
   if (!precise) {
-    const Value w = e.single() ? e.horner_onto(z, kAtanhF32, e.k(0)) : e.horner_onto(z, kAtanhF64, e.k(0));
+    static constexpr CoefficientSets kAtanh = {kAtanhF32, kAtanhF32, kAtanhF64, kAtanhF64Ulp4, kAtanhF32};
+    const Value w = e.horner_onto(z, e.pick(kAtanh), e.k(0));
     const Value rest = e.b.fma(s.high, w, s.low);
     head = e.b.add(s.high, rest);
     tail = e.b.add(e.b.sub(s.high, head), rest);
@@ -50,7 +67,9 @@ Pair scaled_atanh(Expansion& e, Pair s, bool precise) {
     Value w = e.b.mul(z, e.k(third[0]));
     Value w_low = e.b.fma(z, e.k(third[1]), e.b.fms(z, e.k(third[0]), w));
     w_low = e.b.fma(z_low, e.k(third[0]), w_low);
-    const Value series = e.single() ? e.horner(z, kAtanhTailF32) : e.horner(z, kAtanhTailF64);
+    static constexpr CoefficientSets kTail = {kAtanhTailF32, kAtanhTailF32, kAtanhTailF64, kAtanhTailF64Ulp4,
+                                              kAtanhTailF32};
+    const Value series = e.horner(z, e.pick(kTail));
     // The rest of the series is up to 1e-4: brought into w, so that the low parts stay about an ulp.
     w_low = e.b.fma(e.b.mul(z, z), series, w_low);
     const Value w_first = w;
@@ -66,8 +85,14 @@ Pair scaled_atanh(Expansion& e, Pair s, bool precise) {
   return {high, e.b.fma(tail, e.k(c[0]), low)};
 }
 
+/// atanh(s) * 2 / ln(2), rounded (f64).
+Value rounded_atanh(Expansion& e, Value s) {
+  const Value w = e.horner_onto(e.b.mul(s, s), kAtanhF64Ulp4, e.k(0));
+  return e.b.mul(e.b.fma(s, w, s), e.k(kTwoLog2eF64[0]));
+}
+
 /// log2 of a positive finite number; `normal` says that denormals do not occur.
-Pair log2_in_two(Expansion& e, Value a, bool normal, bool precise) {
+Pair log2_in_two(Expansion& e, Value a, bool normal, Detail detail) {
   Value shift;
   if (!normal) {
     const Value tiny = e.b.lt(a, e.k(e.least_normal()));
@@ -84,12 +109,17 @@ Pair log2_in_two(Expansion& e, Value a, bool normal, bool precise) {
 
   const Value f = e.b.sub(m, e.k(1));
   const Value d = e.b.add(m, e.k(1));
-  const Value d_low = e.b.sub(m, e.b.sub(d, e.k(1)));
   const Value inverse = e.b.div(e.k(1), d, kNormal);
   Pair s;
   s.high = e.b.mul(f, inverse);
+  if (detail == Detail::rounded) {
+    const Value log = rounded_atanh(e, s.high);
+    const Value sum = e.b.add(k, log);
+    return {sum, e.b.add(e.b.sub(k, sum), log)};
+  }
+  const Value d_low = e.b.sub(m, e.b.sub(d, e.k(1)));
   s.low = e.b.mul(e.b.fnma(s.high, d_low, e.b.fnma(s.high, d, f)), inverse);
-  const Pair log = scaled_atanh(e, s, precise);
+  const Pair log = scaled_atanh(e, s, detail == Detail::precise);
   const Value high = e.b.add(k, log.high);
   const Value low = e.b.add(e.b.add(e.b.sub(k, high), log.high), log.low);
   return {high, low};
@@ -97,59 +127,75 @@ Pair log2_in_two(Expansion& e, Value a, bool normal, bool precise) {
 
 /// 2^(a.high + a.low).
 Value exp2_of_pair(Expansion& e, Pair a, double reach) {
-  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp4, kExp2F32Rel3};
+  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, {}, kExp2F32Rel3};
   const bool normal = reach < e.by_type(125.9, 1021.9);
   if (!normal) {
     const Value limit = e.k(e.by_type(180.0, 1080.0));
     a.low = e.b.select(e.b.lt(e.b.abs(a.high), limit), a.low, e.k(0));
     a.high = e.b.max(e.b.neg(limit), e.b.min(limit, a.high));
   }
-  const Value t = e.b.add(a.high, e.k(e.magic()));
-  const Value n = e.b.sub(t, e.k(e.magic()));
+  const Value magic = e.k((by_eighths(e) ? kEighthStep : 1) * e.magic());
+  const Value t = e.b.add(a.high, magic);
+  const Value n = e.b.sub(t, magic);
   const Value r = e.b.add(e.b.sub(a.high, n), a.low);
+  if (by_eighths(e))
+    return scale_by_eighths(e, t, e.b.mul(e.horner(r, kExp2EighthsF64), r), normal ? Reach::normal : Reach::bounded);
   const Value p = e.horner_onto(r, e.pick(kSets), e.k(1));
   return normal ? e.raise_exponent(p, t) : e.b.op(Op::Scalef, p, n, {}, kBounded);
 }
 
-/// C99 F.10.4.4 around `result` = |x|^y, which already has the infinities and zeros of the magnitude.
-Value with_specials(Expansion& e, Value result, Value x, Value y) {
+/// Negates `result` = |x|^y where x is negative and y an odd number; NaN where x is and y no integer.
+Value with_sign(Expansion& e, Value result, Value x, Value y) {
   const Value integer = e.b.eq(e.b.rint(y), y);
   const Value half = e.b.mul(y, e.k(0.5));
   const Value odd = e.b.op(Op::And, integer, e.b.ne(e.b.rint(half), half));
   const Value sign = e.b.select(odd, x, e.k(0));
   result = e.flip_sign(result, e.sign_of(sign));
   const Value negative = e.b.op(Op::And, e.b.lt(x, e.k(0)), e.b.lt(e.k(-kInfinity), x));
-  result = e.b.select(e.b.op(Op::AndNot, integer, negative), e.nan(), result);
-  const Value unordered = e.b.op(Op::Or, e.b.ne(x, x), e.b.ne(y, y));
-  result = e.b.select(unordered, e.nan(), result);
-  const Value minus_one = e.b.op(Op::And, e.b.eq(x, e.k(-1)), e.b.eq(e.b.abs(y), e.infinity()));
-  const Value one = e.b.op(Op::Or, e.b.op(Op::Or, e.b.eq(y, e.k(0)), e.b.eq(x, e.k(1))), minus_one);
-  return e.b.select(one, e.k(1), result);
+  return e.b.select(e.b.op(Op::AndNot, integer, negative), e.nan(), result);
+}
+
+bool includes(const Range& range, double x) {
+  return range.lo <= x && x <= range.hi;
+}
+
+/// C99 F.10.4.4 around `result` = |x|^y, which already has the infinities and zeros of the magnitude. A NaN of y is in
+/// it, one of x is not: the logarithm takes its bits for a number's.
+Value with_specials(Expansion& e, Value result, Value x, Value y, const Range& x_range, const Range& y_range) {
+  if (!(x_range.lo > 0)) result = with_sign(e, result, x, y);
+  if (x_range.may_be_nan) result = e.b.select(e.b.ne(x, x), e.nan(), result);
+  Value one;
+  const auto add = [&](Value mask) { one = one.valid() ? e.b.op(Op::Or, one, mask) : mask; };
+  const bool tame = x_range.lo > 0 && x_range.hi < kInfinity && !x_range.may_be_nan;
+  if (!tame && includes(y_range, 0)) add(e.b.eq(y, e.k(0)));
+  if (!bounded(y_range) && includes(x_range, 1)) add(e.b.eq(x, e.k(1)));
+  if (!bounded(y_range) && includes(x_range, -1))
+    add(e.b.op(Op::And, e.b.eq(x, e.k(-1)), e.b.eq(e.b.abs(y), e.infinity())));
+  return one.valid() ? e.b.select(one, e.k(1), result) : result;
 }
 
 }  // namespace
 
 Value emit_pow(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range) {
-  const bool positive = !x_range.may_be_nan && x_range.lo > 0 && x_range.hi < kInfinity;
-  const bool ordinary = positive && bounded(y_range);
+  const bool ordinary = x_range.lo > 0 && bounded(x_range) && bounded(y_range);
   const double reach = reach_of(e, x_range, y_range);
-  if (ordinary && !e.ulp1() && (e.rel3() ? reach < e.by_type(120.0, 1000.0) : reach <= kPlainReach)) {
+  // The powers of two in x are exact, and so |y| / 2 bounds |y log2 m| too.
+  const Detail detail = detail_of(e, std::fmin(reach, magnitude(y_range) / 2));
+  const bool plain = e.rel3() ? reach < e.by_type(120.0, 1000.0) : reach <= kPlainReach && detail != Detail::rounded;
+  if (ordinary && !e.ulp1() && plain) {
     Expansion inner(e.b, e.type, e.rel3() ? Accuracy::ulp4 : Accuracy::ulp1);
     const Value exponent = e.b.mul(y, emit_log2(inner, x, x_range));
     return emit_exp2(e, exponent, {-reach, reach, false});
   }
 
-  const Value a = ordinary ? x : e.b.abs(x);
-  const bool normal = positive && x_range.lo >= e.least_normal();
-  Pair log = log2_in_two(e, a, normal, reach > (e.ulp1() ? kSeriesReachUlp1 : kSeriesReachUlp4));
-  if (!positive) {
-    log.high = e.b.select(e.b.eq(a, e.k(0)), e.k(-kInfinity), log.high);
-    log.high = e.b.select(e.b.eq(a, e.infinity()), e.infinity(), log.high);
-  }
+  const Value a = x_range.lo > 0 ? x : e.b.abs(x);
+  const bool normal = x_range.lo >= e.least_normal();
+  Pair log = log2_in_two(e, a, normal, detail);
+  if (!(x_range.lo > 0)) log.high = e.b.select(e.b.eq(a, e.k(0)), e.k(-kInfinity), log.high);
+  if (magnitude(x_range) == kInfinity) log.high = e.b.select(e.b.eq(a, e.infinity()), e.infinity(), log.high);
   const Value high = e.b.mul(y, log.high);
   const Value low = e.b.fma(y, log.low, e.b.fms(y, log.high, high));
-  const Value result = exp2_of_pair(e, {high, low}, ordinary ? reach : kInfinity);
-  return ordinary ? result : with_specials(e, result, x, y);
+  return with_specials(e, exp2_of_pair(e, {high, low}, ordinary ? reach : kInfinity), x, y, x_range, y_range);
 }
 
 }  // namespace trident::kir::math

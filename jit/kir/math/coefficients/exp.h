@@ -8,9 +8,6 @@ inline constexpr double kExpF32Rel3[] = {0x1.0204c8p-1, 0x1.55411cp-3};         
 inline constexpr double kExpF32Ulp4[] = {0x1.fffdfcp-2, 0x1.5557aep-3, 0x1.572a24p-5, 0x1.1062ecp-7};  // 2^-23.2
 inline constexpr double kExpF32Ulp1[] = {0x1.fffffap-2, 0x1.555492p-3, 0x1.555a26p-5, 0x1.123984p-7,
                                          0x1.694ccp-10};  // 2^-28.2
-inline constexpr double kExpF64Ulp4[] = {
-    0x1.ffffffffffed1p-2,  0x1.55555555507a3p-3,  0x1.5555555589334p-5,  0x1.11111125bac44p-7, 0x1.6c16c0c7cdb42p-10,
-    0x1.a0198d3e7559cp-13, 0x1.a01b7d095afc3p-16, 0x1.72e938bb900adp-19, 0x1.27073c6a1bf07p-22};  // 2^-51.6
 inline constexpr double kExpF64Ulp1[] = {0x1.000000000000ap-1,  0x1.55555555554fep-3,  0x1.55555555506b4p-5,
                                          0x1.1111111126b32p-7,  0x1.6c16c18479ce6p-10, 0x1.a01a012ff465dp-13,
                                          0x1.a0199955871b5p-16, 0x1.71df18d48c378p-19, 0x1.28ae06e3f52a9p-22,
@@ -44,13 +41,25 @@ inline constexpr double kExp2F32Ulp4[] = {0x1.62e42ap-1, 0x1.ebf9bap-3, 0x1.c6b6
                                           0x1.5bfd62p-10};  // 2^-23.3
 inline constexpr double kExp2F32Ulp1[] = {0x1.62e43p-1,  0x1.ebfbd8p-3, 0x1.c6af74p-5,
                                           0x1.3b3094p-7, 0x1.5f0cap-10, 0x1.3faf58p-13};  // 2^-28
-inline constexpr double kExp2F64Ulp4[] = {0x1.62e42fefa3a12p-1,  0x1.ebfbdff82c431p-3,  0x1.c6b08d703e18bp-5,
-                                          0x1.3b2ab6fbd6dc2p-7,  0x1.5d87fe9b8dc0dp-10, 0x1.4309126bdff4ap-13,
-                                          0x1.ffcb58cc56e96p-17, 0x1.62c147ecf0619p-20, 0x1.b671b1d534f1cp-24,
-                                          0x1.e3a89664bcf8fp-28};  // 2^-52
 inline constexpr double kExp2F64Ulp1[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c5a6p-3,  0x1.c6b08d704a12cp-5,
                                           0x1.3b2ab6fb9fda5p-7,  0x1.5d87fe789e971p-10, 0x1.4309130f6d122p-13,
                                           0x1.ffcbfc66852d4p-17, 0x1.62bfc658596eep-20, 0x1.b52522bd4739dp-24,
                                           0x1.e61d45626749cp-28, 0x1.e97317216bebcp-32};  // 2^-57.3
+
+// By eighths, |r| at most a sixteenth (of ln(2)): 2^(j/8); e^r = 1 + r + r^2 * P(r); 2^r = 1 + r * P(r).
+inline constexpr double kEighthRoots[] = {0x1p0,
+                                          0x1.172b83c7d517bp0,
+                                          0x1.306fe0a31b715p0,
+                                          0x1.4bfdad5362a27p0,
+                                          0x1.6a09e667f3bcdp0,
+                                          0x1.8ace5422aa0dbp0,
+                                          0x1.ae89f995ad3adp0,
+                                          0x1.d5818dcfba487p0};
+inline constexpr double kExpEighthsF64[] = {0x1.000000000010bp-1,  0x1.555555555512dp-3,
+                                            0x1.555555480c2p-5,    0x1.11111125ebd0ap-7,
+                                            0x1.6c1cbe2ea2681p-10, 0x1.a01634e0ef05fp-13};  // 2^-58.3
+inline constexpr double kExp2EighthsF64[] = {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c798p-3, 0x1.c6b08d704b1d1p-5,
+                                             0x1.3b2ab6ef4b102p-7, 0x1.5d87fe41186dp-10, 0x1.430e66258d6ffp-13,
+                                             0x1.ffdd668f96922p-17};  // 2^-58.2
 
 }  // namespace trident::kir::math
