@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "jit/equiv/checker.h"
-#include "jit/expr/rewrite/regions.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/optimisation.h"
@@ -42,8 +41,7 @@ constexpr const char* kNotNeeded = "not checked: the same form with less accurat
 }  // namespace
 
 void Optimisation::begin_checks() {
-  check_end_ = os::WorkLimit(os::thread_work_ns() +
-                             static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare));
+  check_end_ = Deadline(passes_.left().share(kMeaningShare));
 }
 
 void Optimisation::make_checker() {
@@ -71,7 +69,7 @@ Result<bool> Optimisation::check_forms() {
   TRY(result.baseline_checked, check_unrewritten());
   passes_.set_baseline_checked(result.baseline_checked);
   if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
-  if (options_.interim && expr::rewrite::inner_nodes(source_) > expr::rewrite::kWholeNodesMax) {
+  if (options_.interim && is_large()) {
     const auto survives = offer_interim();
     if (!survives.ok() && survives.error().code != ErrorCode::kCancelled) return survives.error();
     if (survives.ok() && !*survives) return false;
@@ -98,9 +96,10 @@ Result<bool> Optimisation::offer_interim() {
     if (wanted(variants[i])) TRY_VOID(try_to_emit(0, variants[i]));
   TRY_VOID(check_codes(candidates_));
   TRY(const judge::Verdict verdict, find_winner(tournament_ns() / kInterimShare));
-  if (verdict.incumbent_ran() && verdict.gain)
-    options_.interim({candidates_[verdict.winner].image, verdict.incumbent_ns, verdict.winner_ns});
-  return verdict.incumbent_ran();
+  if (!verdict.incumbent_ran()) return false;
+  offer(verdict);
+  if (verdict.gain) interim_ = verdict;
+  return true;
 }
 
 Result<void> Optimisation::check_rewritten() {
@@ -171,8 +170,8 @@ Result<void> Optimisation::emit(std::size_t form, const codegen::Variant& varian
 
 Result<std::size_t> Optimisation::check_candidates() {
   // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
-  const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
-  check_end_ = os::WorkLimit(std::max(check_end_.end_ns(), os::thread_work_ns() + left - std::min(left, end)));
+  const std::uint64_t end_ns = kEndTournaments * size_of_call().tournament_ns();
+  check_end_ = Deadline::later(check_end_, Deadline(passes_.left().without(end_ns)));
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
   TRY_VOID(sift(candidates_, signature_, call.workload(), tournament_ns() / kSiftShare));
   for (std::size_t i = 1; i < candidates_.size(); i += kCheckedTogether) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/equiv/checker.h"
+#include "jit/expr/rewrite/regions.h"
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/form_checks.h"
 #include "jit/pipeline/forms.h"
@@ -34,7 +35,8 @@ class Optimisation {
     return expr::eliminate_derivatives(submitted_);
   }
 
-  void take_source(expr::Expr source) { source_ = std::move(source); }
+  // A large expression's search ends by the clock, counted from here.
+  void take_source(expr::Expr source);
   void take_forms(std::vector<Form> list) {
     for (Form& form : list) tried_.push_back({.form = std::move(form)});
   }
@@ -71,7 +73,7 @@ class Optimisation {
 
   // Measures the candidates. Checks of the winner may take what is left of the budget.
   Result<judge::Verdict> judge_candidates() {
-    check_end_ = os::WorkLimit(UINT64_MAX);
+    check_end_ = {};
     return find_winner(tournament_ns());
   }
 
@@ -102,7 +104,7 @@ class Optimisation {
   Result<void> prove(const judge::Verdict& verdict);
   void conclude_refused(const equiv::Verdict& verdict);
 
-  // The passes ended early; the baseline stands, checked or not.
+  // The passes ended early: what was offered meanwhile is the winner. Else the baseline stands, checked or not.
   void conclude_ended(const Error& end);
   [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const {
     return tried_[0].holds() ? candidates_[0].verdict : tried_[0].prepared->meaning;
@@ -131,6 +133,8 @@ class Optimisation {
   // Checks the unrewritten form and its code. The baseline is in use already, so its code comes before all
   // other checks.
   Result<bool> check_unrewritten();
+
+  [[nodiscard]] bool is_large() const { return expr::rewrite::inner_nodes(source_) > expr::rewrite::kWholeNodesMax; }
 
   // Offers the fastest variant of the source's own code while a large expression is searched; returns whether the
   // baseline survives being timed.
@@ -213,9 +217,9 @@ class Optimisation {
   std::optional<Result<std::unique_ptr<equiv::Checker>>> made_;  ///< make_checker()'s answer
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<FormChecks> checks_;
-  os::WorkLimit check_end_{0};  ///< end of the current checks
+  Deadline check_end_;  ///< end of the current checks
   TwoThreads threads_{[this] { return out_of_time(); }};
-  std::optional<judge::Verdict> first_;
+  std::optional<judge::Verdict> interim_, first_;
   bool outrun_ = false;  ///< what beats the baseline is of no use
 };
 

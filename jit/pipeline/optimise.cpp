@@ -7,7 +7,8 @@
 // Budget: the meaning of the forms is checked within kMeaningShare of what is left then, and so are small steps. The
 // code of the candidates is checked in what is left but for kEndTournaments times what the tournament takes. When
 // checks run out of time the candidates already checked go on; without a checked baseline there is no answer
-// (budget_spent).
+// (budget_spent). The budget of a large expression, whose checks take seconds, ends by the clock (kLargeClockNs):
+// what was offered until then stays.
 #include <algorithm>
 
 #include "jit/pipeline/optimisation.h"
@@ -19,6 +20,13 @@ namespace {
 constexpr const char* kTooLittle = "nothing is so much faster than the kernel that it would stand beside";
 
 }  // namespace
+
+void Optimisation::take_source(expr::Expr source) {
+  source_ = std::move(source);
+  if (!is_large()) return;
+  const auto share_ns = static_cast<std::uint64_t>(kLargeClockShare * static_cast<double>(passes_.left_ns()));
+  passes_.limit_clock(std::max(kLargeClockNs, share_ns) * options_.budget.effort);
+}
 
 Result<bool> Optimisation::may_pay() {
   if (options_.rival == nullptr) return true;
@@ -110,6 +118,7 @@ void Optimisation::conclude_refused(const equiv::Verdict& verdict) {
 }
 
 void Optimisation::conclude_ended(const Error& end) {
+  if (interim_ && !passes_.stopped() && !passes_.cancelled()) return conclude(*interim_);
   result.outcome = Outcome::budget_spent;
   result.detail = end.message;
   result.note =

@@ -23,6 +23,10 @@ namespace trident::pipeline {
 
 inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 inline constexpr std::uint64_t kWallPerBudget = 10;
+/// A large expression's search ends by the clock: the best until then is in use. It takes longer where the budget says
+/// so.
+inline constexpr std::uint64_t kLargeClockNs = 3'000'000'000;
+inline constexpr double kLargeClockShare = 0.3;
 inline constexpr std::uint8_t kEffortMax = 16;
 
 /// Target of the kernel.

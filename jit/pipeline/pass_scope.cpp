@@ -53,7 +53,7 @@ Result<void> check_names(const Search& search, const Trace& trace) {
 PassScope::PassScope(const Options& options, const std::function<void(const Progress&)>& progress)
     : options_(options),
       progress_(progress),
-      work_end_(os::thread_work_ns() + cpu_ns_of(options.budget)),
+      end_({.work_ns = cpu_ns_of(options.budget)}),
       wall_end_ns_(os::monotonic_ns() + kWallPerBudget * cpu_ns_of(options.budget)) {}
 
 bool PassScope::enabled(std::string_view candidate) const {
@@ -67,19 +67,24 @@ void PassScope::report(Stage stage, std::size_t done, std::size_t total, double 
       {stage, static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(total), best_ratio, baseline_checked_});
 }
 
-std::uint64_t PassScope::left_ns() const {
-  const std::uint64_t used_ns = os::thread_work_ns();
-  return used_ns < work_end_.end_ns() && os::monotonic_ns() < wall_end_ns_ ? work_end_.end_ns() - used_ns : 0;
+void PassScope::limit_clock(std::uint64_t ns) {
+  Left left = end_.left();
+  left.clock_ns = clock_limit_ns_ = ns, left.least_ns = ns / 10 * 9;
+  end_ = Deadline(left);
+}
+
+Left PassScope::left() const {
+  return os::monotonic_ns() < wall_end_ns_ ? end_.left() : Left{};
 }
 
 void PassScope::pause() {
   const std::uint64_t now_ns = os::monotonic_ns();
-  paused_work_ns_ = left_ns();
+  paused_ = left();
   paused_wall_ns_ = wall_end_ns_ - std::min(wall_end_ns_, now_ns);
 }
 
 void PassScope::resume() {
-  work_end_ = os::WorkLimit(os::thread_work_ns() + paused_work_ns_);
+  end_ = Deadline(paused_);
   wall_end_ns_ = os::monotonic_ns() + paused_wall_ns_;
 }
 
@@ -88,14 +93,18 @@ bool PassScope::cancelled() const {
 }
 
 bool PassScope::spent() const {
-  return cancelled() || work_end_.reached() || os::monotonic_ns() >= wall_end_ns_;
+  return cancelled() || end_.reached() || os::monotonic_ns() >= wall_end_ns_;
 }
 
 std::string PassScope::why_ended() const {
   if (stopped_) return "stopped after pass '" + options_.trace.stop_after + "'";
   if (cancelled()) return "cancelled by the client in pass '" + pass_ + "'";
-  const bool by_clock = !work_end_.reached() && os::monotonic_ns() >= wall_end_ns_;
-  const double limit_s = 1e-9 * static_cast<double>(cpu_ns_of(options_.budget)) * (by_clock ? kWallPerBudget : 1);
+  const bool late = end_.out_of_clock();
+  const bool by_clock = late || (!end_.reached() && os::monotonic_ns() >= wall_end_ns_);
+  const double budget_s = 1e-9 * static_cast<double>(cpu_ns_of(options_.budget));
+  const double limit_s = late       ? 1e-9 * static_cast<double>(clock_limit_ns_)
+                         : by_clock ? kWallPerBudget * budget_s
+                                    : budget_s;
   char text[160];
   std::snprintf(text, sizeof text, "the limit of %.3g s%s was reached in pass '%s'", limit_s,
                 by_clock ? "" : " of processor time", pass_.c_str());

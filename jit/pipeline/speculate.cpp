@@ -5,6 +5,7 @@
 
 #include "jit/codegen/speculative.h"
 #include "jit/pipeline/assumed_ranges.h"
+#include "jit/pipeline/deadline.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/key.h"
 #include "jit/pipeline/rival.h"
@@ -54,6 +55,7 @@ class Speculating {
         narrow_(narrow),
         options_(options),
         left_ns_(left_ns),
+        end_({.work_ns = left_ns}),
         result_(result),
         told_(*result.speculation) {}
 
@@ -74,8 +76,10 @@ class Speculating {
     // It does what its parts mean. (It has only run in sandboxed children so far.)
     const bool exact = options_.target.policy.kind == expr::PolicyKind::exact;
     TRY(why, timed("guarded check", [&] {
-          return fault_of_speculative({expr_, tested_, fast_.kernel, general_.kernel, joined_->mapped, division_,
-                                       whole_, exact, options_.search.seed});
+          SpeculativeQuestion q{expr_,     tested_, fast_.kernel, general_.kernel,     joined_->mapped,
+                                division_, whole_,  exact,        options_.search.seed};
+          q.cancelled = [this] { return late(); };
+          return fault_of_speculative(q);
         }));
     if (!why.empty()) return "the check as a whole found a fault: " + why;
     publish();
@@ -90,6 +94,15 @@ class Speculating {
     auto why = step();
     result_.times.push_back({name, os::monotonic_ns() - begin_ns, os::thread_work_ns() - begin_work_ns});
     return why;
+  }
+
+  [[nodiscard]] bool late() {
+    return end_.reached() || (options_.budget.cancelled != nullptr && options_.budget.cancelled->load());
+  }
+  /// Ends the speculation between two measurements.
+  Result<void> go_on() {
+    if (late()) return make_error(ErrorCode::kCancelled, "the limit of processor time was reached while it was timed");
+    return {};
   }
 
   Result<void> take_general() {
@@ -161,10 +174,15 @@ class Speculating {
     const auto rivals = [&] {
       return Rivals{expr_, tested_, signature, *general_map_, joined_->mapped, options_, whole_};
     };
-    const DivisionTrials trials = {
-        .join = [&](const JoinPlan& plan) { return join(plan); },
-        .time_matching = [&] { return time_matching(rivals()); },
-        .time = [&](std::uint64_t elements) { return time_speculative(rivals(), elements); }};
+    const DivisionTrials trials = {.join = [&](const JoinPlan& plan) -> Result<void> {
+                                     TRY_VOID(go_on());
+                                     return join(plan);
+                                   },
+                                   .time_matching = [&] { return time_matching(rivals()); },
+                                   .time = [&](std::uint64_t elements) -> Result<SpeculationTime> {
+                                     TRY_VOID(go_on());
+                                     return time_speculative(rivals(), elements);
+                                   }};
     TRY(DivisionChoice choice, choose_division(question(signature), trials));
     told_.times = std::move(choice.times);
     told_.shortest = division_.shortest;
@@ -196,6 +214,7 @@ class Speculating {
   expr::Expr tested_;  ///< with the ranges that the guard tests
   const Options& options_;
   std::uint64_t left_ns_;
+  Deadline end_;
   Optimised& result_;
   Speculation& told_;
   Compiled general_, fast_;

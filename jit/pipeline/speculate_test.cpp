@@ -113,6 +113,27 @@ TEST(SpeculativeCheck, ARightImagePasses) {
     EXPECT_EQ(Product().fault(kFits, kFits, division), "");
 }
 
+// A check that is cut off has found neither a fault nor none.
+TEST(SpeculativeCheck, EndsWhereverItIsCancelled) {
+  const Product product;
+  const auto code = Product::joined(product.guarded(kFits, kFits), product.general, {});
+  const auto fd = image::seal(image::build_speculative(code, image::counts_of(product.general), this_isa(), {}));
+  ASSERT_TRUE(fd.ok());
+  const auto mapped = image::Mapped::map(*fd);
+  ASSERT_TRUE(mapped.ok());
+  SpeculativeQuestion question{product.source, product.narrowed, product.fast, product.general, *mapped};
+  int asked = 0;
+  for (int left = 0; asked >= left; ++left) {
+    asked = 0;
+    question.cancelled = [&] { return asked++ >= left; };
+    const auto fault = fault_of_speculative(question);
+    ASSERT_EQ(fault.ok(), asked <= left) << left;
+    if (fault.ok()) break;
+    EXPECT_EQ(fault.error().code, ErrorCode::kCancelled);
+  }
+  EXPECT_EQ(asked, 2) << "with counters of misses, and without";
+}
+
 TEST(SpeculativeCheck, GuardsThatTestTooMuchOrTooLittleAreFound) {
   const Product product;
   const float above = std::nextafter(2.0F, 3.0F), below = std::nextafter(2.0F, 1.0F), least = 0x1p-149F;

@@ -88,6 +88,7 @@ class Trial {
 
   /// Runs the image, with counters of misses or at the front of its memory.
   Result<std::string> run(bool counts) {
+    if (q_.cancelled && q_.cancelled()) return make_error(ErrorCode::kCancelled, "the check as a whole was cut off");
     judge::GuardedRun run{.elements = layout_.elements,
                           .inputs = {},
                           .params = {params_},

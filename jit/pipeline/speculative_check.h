@@ -10,6 +10,7 @@
 // border of what may be touched, and write to their inputs' place.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "jit/codegen/speculative.h"
@@ -29,9 +30,11 @@ struct SpeculativeQuestion {
   bool exact = false;  ///< both kernels have the same bits
   std::uint64_t seed = 1;
   std::uint64_t cpu_ns = 2'000'000'000;  ///< of a run over all calls
+  std::function<bool()> cancelled{};     ///< asked before each run
 };
 
-/// Returns the first fault as a sentence; empty when there is none. OsError when nothing could be run.
+/// Returns the first fault as a sentence; empty when there is none. Errors: OsError when nothing could be run,
+/// Cancelled.
 Result<std::string> fault_of_speculative(const SpeculativeQuestion& question);
 
 }  // namespace trident::pipeline

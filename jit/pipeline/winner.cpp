@@ -56,7 +56,7 @@ Result<bool> Optimisation::may_beat_winner(const judge::Verdict& verdict, const 
 }
 
 Result<judge::Verdict> Optimisation::rematch(const judge::Verdict& first) {
-  check_end_ = os::WorkLimit(UINT64_MAX);
+  check_end_ = {};
   const std::size_t refined = tried_.size() - 1;
   TRY_VOID(enter(refined));
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
