@@ -67,9 +67,9 @@ Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
   TRY(const Engine loaded, load_engine());
   std::unique_ptr<EngineThread> engine(new EngineThread(context));
   engine->engine_ = loaded;
-  TRY(const pthread_t first,
+  engine->threads_.emplace_back();  // before the thread starts, which asks how many there are
+  TRY(engine->threads_.front(),
       start_quiet_thread("trident-engine", kEngineStackBytes, &EngineThread::main, engine.get()));
-  engine->threads_.push_back(first);
   return engine;
 }
 
