@@ -7,10 +7,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <unordered_map>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/nan_sets.h"
 #include "jit/expr/passes.h"
 #include "jit/expr/powers.h"
 #include "jit/expr/ranges.h"
@@ -263,10 +265,45 @@ class Roots : protected Powers {
   std::vector<bool> below_roots_;
 };
 
-class Lowering : private Roots {
+// Lowers min and max.
+class Extrema : protected Roots {
+ protected:
+  using Roots::Roots;
+
+  // C's fmin and fmax give the number when one operand is NaN. kir's min gives b when either is NaN, so only a NaN in b
+  // needs care, and none where a is NaN too. Which of two zeros wins depends on the order, so that stays under the
+  // exact policy.
+  Value extremum(KOp op, const Node& n) {
+    const Value a = at(n.a), b = at(n.b);
+    if (ir::is_int(n.type) || !fact(n.b).may_be_nan) return b_.op(op, a, b);
+    const bool may_swap = options_.policy.kind != PolicyKind::exact;
+    if (!fact(n.a).may_be_nan && may_swap) return b_.op(op, b, a);
+    nans_.join(NodeId(static_cast<std::uint32_t>(values_.size())), n.a, n.b);
+    if (nans_.implies(n.b, n.a)) return b_.op(op, a, b);
+    if (may_swap && nans_.implies(n.a, n.b)) return b_.op(op, b, a);
+    const bool swaps = may_swap && nan_masks_.contains(nans_.of(n.a)) && !nan_masks_.contains(nans_.of(n.b));
+    return swaps ? b_.op(op, b, number_or(n.a, b)) : b_.op(op, a, number_or(n.b, a));
+  }
+
+  // Returns the value of a node, or `other` where it is NaN: a mask for all nodes that are NaN together.
+  Value number_or(NodeId id, Value other) {
+    const Value value = at(id);
+    const std::uint64_t set = nans_.of(id);
+    if (set == 0) return b_.select(b_.ne(value, value), other, value);
+    Value& mask = nan_masks_[set];
+    if (!mask.valid()) mask = b_.ne(value, value);
+    return b_.select(mask, other, value);
+  }
+
+ private:
+  NanSets nans_;
+  std::unordered_map<std::uint64_t, Value> nan_masks_;  // of nodes, by their set
+};
+
+class Lowering : private Extrema {
  public:
   Lowering(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
-      : Roots(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options, ranges_)) {}
+      : Extrema(expr, options, std::move(plain_powers)), summed_products_(summed_products(expr, options, ranges_)) {}
 
   /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since. The last
   /// variables are the outputs of the pass `before`, if there is one.
@@ -361,17 +398,6 @@ class Lowering : private Roots {
     return n.op == Op::Cast && expr_.at(n.a).type == Type::i32 ? n.a : number;
   }
   [[nodiscard]] std::uint32_t table(const Node& read) const { return place_[expr_.at(read.a).imm]; }
-
-  // C's fmin and fmax give the number when one operand is NaN. kir's min gives b when either is NaN, so only a NaN in b
-  // needs care.
-  Value extremum(KOp op, const Node& n) {
-    Value a = at(n.a);
-    Value b = at(n.b);
-    if (ir::is_int(n.type) || !fact(n.b).may_be_nan) return b_.op(op, a, b);
-    // Which of two zeros wins depends on the order, so it stays under the exact policy.
-    if (!fact(n.a).may_be_nan && options_.policy.kind != PolicyKind::exact) return b_.op(op, b, a);
-    return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
-  }
 
   // -(x y) is one operation: -(x y) - 0 has its bits, signs of zeros included.
   Value neg(const Node& n) {

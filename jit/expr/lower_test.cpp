@@ -57,6 +57,71 @@ TEST(Lower, MinAndMaxOfANumberAndANanAreTheNumberOnEitherSide) {
   }
 }
 
+struct Network {
+  const char* text;
+  double (*correct)(const double* x);
+};
+constexpr Network kNetworks[] = {
+    {"f = max(min(a, b), min(c, d)); g = min(max(a, b), max(c, d)); max(min(f, g), min(max(f, g), e))",
+     [](const double* x) {
+       const double f = std::fmax(std::fmin(x[0], x[1]), std::fmin(x[2], x[3]));
+       const double g = std::fmin(std::fmax(x[0], x[1]), std::fmax(x[2], x[3]));
+       return std::fmax(std::fmin(f, g), std::fmin(std::fmax(f, g), x[4]));
+     }},
+    {"min(max(a, b), max(c, b)) + 0*(d + e)",
+     [](const double* x) { return std::fmin(std::fmax(x[0], x[1]), std::fmax(x[2], x[1])) + 0 * (x[3] + x[4]); }},
+    {"max(min(a, min(b, c)), min(max(d, e), max(b, a)))", [](const double* x) {
+       return std::fmax(std::fmin(x[0], std::fmin(x[1], x[2])),
+                        std::fmin(std::fmax(x[3], x[4]), std::fmax(x[1], x[0])));
+     }}};
+
+// A network of min and max is a number where one of its operands is. Oracle: fmin and fmax of C; all sets of operands
+// that are NaN are tried.
+TEST(Lower, NetworksOfMinAndMaxAreNumbersWhereOneOperandIs) {
+  for (const Network& network : kNetworks)
+    for (const PolicyKind kind : {PolicyKind::exact, PolicyKind::bounded}) {
+      const auto e = parse_infix(std::string("a: f64; b: f64; c: f64; d: f64; e: f64; ") + network.text);
+      ASSERT_TRUE(e.ok()) << e.error().message;
+      const auto kernel = lower(*e, {.policy = {kind, 2}, .simplify = false});
+      ASSERT_TRUE(kernel.ok());
+      for (unsigned nans = 0; nans < 32; ++nans) {
+        double x[] = {-2, 1, 3, 4, 7};
+        do {
+          double y[5];
+          for (unsigned i = 0; i < 5; ++i) y[i] = (nans >> i & 1) != 0 ? std::nan("") : x[i];
+          const void* in[] = {&y[0], &y[1], &y[2], &y[3], &y[4]};
+          double out = 0;
+          void* outs[] = {&out};
+          kir::interpret(*kernel, 1, in, outs, nullptr);
+          const double correct = network.correct(y);
+          EXPECT_TRUE(std::isnan(correct) ? std::isnan(out) : out == correct)
+              << network.text << " " << nans << ": " << out << ", not " << correct;
+        } while (std::next_permutation(std::begin(x), std::end(x)));
+      }
+    }
+}
+
+// b of both min(a, b) and max(a, b) is cleared of NaN once, and what is NaN only together needs no care.
+TEST(Lower, NetworksOfMinAndMaxTestForNanOnce) {
+  const auto count = [](const char* text, const char* op) {
+    const auto e = parse_infix(text);
+    EXPECT_TRUE(e.ok()) << text;
+    const auto lowered = lower(*e, {.policy = {PolicyKind::bounded, 2}, .simplify = false});
+    EXPECT_TRUE(lowered.ok()) << text;
+    const std::string kernel = kir::print(*lowered);
+    std::size_t found = 0;
+    for (std::size_t at = kernel.find(op); at != std::string::npos; at = kernel.find(op, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("max(x, y) - min(x, y)", " select "), 1u);
+  EXPECT_EQ(count("max(y, x) - min(x, y)", " select "), 1u);
+  EXPECT_EQ(count("min(x, max(x, y))", " select "), 1u);
+  EXPECT_EQ(count("min(max(x, y), min(x, y))", " select "), 1u);
+  EXPECT_EQ(count("min(max(x, y), max(z, w)) + max(min(x, y), min(z, w))", " select "), 4u);
+  EXPECT_EQ(count("min(max(x, y), max(z, w)) + max(min(x, y), min(z, w))", " ne "), 3u);
+  EXPECT_EQ(count("min(min(x, y), min(z, w))", " select "), 3u);
+}
+
 TEST(Lower, TwiceAValueIsItsSumWithItself) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (const char* text : {"2*x", "x*2", "x*2 + 2*y", "(x*y)*2"}) {

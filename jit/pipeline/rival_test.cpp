@@ -124,5 +124,23 @@ TEST_F(ARival, ASearchEndsWhereNothingIsOfUse) {
   EXPECT_EQ(ended->times.back().pass, "forms") << "nothing is checked";
 }
 
+// The only candidate is the baseline. It is of use where the rival does more work, and no use where that does less.
+TEST_F(ARival, TheBaselineItselfMayBeOfUse) {
+  const image::Mapped quick = image_of(kLittle), slow = image_of(kMuch);
+  Options options;
+  options.search.disabled = {"interleave", "schedule", "non_temporal", "contracted", "accuracy4", "rel3", "joined"};
+  for (const char* name : kRewriting) options.search.disabled.emplace_back(name);
+  const Rival winnable{slow, 0.95}, lost{quick, 0.95};
+  options.rival = &winnable;
+  const auto won = optimise(over_x(kLittle), options);
+  ASSERT_TRUE(won.ok());
+  EXPECT_EQ(won->outcome, Outcome::published) << won->note;
+  EXPECT_FALSE(won->winner.image.bytes.empty());
+  options.rival = &lost;
+  const auto ended = optimise(over_x(kLittle), options);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ(ended->outcome, Outcome::no_gain);
+}
+
 }  // namespace
 }  // namespace trident::pipeline

@@ -32,7 +32,8 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
     }
     for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
     verdict.winner = entrants[verdict.winner];
-    if (!verdict.gain) return verdict;
+    // The baseline itself may beat a rival, which knows less of the data.
+    if (!verdict.gain && options_.rival == nullptr) return verdict;
     TRY(verdict.gain, pays(candidates_[verdict.winner], call.workload()));
     if (!verdict.gain) return verdict;
     const auto checked = check_whole(verdict.winner);
@@ -82,7 +83,7 @@ Result<judge::Verdict> Optimisation::rematch(const judge::Verdict& first) {
 
 std::vector<std::size_t> Optimisation::entrants_of_rematch(const judge::Verdict& first, std::size_t form) const {
   std::vector<std::size_t> entrants = {0};
-  if (first.gain) entrants.push_back(first.winner);
+  if (first.gain && first.winner != 0) entrants.push_back(first.winner);
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (candidates_[i].form >= form && candidates_[i].holds()) entrants.push_back(i);
   return entrants;
