@@ -136,7 +136,10 @@ TEST(PassesChecker, SourcesKeepTheirOwnPolicy) {
   for (const expr::Policy& policy : kPolicies)
     for (const Type type : {Type::f32, Type::f64})
       for (const char* text : {"x - mean(x)", "var(x)", "var(x, 1)", "std(y, 3)", "argmin(x) + argmax(y)",
-                               "argmax(x * y)", "e = exp(x - maxof(x)); e / sum(e)", "(x - mean(x)) / std(x)"}) {
+                               "argmax(x * y)", "e = exp(x - maxof(x)); e / sum(e)", "(x - mean(x)) / std(x)",
+                               // Where a part of the sum overflows, the strict quotient is 0 or NaN.
+                               "x / sum(x)", "x / (1 + mean(y))", "sum(x) / sum(y)", "x > mean(x)", "1 / dot(x, y)",
+                               "if(x > mean(x), 1, 0)"}) {
         const expr::Expr source = anywhere(text, type);
         const Verdict verdict = verdict_of_passes(source, source, policy);
         EXPECT_TRUE(verdict.same()) << text << "\n" << print(verdict);
@@ -158,6 +161,12 @@ TEST(PassesChecker, TellsMistakes) {
       {"argmax(x)", "minof(select(x == maxof(x), index, i64(0x7FFFFFFFFFFFFFFF)))", false},  // NaN, no elements
       {"argmin(x * y)", "argmin(y * x)", true},
       {"x / sum(x)", "x / (sum(x) + 1e-3)", false},
+      // A part overflows where no element and no part of the source does.
+      {"sum(x + y)", "sum(x) + sum(y)", false},
+      {"sum(x) + sum(y)", "sum(x + y)", false},
+      {"mean(x - y)", "mean(x) - mean(y)", false},
+      {"sum(0.25 * x)", "0.25 * sum(x)", false},
+      {"dot(x, 0.25 * y)", "0.25 * dot(x, y)", false},
   };
   for (const Type type : {Type::f32, Type::f64})
     for (const Candidate& c : kCandidates) {

@@ -230,6 +230,8 @@ class Reductions {
     r.d[0] = reduction.d + k_ * reduction_error(node.type, n, reduction.sum.absolute());
     if (!(r.d[0] >= 0)) r.d[0] = std::numeric_limits<long double>::infinity();
     note_overflow(node.type, r, 0);
+    // A part of the sum may overflow, in the one order that there is, where the whole is a number.
+    if (!std::isfinite(r.s[0]) && std::isfinite(approximate(r.c[0]))) r.unsure[0] |= kOverflows;
     if (node.op != Op::Mean) return;
     const double n_rounded = int_to_float(node.type, static_cast<std::int64_t>(n));
     r.s[0] = apply_rounded(Op::Div, node.type, 0, r.s[0], n_rounded, 0);

@@ -1,6 +1,7 @@
 #include "jit/equiv/samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -50,6 +51,7 @@ class Sampler {
     add_near_zeros(drawer_, layout_, sets);
     add_signs(drawer_, layout_, sets);
     if (any(has_vast) && !options_.ordinary) sets.push_back(drawn("vast", Way::vast, options_.points / 2));
+    if (any(has_vast) && !options_.ordinary && sums_floats()) sets.push_back(cancelling());
     if (any(has_tiny) && !options_.ordinary) sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
     add_corners(sets);
     return sets;
@@ -132,6 +134,52 @@ class Sampler {
         layout_.put(s, start + i, v, v == moving ? next_up(expr_.variables[v], before) : before);
       }
     }
+  }
+
+  // --- sums whose parts overflow ---
+
+  [[nodiscard]] bool sums_floats() const {
+    if (layout_.has_tables()) return false;
+    return std::any_of(expr_.nodes.begin(), expr_.nodes.end(), [](const expr::Node& node) {
+      return ir::is_float(node.type) &&
+             (node.op == expr::Op::Sum || node.op == expr::Op::Dot || node.op == expr::Op::Mean);
+    });
+  }
+
+  // Draws short calls with values of both signs so near to the greatest of the type (or to its root, where elements are
+  // products) that a sum of some terms overflows and the sum of all does not.
+  Samples cancelling() {
+    constexpr std::uint64_t kCalls = 384;
+    constexpr std::uint64_t kLengths[] = {2, 3, 2, 4, 3, 6};
+    Samples s = layout_.empty("sums", kCalls / std::size(kLengths) * 20 + 63);
+    s.n = s.n / 64 * 64;
+    s.way = Way::vast;
+    std::uint64_t at = 0;
+    for (std::uint64_t call = 0; at < s.n; ++call) {
+      const std::uint64_t n = std::min(kLengths[call % std::size(kLengths)], s.n - at);
+      const double share = random_.below(2) == 0 ? 1 : random_.below(2) == 0 ? 0x1p-2 : 0x1p-6;
+      const bool root = random_.below(4) == 0;
+      for (std::size_t v = 0; v < variables(); ++v) {
+        const bool great = has_vast(expr_.variables[v]) && random_.below(4) != 0;
+        const Bits held = great ? 0 : drawer_.independent(random_.below(2) == 0 ? Way::small : Way::uniform)[v];
+        for (std::uint64_t i = 0; i < n; ++i) {
+          const bool again = !expr_.variables[v].is_scalar() || i == 0;
+          const Bits bits = again ? (great ? great_value(v, share, root) : held) : layout_.get(s, at, v);
+          layout_.put(s, at + i, v, bits);
+        }
+      }
+      s.calls.push_back({at, n, false});
+      at += n;
+    }
+    return s;
+  }
+
+  Bits great_value(std::size_t v, double share, bool root) {
+    const expr::Variable& variable = expr_.variables[v];
+    const double greatest = greatest_finite(variable.type);
+    const double size = share * (root ? std::sqrt(greatest) : greatest) * (0.25 + 0.75 * random_.unit());
+    const Bits bits = bits_of(variable.type, random_.below(2) == 0 ? size : -size);
+    return allowed(variable, bits) ? bits : draw(variable, Way::vast, random_);
   }
 
   // --- corners ---

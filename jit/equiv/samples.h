@@ -8,6 +8,7 @@
 //             a set's greatest value, so that large values in a set hide what happens near zero
 // vast      magnitudes up to the greatest of the type, where a range has an open end: no step may overflow where the
 // source's does not
+//   sums      calls of a few elements, where a part of a sum overflows and the whole does not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
 //   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
 // near      around the least values of divisors, around steps that few points reach, and where values whose sign
@@ -47,8 +48,8 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "steps", "branch", "edges",
-                     ///< "faint", "hidden", "corners", "all": for messages
+  std::string name;  ///< "uniform", "spread", "small", "vast", "sums", "alike", "near", "tiny", "steps", "branch",
+                     ///< "edges", "faint", "hidden", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type, tables' too
