@@ -3,6 +3,7 @@
 // of dependent operations leave the pipes idle unless many vectors keep in step, which may be worth a few spills.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "jit/codegen/codegen.h"
 #include "jit/kir/reduction.h"
@@ -101,12 +102,11 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
   }
   const double instructions = 2 * (work.pipes + work.newton_pipes);
   if (!reduces && isa != Isa::neon && instructions >= kLockstepWork) {
-    for (const std::uint32_t share : {newton, 0u}) {
-      for (const int vectors : {8, 6, 4}) {
-        Variant variant = shape(vectors, share);
-        variant.lockstep = true;
-        offer(variant);
-      }
+    const int most = isa == Isa::avx512 ? 8 : 6;
+    for (const auto& [vectors, share] : {std::pair(most, newton), std::pair(most - 2, newton), std::pair(most, 0u)}) {
+      Variant variant = shape(vectors, share);
+      variant.lockstep = true;
+      offer(variant);
     }
   }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
