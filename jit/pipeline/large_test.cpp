@@ -116,6 +116,11 @@ TEST(Large, SumsAndProductsOfHundredsEndOptimised) {
   }
 }
 
+bool was_late(const Optimised& optimised) {
+  return std::any_of(optimised.candidates.begin(), optimised.candidates.end(),
+                     [](const CandidateReport& one) { return one.verdict == "not checked in time"; });
+}
+
 // An offered kernel is in use: a search that ends behind it ends with it.
 TEST(Large, WhatWasOfferedIsTheWinnerWhenTheSearchEndsThen) {
   if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
@@ -132,9 +137,26 @@ TEST(Large, WhatWasOfferedIsTheWinnerWhenTheSearchEndsThen) {
   ASSERT_FALSE(offered.empty());
   EXPECT_EQ(optimised->outcome, Outcome::published) << optimised->note;
   EXPECT_TRUE(optimised->winner.image.bytes == offered);
-  const bool late = std::any_of(optimised->candidates.begin(), optimised->candidates.end(),
-                                [](const CandidateReport& one) { return one.verdict == "not checked in time"; });
-  EXPECT_TRUE(late) << "the search had time for all";
+  EXPECT_TRUE(was_late(*optimised)) << "the search had time for all";
+}
+
+TEST(Large, SpeculationHasTheRestOfTheProcessorTime) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  const expr::Expr source = large_one(product_of_factors(60), Type::f32);
+  bool offered = false;
+  Options options{.target = {.isa = codegen::Isa::avx2, .assumed = {{-0.5, 0.5}, {-0.5, 0.5}}},
+                  .budget = {.cpu_ns = 10'000 * kMs}};
+  options.interim = [&](const Interim&) {
+    if (!offered) work(kLargeClockNs);
+    offered = true;
+  };
+  const auto optimised = optimise(source, options);
+  ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+  if (!offered) return;  // nothing was faster
+  EXPECT_TRUE(was_late(*optimised)) << "the search had time for all";
+  ASSERT_TRUE(optimised->speculation.has_value());
+  EXPECT_EQ(optimised->speculation->refused.find("has used up the limit"), std::string::npos)
+      << optimised->speculation->refused;
 }
 
 TEST(Deadline, IsByTheClockWhereAProcessorWasGiven) {

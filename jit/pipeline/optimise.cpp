@@ -95,7 +95,8 @@ void Optimisation::speculate() {
   if (options.target.assumed.empty()) return;
   if (options_.interim && result.outcome == Outcome::published)
     options_.interim({result.winner.image, result.baseline_ns, result.winner_ns});
-  pipeline::speculate(source_, options, passes_.left_ns(), result);
+  // The general kernel is in use by then: the clock that ends its search ends no speculation.
+  pipeline::speculate(source_, options, passes_.left().work_ns, result);
 }
 
 Result<void> Optimisation::prove(const judge::Verdict& verdict) {
