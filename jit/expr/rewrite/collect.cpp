@@ -24,6 +24,16 @@ using egraph::Watch;
 constexpr std::int32_t kPowerMax = 16;  // exponents that are multiplied out
 constexpr std::size_t kFormsPerRegion = 8;
 
+// Returns the atoms in order, each once.
+std::vector<std::uint32_t> atoms_of(const Polynomial& p) {
+  std::vector<std::uint32_t> atoms;
+  for (const PolynomialTerm& t : p.terms())
+    for (const Power& x : t.monomial) atoms.push_back(x.atom);
+  std::sort(atoms.begin(), atoms.end());
+  atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
+  return atoms;
+}
+
 bool divides(const Polynomial& p) {
   return p.terms().size() > 1 && std::any_of(p.terms().begin(), p.terms().end(), [](const PolynomialTerm& t) {
            return std::any_of(t.monomial.begin(), t.monomial.end(), [](const Power& x) { return x.exponent < 0; });
@@ -74,6 +84,16 @@ class Collect {
 
   Polynomial of_node(const ENode& node, std::size_t i) const;
 
+  // Where an atom is NaN or infinite, a polynomial that lacks it is a number and what it was made of is not: what
+  // cancels must be finite.
+  bool keeps_specials(const ENode& node, const Polynomial& made) const {
+    const std::vector<std::uint32_t> kept = atoms_of(made);
+    for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c)
+      for (const std::uint32_t atom : atoms_of(polynomials_[node.child[c]]))
+        if (!std::binary_search(kept.begin(), kept.end(), atom) && !facts(atom).finite()) return false;
+    return true;
+  }
+
   // Cancelling x against 1/x needs x to be nonzero.
   bool may_cancel(const Polynomial& a, const Polynomial& b) const {
     for (const PolynomialTerm& s : a.terms()) {
@@ -120,6 +140,9 @@ class Collect {
   }
 
   std::optional<Polynomial> reduced(Polynomial p, const std::vector<Relation>& relations) const;
+  // As above, of a reduced polynomial: an atom may also go where all that its square is made of stays, as sin(x) does
+  // for cos(x).
+  bool keeps_specials(const std::vector<Relation>& relations, const Polynomial& before, const Polynomial& made) const;
   void forms(std::size_t i);
 
   EGraph& graph_;
@@ -159,17 +182,12 @@ Polynomial Collect::of_node(const ENode& node, std::size_t i) const {
     if (e == std::round(e) && std::fabs(e) <= kPowerMax)
       p = powered(operand(0), static_cast<std::int64_t>(e), node.child[0]);
   }
-  return p && p->representable() ? std::move(*p) : atom(i);
+  return p && p->representable() && keeps_specials(node, *p) ? std::move(*p) : atom(i);
 }
 
 std::vector<Collect::Relation> Collect::relations(const Polynomial& p, bool of_cosine) const {
   std::vector<Relation> found;
-  std::vector<std::uint32_t> atoms;
-  for (const PolynomialTerm& t : p.terms()) {
-    for (const Power& x : t.monomial) atoms.push_back(x.atom);
-  }
-  std::sort(atoms.begin(), atoms.end());
-  atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
+  const std::vector<std::uint32_t> atoms = atoms_of(p);
   for (const std::uint32_t atom : atoms) {
     if (graph_.find(atom) != atom) continue;
     std::optional<Polynomial> square;
@@ -224,13 +242,27 @@ std::optional<Polynomial> Collect::reduced(Polynomial p, const std::vector<Relat
   return p;
 }
 
+bool Collect::keeps_specials(const std::vector<Relation>& relations, const Polynomial& before,
+                             const Polynomial& made) const {
+  const std::vector<std::uint32_t> kept = atoms_of(made), all = atoms_of(before);
+  return std::all_of(all.begin(), all.end(), [&](std::uint32_t atom) {
+    if (std::binary_search(kept.begin(), kept.end(), atom) || facts(atom).finite()) return true;
+    return std::any_of(relations.begin(), relations.end(), [&](const Relation& relation) {
+      const std::vector<std::uint32_t> square = atoms_of(relation.square);
+      return relation.atom == atom && !square.empty() &&
+             std::includes(kept.begin(), kept.end(), square.begin(), square.end());
+    });
+  });
+}
+
 void Collect::forms(std::size_t i) {
   std::vector<Polynomial> ways{polynomials_[i]};
   for (const bool of_cosine : {false, true}) {
     const std::vector<Relation> found = relations(polynomials_[i], of_cosine);
     if (found.empty()) continue;
     if (std::optional<Polynomial> other = reduced(polynomials_[i], found);
-        other && other->representable() && other->terms().size() <= polynomials_[i].terms().size())
+        other && other->representable() && other->terms().size() <= polynomials_[i].terms().size() &&
+        keeps_specials(found, polynomials_[i], *other))
       ways.push_back(std::move(*other));
   }
   std::size_t written = 0;

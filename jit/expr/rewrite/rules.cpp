@@ -9,6 +9,7 @@
 #include "jit/expr/rewrite/builtin_rule_ranking.h"
 #include "jit/expr/rewrite/builtin_rule_texts.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/op_code.h"
 #include "runtime/base/embedded_file.h"
 
 namespace trident::expr::rewrite {
@@ -164,9 +165,11 @@ void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled
 
 std::vector<bool> allowed(const RuleSet& set, const Policy& policy) {
   std::vector<bool> enabled;
-  for (const RuleSet::Tags& t : set.tags) {
+  for (std::size_t i = 0; i < set.rules.size(); ++i) {
+    const RuleSet::Tags& t = set.tags[i];
     const bool same_bits = t.ieee == Ieee::exact;
-    const bool holds = t.real != Real::partial;
+    const bool derives = set.rules[i].left.root().op == op_code(Op::Diff);
+    const bool holds = t.real != Real::partial && (t.ieee != Ieee::nan || derives);
     enabled.push_back(policy.kind == PolicyKind::exact     ? same_bits && holds
                       : policy.kind == PolicyKind::bounded ? holds
                                                            : true);

@@ -63,7 +63,7 @@ RuleSet with_builtin_rules(RuleSet own);
 void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled);
 
 /// Says which rules a policy allows: exact only those that keep every bit, bounded all but those that hold only
-/// partially, fast all.
+/// partially or, derivatives aside, not where an operand is infinite or NaN, fast all.
 std::vector<bool> allowed(const RuleSet& set, const Policy& policy);
 
 }  // namespace trident::expr::rewrite

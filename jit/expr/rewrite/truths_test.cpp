@@ -2,7 +2,11 @@
 // hand, and IEEE 754, by which every comparison with NaN but != is false.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "jit/expr/rewrite/costs.h"
 #include "jit/expr/rewrite/rewrite.h"
+#include "jit/expr/rewrite/rules.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -90,6 +94,58 @@ TEST(Truths, ThatRoundingDecidesAreKnownOfBitsOnly) {
   const Result<Rewritten> found = rewrite(*source, fast);
   ASSERT_TRUE(found.ok());
   for (const Expr& form : found->forms) EXPECT_NE(print_infix(form).find("select"), std::string::npos);
+}
+
+Expr parsed(const char* text, const std::vector<Variable>& variables) {
+  ParseOptions parse;
+  parse.variables = variables;
+  Result<Expr> source = parse_sexpr(text, parse);
+  CHECK(source.ok());
+  return std::move(source).value();
+}
+
+double cost(const Expr& e) {
+  return cost_of(e, RewriteOptions{}.costs)->tree;
+}
+double cost(const char* text, const std::vector<Variable>& variables) {
+  return cost(parsed(text, variables));
+}
+/// The cost of the cheapest form that a search finds.
+double least_cost(const char* text, const std::vector<Variable>& variables, PolicyKind policy) {
+  const Expr source = parsed(text, variables);
+  RewriteOptions options;
+  options.policy.kind = policy;
+  options.objective = egraph::Objective::tree;
+  const Result<Rewritten> found = rewrite(source, options);
+  CHECK(found.ok());
+  return found->forms.empty() ? cost(source) : std::min(cost(source), cost(found->forms.front()));
+}
+
+// min and max take the other operand of NaN, so identities between them hold of numbers alone. Without ranges both
+// operands may be NaN, and dropping one of them makes NaN of a number, or a number of NaN.
+TEST(Truths, ThatHoldOfNumbersNeedNumbers) {
+  const std::vector<Variable> none, ranges = {range("a", 1, 2), range("b", 0, 4), range("c", -1, 9), range("d", 0, 1)};
+  struct Identity {
+    const char *text, *result;
+  };
+  for (const Identity& each : {Identity{"(max (min a c) (min (min a c) (max b d)))", "(min a c)"},
+                               {"(add (max a b) (min a b))", "(add a b)"},
+                               {"(sub (add (min a c) (max b d)) (min a c))", "(max b d)"},
+                               {"(max (add a b) (add c b))", "(add (max a c) b)"},
+                               {"(add (mul (sin a) (sin a)) (mul (cos a) (cos a)))", "1"},
+                               {"(min (max b a) (max b c))", "(max b (min a c))"}}) {
+    EXPECT_GT(least_cost(each.text, none, PolicyKind::bounded), 1e-6 + cost(each.result, none)) << each.text;
+    EXPECT_LE(least_cost(each.text, ranges, PolicyKind::bounded), cost(each.result, ranges)) << each.text;
+    EXPECT_LE(least_cost(each.text, none, PolicyKind::fast), cost(each.result, none)) << each.text;
+  }
+}
+
+// A rule of a user's that says of itself that it is false of NaN is for `fast`, which promises nothing there.
+TEST(Truths, RulesThatAreFalseOfNanAreForFast) {
+  const auto set = parse_rules("absorb: (max ?a (min ?a ?b)) => ?a ;; ieee=nan real=ok\n", "own.rules");
+  ASSERT_TRUE(set.ok());
+  for (const PolicyKind kind : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast})
+    EXPECT_EQ(allowed(*set, {.kind = kind})[0], kind == PolicyKind::fast);
 }
 
 }  // namespace
