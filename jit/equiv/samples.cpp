@@ -141,8 +141,7 @@ class Sampler {
   [[nodiscard]] bool sums_floats() const {
     if (layout_.has_tables()) return false;
     return std::any_of(expr_.nodes.begin(), expr_.nodes.end(), [](const expr::Node& node) {
-      return ir::is_float(node.type) &&
-             (node.op == expr::Op::Sum || node.op == expr::Op::Dot || node.op == expr::Op::Mean);
+      return ir::is_float(node.type) && expr::info(node.op).joined_by == expr::Op::Add;
     });
   }
 
