@@ -153,6 +153,8 @@ class Composer {
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
   Value variance(std::span<const Value> arguments, std::size_t offset);
   Value truth_of_all(Op extreme, Value a, std::size_t offset);
+  Value first_of_all(Value a, std::size_t offset);
+  Value count_of_all(std::size_t offset);
   Value copysign(Value x, Value y, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
   /// Returns the number that the constant `id` was written as.

@@ -116,6 +116,7 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
       return binary(Op::Lt, binary(Op::Copysign, literal(1, offset), x, offset), literal(0, offset), offset);
     case Form::Any: return truth_of_all(Op::MaxOf, x, offset);
     case Form::All: return truth_of_all(Op::MinOf, x, offset);
+    case Form::First: return first_of_all(x, offset);
     case Form::Var: return variance(arguments, offset);
     case Form::Std: return unary(Op::Sqrt, variance(arguments, offset), offset);
     case Form::Missing: return fail(offset, ErrorCode::kUnsupported, "there is no kernel code for this function");
@@ -132,6 +133,23 @@ Value Composer::truth_of_all(Op extreme, Value a, std::size_t offset) {
   return binary(Op::Gt, unary(extreme, convert(a, Type::i32), offset), number({.integral = true}, offset), offset);
 }
 
+Value Composer::count_of_all(std::size_t offset) {
+  const Value one = cast(Type::i64, number({.value = 1, .integer = 1, .integral = true}, offset), offset);
+  return unary(Op::Sum, one, offset);
+}
+
+// Gives the least number of an element for which `a` holds, or their count. Others get a number that is greater than
+// any count, so that elements need not know the count: one pass does.
+Value Composer::first_of_all(Value a, std::size_t offset) {
+  a = as_bool(a);
+  if (failed_) return {};
+  const Value place = add({Op::Index, Type::i64, {}, {}, {}, 0}, offset);
+  const std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  const Value beyond{.id = builder_.constant_int(Type::i64, none), .offset = offset};
+  const Value least = unary(Op::MinOf, ternary(Op::Select, a, place, beyond, offset), offset);
+  return binary(Op::Min, least, count_of_all(offset), offset);
+}
+
 // The mean of the squared distances from the mean, in two passes; with a second argument their sum divided by n less
 // that, or by 0 where nothing is left, as NumPy does.
 Value Composer::variance(std::span<const Value> arguments, std::size_t offset) {
@@ -142,10 +160,8 @@ Value Composer::variance(std::span<const Value> arguments, std::size_t offset) {
   const std::array<Value, 1> distance = {off};
   const Value square = form(Form::Square, distance, offset);
   if (arguments.size() == 1) return unary(Op::Mean, square, offset);
-  const Value one = cast(Type::i64, number({.value = 1, .integer = 1, .integral = true}, offset), offset);
-  const Value count = unary(Op::Sum, one, offset);
-  const Value left =
-      binary(Op::Max, binary(Op::Sub, count, arguments[1], offset), number({.integral = true}, offset), offset);
+  const Value left = binary(Op::Max, binary(Op::Sub, count_of_all(offset), arguments[1], offset),
+                            number({.integral = true}, offset), offset);
   if (failed_) return {};
   return binary(Op::Div, unary(Op::Sum, square, offset), cast(type_of(x), left, offset), offset);
 }

@@ -110,6 +110,7 @@ std::uint32_t arity_of(const Function& function) {
     case Form::SignBit:
     case Form::Any:
     case Form::All:
+    case Form::First:
     case Form::Var:
     case Form::Std:
     case Form::Missing: return 1;

@@ -23,6 +23,7 @@ enum class Form : std::uint8_t {
   SignBit,
   Any,
   All,
+  First,
   Var,
   Std,
   Missing,  ///< known, but there is no kernel code for it

@@ -69,6 +69,37 @@ TYPED_TEST(ReductionBits, AreThoseOfTheOrderInEveryWay) {
   }
 }
 
+/// Elements of 0 but for ones at the places that a call of `n` elements has.
+template <class T>
+std::vector<T> ones_at(std::size_t n, const std::vector<std::size_t>& places) {
+  std::vector<T> x(n, T{0});
+  for (const std::size_t place : places)
+    if (place < n) x[place] = 1;
+  return x;
+}
+
+TYPED_TEST(ReductionBits, TruthsAndPlacesAreRightWhereverTheFirstElementIsSet) {
+  const std::vector<std::size_t> places[] = {{},       {0},        {4094}, {4095}, {4096}, {9000, 4097, 19'999},
+                                             {19'999}, {0, 19'999}};
+  for (const auto& one : cases<TypeParam>()) {
+    const std::string_view text = one.text;
+    if (text.find("first(") == text.npos && text.find("any(") == text.npos && text.find("all(") == text.npos) continue;
+    const kir::Kernel kernel = reduction_kernel(one.text, type_of<TypeParam>());
+    const Type type = kernel.type_of(kernel.outputs[0].value);
+    std::vector<image::Mapped> mapped;
+    const std::vector<Way> ways = ways_to_run(kernel, mapped);
+    for (const auto& set : places)
+      for (const std::size_t n : {0, 1, 4095, 4097, 20'000})
+        for (const bool swapped : {false, true}) {
+          std::vector<TypeParam> x = ones_at<TypeParam>(n, set);
+          for (TypeParam& value : x) value = swapped ? 1 - value : 4 * value;
+          for (const Way& way : ways)
+            ASSERT_EQ(answer_of(type, bits_by(way.run, x.data(), n)), one.answer({x}))
+                << one.text << ", " << way.name << ", n " << n << ", first of " << (set.empty() ? n : set[0]);
+        }
+  }
+}
+
 /// Returns what three parts give: the chunks [0, a), [a, b) and the rest, each reduced by itself.
 std::uint64_t of_parts(const std::vector<std::uint64_t>& chunks, std::size_t a, std::size_t b, const kir::Inst& inst) {
   const auto join = [&](std::uint64_t earlier, std::uint64_t later) {

@@ -72,6 +72,11 @@ struct Oracle {
   [[nodiscard]] std::int64_t all() const {
     return std::all_of(x.begin(), x.end(), [](T value) { return value != 0; }) ? 1 : 0;
   }
+  /// The number of the first element for which `holds`, or that of all elements.
+  template <class Holds>
+  [[nodiscard]] std::int64_t first_that(Holds holds) const {
+    return std::find_if(x.begin(), x.end(), holds) - x.begin();
+  }
   template <class Precedes>
   [[nodiscard]] std::int64_t first(Precedes precedes) const {
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -131,6 +136,9 @@ std::vector<Case<T>> cases() {
           {"std(x, 2)", [](O o) { return answer(std::sqrt(o.var(2))); }},
           {"i64(any(x))", [](O o) { return answer(o.any()); }},
           {"i64(all(x))", [](O o) { return answer(o.all()); }},
+          {"first(x)", [](O o) { return answer(o.first_that([](T v) { return v != 0; })); }},
+          {"first(x > 2)", [](O o) { return answer(o.first_that([](T v) { return v > 2; })); }},
+          {"first(x != x)", [](O o) { return answer(o.first_that([](T v) { return v != v; })); }},
           {"argmin(x)", [](O o) { return answer(o.first([](T a, T b) { return a < b; })); }},
           {"argmax(x)", [](O o) { return answer(o.first([](T a, T b) { return a > b; })); }}};
 }
