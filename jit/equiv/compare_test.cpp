@@ -164,6 +164,15 @@ TEST(Policy, APoleOfCorrectlyRoundedOperationsIsNoMatterOfRounding) {
   for (const double candidate : {4e15, 0.0, kNan, -HUGE_VAL}) EXPECT_FALSE(passes(1.1, 1.1, candidate, 2, "1/(x - y)"));
 }
 
+// Of zeros of both signs max gives either, and the quotient has its sign.
+TEST(Policy, AZeroOfEitherSignMayBeDividedBy) {
+  for (const double candidate : {HUGE_VAL, -HUGE_VAL}) EXPECT_TRUE(passes(0.0, -0.0, candidate, 2, "1/max(x, y)"));
+  for (const double candidate : {0.0, 4e15, kNan}) EXPECT_FALSE(passes(0.0, -0.0, candidate, 2, "1/max(x, y)"));
+  for (const double candidate : {HUGE_VAL, 0.0}) EXPECT_TRUE(passes(0.0, -0.0, candidate, 2, "exp(1/max(x, y))"));
+  for (const double candidate : {HUGE_VAL, kNan}) EXPECT_TRUE(passes(0.0, -0.0, candidate, 2, "1/max(x, y) + 1/x"));
+  EXPECT_FALSE(passes(0.0, 0.0, -HUGE_VAL, 2, "1/max(x, y)"));
+}
+
 // A last bit of log decides between exp(-1e16) and exp(1e16).
 TEST(Policy, AFunctionDecidesBetweenZeroAndInfinity) {
   const char* text = "exp(1/(log(x) - y))";

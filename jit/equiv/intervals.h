@@ -71,6 +71,29 @@ inline bool leaves_the_numbers(const Around& a, const Around& b, const Around& c
   return std::isinf(result) && std::isfinite(a.v) && std::isfinite(b.v) && std::isfinite(c.v);
 }
 
+/// Returns whether a value is a zero that may have either sign, as max(0, -0).
+template <class N>
+bool is_either_zero(const Lanes<N>& a, std::size_t i) {
+  return (a.unsure[i] & kOpen) != 0 && approximate(a.c[i]) == 0;
+}
+
+/// Returns how far apart the results are that the signs of an operand's zero give. Sets the bit of an infinity's sign.
+template <class N>
+long double apart_by_zeros(expr::RealOp op, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
+  const bool divides = op == expr::RealOp::Div || op == expr::RealOp::Copysign;
+  if (!is_either_zero(divides ? b : a, i)) return 0;
+  const long double result = std::fabs(approximate(r.c[i]));
+  if (!std::isinf(result)) return op == expr::RealOp::Copysign || op == expr::RealOp::Atan2 ? 2 * result : 0;
+  if (divides || op == expr::RealOp::Pow || op == expr::RealOp::Powi) r.unsure[i] |= kEitherInfinity;
+  return 0;
+}
+
+/// Returns whether an operand is an infinity that may have either sign.
+template <class N>
+bool is_either_infinity(const Lanes<N>& a, std::size_t i) {
+  return (a.unsure[i] & kEitherInfinity) != 0 && std::isinf(approximate(a.c[i]));
+}
+
 /// Returns whether rounding decides if a quotient is of 0 and 0: then it is NaN.
 template <class N>
 bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
@@ -134,6 +157,7 @@ template <class N>
   long double d = decided ? 0 : carried(op, exponent, x, y, around(c, i), result);
   if (step && opens) d = std::max(d, jump_of(op, a, b, i) + a.d[i]);
   if (step && d > a.d[i]) r.unsure[i] |= kEitherSide;
+  if (const long double apart = apart_by_zeros(op, a, b, r, i); apart > 0) d += apart, r.unsure[i] |= kEitherSide;
   if (std::isfinite(result)) d += k * unit_error(node.op, node.type, exponent, x, y, std::fabs(result) + d);
   r.d[i] = d >= 0 ? d : std::numeric_limits<long double>::infinity();
   if (is_approximate(node)) r.unsure[i] |= kApproximate;
@@ -148,6 +172,8 @@ template <class N>
   // Correctly rounded operations give the kernel as written its strict values; with functions its own errors decide.
   const bool by_operands = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kApproximate) != 0;
   if (by_operands && multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kEitherInfinity;
+  if (is_either_infinity(a, i) || is_either_infinity(b, i) || is_either_infinity(c, i))
+    r.unsure[i] |= std::isinf(result) && expr::info(node.op).arity > 1 ? kMayBeNan : kOverflows | kMayOverflow;
   const bool leaves = (by_operands || is_approximate(node)) && leaves_the_numbers(x, y, around(c, i), result);
   if (leaves) r.unsure[i] |= kOverflows;
   if (!std::isinf(r.d[i])) return;

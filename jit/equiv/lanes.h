@@ -22,7 +22,7 @@ inline constexpr std::uint8_t kOverflows = 8;         ///< a value on the way is
 inline constexpr std::uint8_t kMayOverflow = 16;      ///< the running error decides whether one is
 inline constexpr std::uint8_t kApproximate = 32;      ///< a function on the way, which kernels do not round correctly
 inline constexpr std::uint8_t kMayBeNan = 64;         ///< the running error decides whether it is a number
-inline constexpr std::uint8_t kEitherInfinity = 128;  ///< a function's error decides the sign of an infinity
+inline constexpr std::uint8_t kEitherInfinity = 128;  ///< a function's error or a zero decides an infinity's sign
 /// The bits that a judge asks for.
 inline constexpr std::uint8_t kOnTheWay =
     kEitherSide | kOverflows | kMayOverflow | kApproximate | kMayBeNan | kEitherInfinity;
