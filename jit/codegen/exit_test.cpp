@@ -189,7 +189,7 @@ TEST(Exit, UpperHalvesAreTestedInEachPosition) {
   const kir::Assumed of_x{0.25, 0x1.fffffffffffffp1}, of_y{-0x1.fffffffffffffp2, 0x1.fffffffffffffp2};
   const kir::Kernel kernel = guarding(ir::Type::f64, of_x, of_y), alike = guarding(ir::Type::f64, of_x, of_x);
   constexpr std::uint64_t n = 80;
-  for (const std::uint8_t vectors : {3, 4, 8})
+  for (const std::uint8_t vectors : {std::uint8_t{3}, std::uint8_t{4}, std::uint8_t{8}})
     for (const Isa isa : runnable_isas()) {
       auto native = map_native(kernel, isa, {.vectors = vectors}), other = map_native(alike, isa, {.vectors = vectors});
       ASSERT_TRUE(native.ok() && other.ok());

@@ -197,7 +197,7 @@ void expect_fetches(Type type, ir::Storage storage, std::uint32_t element_bytes)
   kernel.outputs = {{"s", b.reduce(kir::Op::Sum, b.mul(b.input(0), b.input(1))), kir::OutputKind::scalar}};
   const std::uint64_t long_call = kFetchBytes / element_bytes;
   for (const Isa isa : runnable_isas())
-    for (const std::uint8_t vectors : {4, 8}) {
+    for (const std::uint8_t vectors : {std::uint8_t{4}, std::uint8_t{8}}) {
       auto native = testing::map_native(kernel, isa, {.vectors = vectors});
       ASSERT_TRUE(native.ok()) << native.error().message;
       for (const std::uint64_t n : {long_call - 1, long_call + 3 * kir::kChunk + 77})

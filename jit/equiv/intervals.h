@@ -173,7 +173,7 @@ template <class N>
   const bool by_operands = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kApproximate) != 0;
   if (by_operands && multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kEitherInfinity;
   if (is_either_infinity(a, i) || is_either_infinity(b, i) || is_either_infinity(c, i))
-    r.unsure[i] |= std::isinf(result) && expr::info(node.op).arity > 1 ? kMayBeNan : kOverflows | kMayOverflow;
+    r.unsure[i] |= std::isinf(result) && expr::info(node.op).arity > 1 ? kMayBeNan : kUnknownSize;
   const bool leaves = (by_operands || is_approximate(node)) && leaves_the_numbers(x, y, around(c, i), result);
   if (leaves) r.unsure[i] |= kOverflows;
   if (!std::isinf(r.d[i])) return;

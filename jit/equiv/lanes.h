@@ -23,6 +23,7 @@ inline constexpr std::uint8_t kMayOverflow = 16;      ///< the running error dec
 inline constexpr std::uint8_t kApproximate = 32;      ///< a function on the way, which kernels do not round correctly
 inline constexpr std::uint8_t kMayBeNan = 64;         ///< the running error decides whether it is a number
 inline constexpr std::uint8_t kEitherInfinity = 128;  ///< a function's error or a zero decides an infinity's sign
+inline constexpr std::uint8_t kUnknownSize = kOverflows | kMayOverflow;
 /// The bits that a judge asks for.
 inline constexpr std::uint8_t kOnTheWay =
     kEitherSide | kOverflows | kMayOverflow | kApproximate | kMayBeNan | kEitherInfinity;

@@ -175,7 +175,7 @@ class Sampler {
 
   Bits great_value(std::size_t v, double share, bool root) {
     const expr::Variable& variable = expr_.variables[v];
-    const double greatest = greatest_finite(variable.type);
+    const auto greatest = static_cast<double>(greatest_finite(variable.type));
     const double size = share * (root ? std::sqrt(greatest) : greatest) * (0.25 + 0.75 * random_.unit());
     const Bits bits = bits_of(variable.type, random_.below(2) == 0 ? size : -size);
     return allowed(variable, bits) ? bits : draw(variable, Way::vast, random_);
