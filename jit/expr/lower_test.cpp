@@ -57,15 +57,6 @@ TEST(Lower, MinAndMaxOfANumberAndANanAreTheNumberOnEitherSide) {
   }
 }
 
-// The root of -0 is -0, a power of it is 0: a quotient by it tells.
-TEST(Lower, PowersOfMinusZeroAreNoRoots) {
-  for (const char* exponent : {"0.5", "0.25", "1.5"}) {
-    const std::string text = std::string("x in [0, 64]; 1/pow(sqrt(x), ") + exponent + ") + y";
-    EXPECT_EQ(value(text, -0.0, 1, {}), std::numeric_limits<double>::infinity()) << text;
-    EXPECT_NEAR(value(text, 16, 1, {}), 1 / std::pow(4, std::stod(exponent)) + 1, 1e-15) << text;
-  }
-}
-
 struct Network {
   const char* text;
   double (*correct)(const double* x);

@@ -75,10 +75,9 @@ NodeId Simplifier::pow_by_constant(NodeId a, double c) {
   const bool nonnegative = !f.may_be_nan && f.lo >= 0;
   if (!nonnegative) return {};
   const bool positive = f.lo > 0 && f.finite();
-  // At most two roundings, where pow has one. The root of -0 is -0, the power 0.
-  const bool as_root = unsigned_zeros_ || f.lo > 0;
-  if (c == 0.5 && as_root) return sqrt(a);
-  if (c == 0.25 && as_root) return sqrt(sqrt(a));
+  // At most two roundings, where pow has one.
+  if (c == 0.5) return sqrt(a);
+  if (c == 0.25) return sqrt(sqrt(a));
   if (c == -0.5 && positive) return div(b_.constant(t, 1), sqrt(a));
   if (c == 1.5) return mul(a, sqrt(a));
   return {};
