@@ -164,7 +164,7 @@ TEST(Policy, APoleOfCorrectlyRoundedOperationsIsNoMatterOfRounding) {
   for (const double candidate : {4e15, 0.0, kNan, -HUGE_VAL}) EXPECT_FALSE(passes(1.1, 1.1, candidate, 2, "1/(x - y)"));
 }
 
-// Of zeros of both signs max gives either, and the quotient has its sign.
+// Where zeros of both signs meet, max gives either, and the quotient has its sign.
 TEST(Policy, AZeroOfEitherSignMayBeDividedBy) {
   for (const double candidate : {HUGE_VAL, -HUGE_VAL}) EXPECT_TRUE(passes(0.0, -0.0, candidate, 2, "1/max(x, y)"));
   for (const double candidate : {0.0, 4e15, kNan}) EXPECT_FALSE(passes(0.0, -0.0, candidate, 2, "1/max(x, y)"));

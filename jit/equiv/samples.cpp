@@ -148,10 +148,8 @@ class Sampler {
   // Draws short calls with values of both signs so near to the greatest of the type (or to its root, where elements are
   // products) that a sum of some terms overflows and the sum of all does not.
   Samples cancelling() {
-    constexpr std::uint64_t kCalls = 384;
-    constexpr std::uint64_t kLengths[] = {2, 3, 2, 4, 3, 6};
-    Samples s = layout_.empty("sums", kCalls / std::size(kLengths) * 20 + 63);
-    s.n = s.n / 64 * 64;
+    constexpr std::uint64_t kPoints = 1280, kLengths[] = {2, 3, 2, 4, 3, 6};
+    Samples s = layout_.empty("sums", kPoints);
     s.way = Way::vast;
     std::uint64_t at = 0;
     for (std::uint64_t call = 0; at < s.n; ++call) {
