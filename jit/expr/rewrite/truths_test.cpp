@@ -140,6 +140,24 @@ TEST(Truths, ThatHoldOfNumbersNeedNumbers) {
   }
 }
 
+// 1^NaN and NaN^0 are 1, so powers are exponentials where the base is a constant other than 1, or the exponent is one
+// other than 0, whatever the other operand is.
+TEST(Truths, PowersOfAConstantNeedNoNumbers) {
+  struct Identity {
+    const char *text, *result;
+  };
+  for (const Identity& each : {Identity{"(pow 2.718281828459045 x)", "(exp x)"},
+                               {"(pow 10 x)", "(exp (mul 2.302585092994046 x))"},
+                               {"(pow (exp x) 3.7)", "(exp (mul 3.7 x))"},
+                               {"(log (pow (exp2 x) 3.7))", "(mul 3.7 (log (exp2 x)))"},
+                               {"(pow (pow (exp2 x) y) 3.7)", "(pow (exp2 x) (mul 3.7 y))"}})
+    EXPECT_LE(least_cost(each.text, {}, PolicyKind::bounded), cost(each.result, {})) << each.text;
+  for (const Identity& each : {Identity{"(pow (exp x) y)", "(exp (mul x y))"},
+                               {"(log (pow (exp2 x) y))", "(mul y (log (exp2 x)))"},
+                               {"(mul (pow (exp2 x) z) (pow (exp2 y) z))", "(pow (mul (exp2 x) (exp2 y)) z)"}})
+    EXPECT_GT(least_cost(each.text, {}, PolicyKind::bounded), cost(each.result, {})) << each.text;
+}
+
 // A rule of a user's that says of itself that it is false of NaN is for `fast`, which promises nothing there.
 TEST(Truths, RulesThatAreFalseOfNanAreForFast) {
   const auto set = parse_rules("absorb: (max ?a (min ?a ?b)) => ?a ;; ieee=nan real=ok\n", "own.rules");
