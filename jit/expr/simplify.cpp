@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "jit/expr/absorbed_constants.h"
 #include "jit/expr/amplification.h"
@@ -384,6 +385,29 @@ class Contraction {
   std::vector<NodeId> place_;
 };
 
+// Quotients by constants without a division, and all but as accurate: x / c = x h + x l, where h + l is 1 / c to twice
+// the digits of the type. h is cut off, so that l has its sign: an infinite or zero x gives what the quotient is.
+//
+// The roundings of l and x l are 2^-23 ulp each of an f32, far below the last one. Where x l is subnormal, its rounding
+// is half the least number at most. One product by 1 / c, which simplify() takes, costs half as much, but it is rounded
+// twice. Where the last bit decides whether a later product overflows, its result may be NaN where the text has a
+// number, so that the form is refused.
+struct Inverse {
+  double high = 0, low = 0;
+};
+
+/// Returns 1 / c in two parts of one sign, or nothing where that is one number, or may underflow.
+std::optional<Inverse> inverse_of(Type type, double c) {
+  const double limit = type == Type::f32 ? 0x1p60 : 0x1p500, size = std::fabs(c);
+  if (!(size >= 1 / limit && size <= limit) || is_power_of_two(c)) return std::nullopt;
+  const bool single = type == Type::f32;
+  double high = round_to(type, 1.0L / size);
+  if (std::fma(high, size, -1.0) > 0)
+    high = single ? std::nextafter(static_cast<float>(high), 0.0F) : std::nextafter(high, 0.0);
+  const double low = round_to(type, static_cast<long double>(-std::fma(high, size, -1.0)) / size);
+  return Inverse{std::copysign(high, c), std::copysign(low, c)};
+}
+
 }  // namespace
 
 Expr simplify(const Expr& expr, const LowerOptions& options) {
@@ -407,6 +431,28 @@ Expr drop_idle_operations(const Expr& expr, const LowerOptions& options) {
 
 Expr contract(const Expr& expr) {
   return Contraction(expr, {}, Contraction::Which::all).run();
+}
+
+Expr multiply_constant_quotients(const Expr& expr) {
+  Expr out;
+  out.variables = expr.variables;
+  Builder builder(out);
+  std::vector<NodeId> place(expr.nodes.size());
+  for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
+    const Node& n = expr.nodes[i];
+    std::optional<Inverse> inverse;
+    if (n.op == Op::Div && ir::is_float(n.type) && expr.at(n.b).op == Op::Constant && expr.at(n.a).op != Op::Constant)
+      inverse = inverse_of(n.type, value_of(n.type, expr.at(n.b).imm));
+    if (!inverse) {
+      place[i] = builder.add(moved(n, place));
+      continue;
+    }
+    const NodeId x = place[n.a.index];
+    const NodeId rest = builder.op(Op::Mul, x, builder.constant(n.type, inverse->low));
+    place[i] = builder.op(Op::Fma, x, builder.constant(n.type, inverse->high), rest);
+  }
+  move_outputs(expr, out, place);
+  return out;
 }
 
 }  // namespace trident::expr

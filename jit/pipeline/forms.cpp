@@ -271,13 +271,12 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
     return added.ok() && *added;
   };
   if (passes.enabled("narrowed")) add_form("narrowed", source, unrewritten(policy), true);
-  if (rounding_may_change) {
-    const expr::LowerOptions how = unrewritten(policy);
-    const bool drop = passes.enabled("identities");
-    const expr::Expr identities = drop ? expr::drop_idle_operations(source, how) : source;
-    if (drop) add_form("identities", identities, how, true);
-    if (passes.enabled("contracted")) add_form("contracted", expr::contract(identities), how);
-  }
+  const expr::LowerOptions unrewritten_how = unrewritten(policy);
+  const bool drops = rounding_may_change && passes.enabled("identities");
+  const expr::Expr identities = drops ? expr::drop_idle_operations(source, unrewritten_how) : source;
+  if (drops) add_form("identities", identities, unrewritten_how, true);
+  if (rounding_may_change && passes.enabled("contracted"))
+    add_form("contracted", expr::contract(identities), unrewritten_how);
   const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy, bool join = false) {
     const expr::LowerOptions how{.policy = policy, .simplify = true, .accuracy = accuracy, .join_divisions = join};
     return add_form(name, expr::simplify(from, how), how);
@@ -289,7 +288,12 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
     if (passes.enabled("simplified")) add_simplified(name, source, accuracy);
     add_form(name, source, {.policy = policy, .simplify = false, .accuracy = accuracy});
   };
-  if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
+  const bool simplifies = passes.enabled("simplified") && add_simplified("simplified", source, Accuracy::ulp1);
+  if (rounding_may_change && passes.enabled("multiplied")) {
+    const std::size_t simplified = list.size() - 1;
+    if (add_form("multiplied", expr::multiply_constant_quotients(identities), unrewritten_how) && simplifies)
+      list.back().in_place_of = simplified;
+  }
   if (passes.enabled("simplified")) add_joined(source);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, policy)) add_less_accurate("rel3", Accuracy::rel3);

@@ -133,5 +133,30 @@ TEST(Estimated, RootsOfQuotientsNeedNoDivisionUnlessTheDivisorMayBeMinusZero) {
   EXPECT_EQ(divisions("x: f32; sqrt(x/(1 + x))"), 1u);
 }
 
+TEST(Multiplied, StandsInForTheSimplifiedFormOfConstantQuotients) {
+  const auto multiplied = [](const char* text, expr::PolicyKind kind, std::vector<std::string> disabled = {}) {
+    const auto source = expr::parse(text);
+    Options options{.target = {.isa = codegen::Isa::avx2, .policy = {.kind = kind}}};
+    options.search.disabled = std::move(disabled);
+    const std::function<void(const Progress&)> nobody;
+    const auto list = *forms(*source, *source, options, PassScope(options, nobody));
+    std::vector<std::string> found;  // the form in whose place it is, and its divisions
+    for (const Form& form : list)
+      if (form.name == "multiplied")
+        found.push_back((form.in_place_of ? list[*form.in_place_of].name : "none") + " " +
+                        std::to_string(count_of(kir::Op::Div, form.kernel)));
+    return found;
+  };
+  using expr::PolicyKind;
+  using Found = std::vector<std::string>;
+  constexpr const char* kText = "x: f32; y: f32; sqrt(1 - x/1.1*y) + 1/y";
+  EXPECT_EQ(multiplied(kText, PolicyKind::bounded), Found{"simplified 1"});
+  EXPECT_EQ(multiplied(kText, PolicyKind::fast), Found{"simplified 1"});
+  EXPECT_EQ(multiplied(kText, PolicyKind::bounded, {"simplified"}), Found{"none 1"});
+  EXPECT_EQ(multiplied(kText, PolicyKind::bounded, {"multiplied"}), Found{});
+  EXPECT_EQ(multiplied(kText, PolicyKind::exact), Found{});
+  EXPECT_EQ(multiplied("x: f32; y: f32; sqrt(1 - x/4) + 1/y + x*1.1", PolicyKind::bounded), Found{});
+}
+
 }  // namespace
 }  // namespace trident::pipeline
