@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 
 #include "jit/equiv/lanes.h"
 
@@ -80,10 +81,11 @@ bool is_either_zero(const Lanes<N>& a, std::size_t i) {
 /// Returns how far apart the results are that the signs of an operand's zero give. Sets the bit of an infinity's sign.
 template <class N>
 long double apart_by_zeros(expr::RealOp op, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
-  const bool divides = op == expr::RealOp::Div || op == expr::RealOp::Copysign;
+  const bool atan2 = op == expr::RealOp::Atan2, divides = op == expr::RealOp::Div || op == expr::RealOp::Copysign;
+  if (atan2 && is_either_zero(b, i) && approximate(a.c[i]) == 0) return std::numbers::pi_v<long double>;  // 0 or pi
   if (!is_either_zero(divides ? b : a, i)) return 0;
   const long double result = std::fabs(approximate(r.c[i]));
-  if (!std::isinf(result)) return op == expr::RealOp::Copysign || op == expr::RealOp::Atan2 ? 2 * result : 0;
+  if (!std::isinf(result)) return op == expr::RealOp::Copysign || atan2 ? 2 * result : 0;
   if (divides || op == expr::RealOp::Pow || op == expr::RealOp::Powi) r.unsure[i] |= kEitherInfinity;
   return 0;
 }

@@ -139,7 +139,11 @@ TEST(PassesChecker, SourcesKeepTheirOwnPolicy) {
                                "argmax(x * y)", "e = exp(x - maxof(x)); e / sum(e)", "(x - mean(x)) / std(x)",
                                // Where a part of the sum overflows, the strict quotient is 0 or NaN.
                                "x / sum(x)", "x / (1 + mean(y))", "sum(x) / sum(y)", "x > mean(x)", "1 / dot(x, y)",
-                               "if(x > mean(x), 1, 0)"}) {
+                               "if(x > mean(x), 1, 0)", "sum(if(x > mean(x), x, 0))", "max(x, mean(y)) - y",
+                               "max(x, mean(y)) - min(y, mean(x))", "min(sum(x), y)/max(x, sum(y))",
+                               // Zeros of both signs.
+                               "atan2(x, max(x, y))", "atan2(max(x, y), y)", "copysign(x, min(x, y))", "1/max(x, y)",
+                               "exp(1/min(x, y))", "max(x, y)^-3"}) {
         const expr::Expr source = anywhere(text, type);
         const Verdict verdict = verdict_of_passes(source, source, policy);
         EXPECT_TRUE(verdict.same()) << text << "\n" << print(verdict);

@@ -227,11 +227,13 @@ class Reductions {
     }
     if (node.op == Op::Prod) return finish_product(node.type, reduction, r, n);
     r.c[0] = reduction.sum.value();
-    r.d[0] = reduction.d + k_ * reduction_error(node.type, n, reduction.sum.absolute());
+    // Elements may be as far from their correct values as their errors say, on the other side of a step above all.
+    r.d[0] = reduction.d + k_ * reduction_error(node.type, n, reduction.sum.absolute() + reduction.d);
     if (!(r.d[0] >= 0)) r.d[0] = std::numeric_limits<long double>::infinity();
     note_overflow(node.type, r, 0);
     // A part of the sum may overflow, in the one order that there is, where the whole is a number.
     if (!std::isfinite(r.s[0]) && std::isfinite(approximate(r.c[0]))) r.unsure[0] |= kOverflows;
+    if (std::isnan(r.s[0]) && std::isfinite(approximate(r.c[0]))) r.unsure[0] |= kMayBeNan;
     if (node.op != Op::Mean) return;
     const double n_rounded = int_to_float(node.type, static_cast<std::int64_t>(n));
     r.s[0] = apply_rounded(Op::Div, node.type, 0, r.s[0], n_rounded, 0);
