@@ -416,6 +416,23 @@ TEST(Tournament, TheFinalHasTimeOfItsOwn) {
   EXPECT_EQ(verdict->winner, 2u);
 }
 
+TEST(Tournament, TheFinalOfManyIsBetweenTheBestOfTheFirstHeat) {
+  Bench bench;
+  const auto incumbent = MAPPED(slower);
+  const auto best = MAPPED(good);
+  std::vector<const image::Mapped*> contestants(400, &incumbent);
+  contestants[200] = &best;
+  TournamentRules rules{.cpu_ns = 40'000'000};
+  rules.progress = [](std::size_t heats, std::size_t, double) {
+    for (const std::uint64_t end = os::thread_work_ns() + 40'000'000; heats == 1 && os::thread_work_ns() < end;) {
+    }
+  };
+  auto verdict = hold_tournament(contestants, kSignature, bench.workload, rules);
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_TRUE(verdict->gain);
+  EXPECT_EQ(verdict->winner, 200u);
+}
+
 TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   Bench bench;
   const auto incumbent = MAPPED(good);

@@ -58,6 +58,7 @@ class Tournament {
       field_.resize(std::min(field_.size(), std::max(kFinalists, (field_.size() + 1) / 2)));
       batch_ns *= 2;
     }
+    field_.resize(std::min(field_.size(), kFinalists));  // of many, cut off, none would be decided
     TRY_VOID(final_heats(batch_ns));
     return std::move(verdict_);
   }

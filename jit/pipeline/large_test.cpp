@@ -206,5 +206,16 @@ TEST(PassScope, StopsTheClockOfLargeExpressionsToo) {
   EXPECT_LE(passes.left_ns(), 200 * kMs);
 }
 
+TEST(PassScope, TwoThreadsUseHalfAsMuchAgainBeforeTheClockEndsThem) {
+  const Options options;
+  const std::function<void(const Progress&)> nobody;
+  PassScope passes(options, nobody);
+  passes.limit_clock(100 * kMs, true);
+  work(110 * kMs);
+  EXPECT_FALSE(passes.spent());
+  work(40 * kMs);
+  EXPECT_TRUE(passes.spent());
+}
+
 }  // namespace
 }  // namespace trident::pipeline

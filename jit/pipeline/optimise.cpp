@@ -23,9 +23,9 @@ constexpr const char* kTooLittle = "nothing is so much faster than the kernel th
 
 void Optimisation::take_source(expr::Expr source) {
   source_ = std::move(source);
-  if (!is_large()) return;
+  if (!is_large() || options_.rival != nullptr) return;  // a rival is in use already: nobody waits
   const auto share_ns = static_cast<std::uint64_t>(kLargeClockShare * static_cast<double>(passes_.left_ns()));
-  passes_.limit_clock(std::max(kLargeClockNs, share_ns) * options_.budget.effort);
+  passes_.limit_clock(std::max(kLargeClockNs, share_ns) * options_.budget.effort, options_.budget.two_threads);
 }
 
 Result<bool> Optimisation::may_pay() {

@@ -67,9 +67,9 @@ void PassScope::report(Stage stage, std::size_t done, std::size_t total, double 
       {stage, static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(total), best_ratio, baseline_checked_});
 }
 
-void PassScope::limit_clock(std::uint64_t ns) {
+void PassScope::limit_clock(std::uint64_t ns, bool two_threads) {
   Left left = end_.left();
-  left.clock_ns = clock_limit_ns_ = ns, left.least_ns = ns / 10 * 9;
+  left.clock_ns = clock_limit_ns_ = ns, left.least_ns = ns / 10 * (two_threads ? 14 : 9);
   end_ = Deadline(left);
 }
 

@@ -38,8 +38,8 @@ class PassScope {
   [[nodiscard]] bool spent() const;
   [[nodiscard]] bool cancelled() const;
   /// Ends the budget sooner, by the clock, once nearly as much processor time is used: a search that takes seconds is
-  /// for somebody who waits.
-  void limit_clock(std::uint64_t ns);
+  /// for somebody who waits. Two threads use half as much again: a part of the passes is divided between them.
+  void limit_clock(std::uint64_t ns, bool two_threads = false);
   /// Returns what is left.
   [[nodiscard]] Left left() const;
   /// Returns the CPU time that is left.
