@@ -48,8 +48,11 @@ class Doctor(CommandCase):
         self.assertIn("processor", checks)
 
     def test_tells_why_the_last_kernel_is_no_faster(self):
-        told = self.check_of_daemon("none")
-        self.assertEqual("ok", told["status"])
+        for _ in range(5):  # on a busy machine one of its forms may be measured to be faster
+            told = self.check_of_daemon("none")
+            self.assertEqual("ok", told["status"])
+            if "did not get faster" in told["detail"]:
+                break
         self.assertRegex(told["detail"], "the last kernel that did not get faster: not optimised: none of")
 
     def test_tells_of_a_journal_that_cannot_be_written(self):

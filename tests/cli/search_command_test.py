@@ -469,7 +469,7 @@ class SearchCommand(CommandCase):
         page = json.loads(self.trident("rules", "show", "div-self", "--json").stdout)
         self.assertEqual(["nonzero(?a)", "finite(?a)"], page["conditions"])
         self.assertEqual("?a is never zero", page["meanings"]["conditions"]["nonzero(?a)"])
-        self.assertEqual("a/a = 1, where a is never zero", page["law"])
+        self.assertEqual("a/a = 1, where a is never zero and a is neither infinite nor NaN", page["law"])
         with open(os.path.join(ROOT, page["file"]), encoding="utf-8") as handle:
             self.assertTrue(handle.readlines()[page["line"] - 1].startswith("div-self: "))
         self.assertEqual("1", page["example"]["left"])
