@@ -3,6 +3,7 @@
  *
  *   raster_calculator [EXPRESSION]      over made bands `red`, `nir` and `height`; default: a vegetation index
  *
+ * An expression may have any number of results of any type; a program that has room for one sort asks before it calls.
  * A run without an expression compares every pixel with the formula in C. */
 #include <math.h>
 #include <stdio.h>
@@ -58,6 +59,21 @@ static int differs(float* const band[kBands], const float* out) {
   return 0;
 }
 
+/* Says why the arguments of run() do not fit the kernel, or returns NULL. */
+static const char* misfit(const trident_kernel* kernel) {
+  trident_kernel_info info = {.struct_size = sizeof info};
+  trident_info(kernel, &info);
+  if (info.output_count != 1) return "has several results; write one expression";
+  if (trident_output_is_scalar(kernel, 0))
+    return "has one number for all pixels; write an expression with a value for each";
+  if (trident_output_type(kernel, 0) != TRIDENT_F32)
+    return "has results of another type; write f32(...) around the expression";
+  if (trident_scalar_name(kernel, 0)) return "has a table or a scalar; bands are arrays";
+  for (uint32_t a = 0; trident_array_name(kernel, a); ++a)
+    if (trident_array_type(kernel, a) != TRIDENT_F32) return "declares a band of another type; bands are f32";
+  return NULL;
+}
+
 static int failed(const char* what) {
   fprintf(stderr, "%s: %s\n", what, trident_last_error());
   return 1;
@@ -73,16 +89,23 @@ int main(int argc, char** argv) {
   fill(band);
   trident_ctx* context;
   if (trident_open(NULL, &context) != TRIDENT_OK) return failed("open");
-  trident_submit_options options = {.struct_size = sizeof options, .type = TRIDENT_F32, .policy = TRIDENT_BOUNDED, .k = 2};
+  trident_submit_options options = {
+      .struct_size = sizeof options, .type = TRIDENT_F32, .policy = TRIDENT_BOUNDED, .k = 2};
   trident_kernel* kernel;
   if (trident_submit(context, text, &options, &kernel) != TRIDENT_OK) return failed(text);
   for (uint32_t a = 0; trident_array_name(kernel, a); ++a) {
     int known = 0;
     for (int b = 0; b < kBands; ++b) known |= !strcmp(trident_array_name(kernel, a), kNames[b]);
     if (!known) {
-      fprintf(stderr, "%s: there is no band %s; the bands are red, nir and height\n", text, trident_array_name(kernel, a));
+      fprintf(stderr, "%s: there is no band %s; the bands are red, nir and height\n", text,
+              trident_array_name(kernel, a));
       return 2;
     }
+  }
+  const char* reason = misfit(kernel);
+  if (reason) {
+    fprintf(stderr, "%s: the expression %s\n", text, reason);
+    return 2;
   }
   int wrong = 0;
   for (uint32_t tier = 0; tier <= 2 && !wrong; ++tier) { /* interpreted first, then machine code, then its best form */
