@@ -80,14 +80,16 @@ bool is_either_zero(const Lanes<N>& a, std::size_t i) {
 
 /// Returns how far apart the results are that the signs of an operand's zero give. Sets the bit of an infinity's sign.
 template <class N>
-long double apart_by_zeros(expr::RealOp op, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
-  const bool atan2 = op == expr::RealOp::Atan2, divides = op == expr::RealOp::Div || op == expr::RealOp::Copysign;
-  if (atan2 && is_either_zero(b, i) && approximate(a.c[i]) == 0) return std::numbers::pi_v<long double>;  // 0 or pi
-  if (!is_either_zero(divides ? b : a, i)) return 0;
+long double apart_by_zeros(expr::Op op, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
+  const bool first = is_either_zero(a, i) && (expr::reads_zero_sign_of_first(op) || op == expr::Op::Powi);
+  const bool second = is_either_zero(b, i) && expr::reads_zero_sign_of_second(op);
+  if (!first && !second) return 0;
   const long double result = std::fabs(approximate(r.c[i]));
-  if (!std::isinf(result)) return op == expr::RealOp::Copysign || atan2 ? 2 * result : 0;
-  if (divides || op == expr::RealOp::Pow || op == expr::RealOp::Powi) r.unsure[i] |= kEitherInfinity;
-  return 0;
+  if (std::isinf(result)) r.unsure[i] |= kEitherInfinity;
+  if (!std::isfinite(result)) return 0;
+  // The first zero's sign is the result's; the second's decides between 0 and pi where both are zeros.
+  if (first || op != expr::Op::Atan2) return 2 * result;
+  return approximate(a.c[i]) == 0 ? std::numbers::pi_v<long double> : 0;
 }
 
 /// Returns whether an operand is an infinity that may have either sign.
@@ -159,7 +161,7 @@ template <class N>
   long double d = decided ? 0 : carried(op, exponent, x, y, around(c, i), result);
   if (step && opens) d = std::max(d, jump_of(op, a, b, i) + a.d[i]);
   if (step && d > a.d[i]) r.unsure[i] |= kEitherSide;
-  if (const long double apart = apart_by_zeros(op, a, b, r, i); apart > 0) d += apart, r.unsure[i] |= kEitherSide;
+  if (const long double apart = apart_by_zeros(node.op, a, b, r, i); apart > 0) d += apart, r.unsure[i] |= kEitherSide;
   if (std::isfinite(result)) d += k * unit_error(node.op, node.type, exponent, x, y, std::fabs(result) + d);
   r.d[i] = d >= 0 ? d : std::numeric_limits<long double>::infinity();
   if (is_approximate(node)) r.unsure[i] |= kApproximate;

@@ -46,6 +46,14 @@ struct Reduction {
   Located<N> located;
 };
 
+/// Notes that a part of a sum overflows, in the one order that there is, where the whole is a number.
+template <class N>
+void note_overflow_in_part(Lanes<N>& r) {
+  if (!std::isfinite(approximate(r.c[0]))) return;
+  if (!std::isfinite(r.s[0])) r.unsure[0] |= kOverflows;
+  if (std::isnan(r.s[0])) r.unsure[0] |= kMayBeNan;
+}
+
 /// All reductions of an expression.
 template <class N>
 class Reductions {
@@ -231,9 +239,7 @@ class Reductions {
     r.d[0] = reduction.d + k_ * reduction_error(node.type, n, reduction.sum.absolute() + reduction.d);
     if (!(r.d[0] >= 0)) r.d[0] = std::numeric_limits<long double>::infinity();
     note_overflow(node.type, r, 0);
-    // A part of the sum may overflow, in the one order that there is, where the whole is a number.
-    if (!std::isfinite(r.s[0]) && std::isfinite(approximate(r.c[0]))) r.unsure[0] |= kOverflows;
-    if (std::isnan(r.s[0]) && std::isfinite(approximate(r.c[0]))) r.unsure[0] |= kMayBeNan;
+    note_overflow_in_part(r);
     if (node.op != Op::Mean) return;
     const double n_rounded = int_to_float(node.type, static_cast<std::int64_t>(n));
     r.s[0] = apply_rounded(Op::Div, node.type, 0, r.s[0], n_rounded, 0);

@@ -80,8 +80,8 @@ TEST(JudgeTrainer, LearnsWhatTheModelDoesNotKnow) {
     Network network({.width = 32}, expr::rewrite::node_kinds().hash, 1);
     JudgeTraining how;
     how.trainer.folder = folder;
-    how.trainer.seed = 1, how.trainer.epochs = 8, how.trainer.samples_per_shard = 4, how.trainer.threads = threads;
-    how.trainer.schedule = {.peak = 5e-3, .last = 1e-4, .warmup_steps = 20, .steps = 1200};
+    how.trainer.seed = 1, how.trainer.epochs = 16, how.trainer.samples_per_shard = 4, how.trainer.threads = threads;
+    how.trainer.schedule = {.peak = 5e-3, .last = 1e-4, .warmup_steps = 20, .steps = 2400};
     const auto result = train_judge(network, samples, split.train, split.validation, how);
     ASSERT_TRUE(result.ok()) << result.error().message;
     const auto flat = network.store().flat();

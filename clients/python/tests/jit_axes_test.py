@@ -153,6 +153,9 @@ class Axes(unittest.TestCase):
             self.same(lambda x: np.average(x, axis=0), x)
             self.same(lambda x: np.average(x, axis=1), x)
             self.same(lambda x: x - np.average(x + x, axis=0), x)
+            for keepdims in (True, False):
+                self.same(lambda x: np.average(x, keepdims=keepdims), x)
+                self.same(lambda x: np.average(x, 1, keepdims=keepdims), x)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a mean of nothing is NaN
                 self.same(lambda x: np.average(x, axis=0), np.zeros((0, 3), dtype))

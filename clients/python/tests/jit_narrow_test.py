@@ -51,6 +51,7 @@ FUNCTIONS = {
 
 
 UINT64 = {
+    "signbit": lambda x, y: np.signbit(x), "signbit + max": lambda x, y: np.signbit(x + x.max()), "signbit of max": lambda x, y: np.signbit(x.max()),
     "+ 1": lambda x, y: x + 1, "*": lambda x, y: x * y, "- 3": lambda x, y: x - 3, "-": lambda x, y: -x, "~": lambda x, y: ~x & 255,
     "<< 3": lambda x, y: x << 3, "sum": lambda x, y: x.sum(), "prod": lambda x, y: np.prod(x | 1), "u1": lambda x, y: x.astype(np.uint8),
     "any": lambda x, y: x.any(), "i8": lambda x, y: x.astype(np.int64) >> 1, "max 0": lambda x, y: x.max(axis=0), "- sum": lambda x, y: x - x.sum(),

@@ -61,6 +61,13 @@ class AgainstThePlainFunction(unittest.TestCase):
             tolerance = 0 if w.dtype.kind != "f" else rtol or (3e-6 if single else 1e-14)
             np.testing.assert_allclose(o, w, rtol=tolerance, atol=tolerance)
 
+    def test_results_of_no_elements_have_shapes_of_their_own(self):
+        z = np.zeros
+        for function, shapes in ((lambda a, b: (a + 1, b * 2), ((0, 1), (0, 0))), (lambda a, b: (np.full_like(b, 2), a + 1), ((0,), (0, 0))),
+                                 (lambda a, b: (a + 1, b > 2, a + b), ((0, 1), (1, 0))), (lambda a, b: (a + 1, b.sum()), ((0, 1), (0, 0))),
+                                 (lambda a, b: (a + 1, a + b), ((1, 0), (3, 1, 1))), (lambda a, b: (b - a, a * 2), ((0, 5), (2, 0, 1)))):
+            self.same(function, *map(z, shapes))
+
     def test_functions_of_floats(self):
         for name, function in FUNCTIONS.items():
             for args in ((X8, Y8), (X4, Y4), (X4, Y8), (X8.reshape(20, 25), Y8.reshape(20, 25).T.copy().T),

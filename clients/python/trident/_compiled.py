@@ -266,6 +266,8 @@ def _cut(result, shape):
     """The part of a result that NumPy would return: without the axes along which it was only repeated."""
     if result.shape == shape:
         return result
+    if result.size == 0:  # axes of no element may be repeated ones, too, and have none to take
+        return np.empty(shape, result.dtype)
     extra = result.ndim - len(shape)
     return result[(0,) * extra + tuple(slice(0, 1) if s == 1 else slice(None) for s in shape)].copy("K")
 

@@ -75,8 +75,10 @@ def _of_integers(function):
 
 
 @_integers_only
-def _average(asked, x, axis=None, weights=None):
-    return _composed.FUNCTIONS[np.average](asked._trace, x, axis) if weights is None else NotImplemented
+def _average(asked, x, axis=None, weights=None, returned=False, keepdims=None):
+    if weights is not None or returned is not False:
+        return NotImplemented
+    return _composed.FUNCTIONS[np.average](asked._trace, x, axis, keepdims=keepdims)
 
 
 def _isclose(asked, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):

@@ -65,6 +65,7 @@ OF_BITS = {  # by the name of the ufunc, on nodes of int64
     "less": _less, "less_equal": _compared("le"), "greater": _compared("gt"), "greater_equal": _compared("ge"),
     "equal": _compared("eq"), "not_equal": _compared("ne"), "floor_divide": _quotient, "remainder": _remainder, "fmod": _remainder,
     "minimum": _least, "fmin": _least, "maximum": _greatest, "fmax": _greatest, "absolute": lambda a: a,
+    "signbit": lambda a: _test("ne", a, a),  # never, for each element
     "sign": lambda a: g.cast(_test("ne", a, _const(0)), _KIND),
     "right_shift": lambda a, b: _node("select", _less(b, _const(64)), _node("shr", a, b), _const(0))}
 
