@@ -232,13 +232,13 @@ TEST(Episodes, OfACurriculumBeginSoManyRewritesAwayFromAGoodForm) {
   for (const std::uint32_t steps : {1u, 3u, 6u}) {
     exact.steps_min = exact.steps_max = steps;
     std::size_t made = 0, all = 0;
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
       const auto one = scrambled(seed, exact);
       if (!one) continue;
       ++all, made += one->steps == steps ? 1 : 0;
     }
     EXPECT_GT(all, 20u);
-    EXPECT_GT(made * 20, all * 17) << "but where nothing matches any more";
+    EXPECT_GT(made * 10, all * 9) << "but where nothing matches any more";
   }
   // A search that may apply rewrites finds more ways back than one that may not, which is as cheap as the good form
   // only if no step made it dearer. From further away fewer are found.
