@@ -117,6 +117,7 @@ class Optimisation {
     std::vector<codegen::Variant> variants;
   };
 
+  [[nodiscard]] std::size_t count_rivals_timed() const;  // the baseline, the first candidate, is none
   [[nodiscard]] std::string why_no_gain() const;
 
   [[nodiscard]] bool wanted(const codegen::Variant& v) const {

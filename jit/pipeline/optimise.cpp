@@ -72,6 +72,8 @@ void Optimisation::conclude(const judge::Verdict& verdict) {
   report_candidates();
   if (!verdict.gain) {
     result.note = outrun_ ? kTooLittle : "not optimised: " + why_no_gain();
+    // A search that could measure nothing in its time is not one that found nothing: it may be tried again.
+    if (count_rivals_timed() == 0 && count_unchecked(tried_, candidates_) != 0) result.outcome = Outcome::budget_spent;
     return;
   }
   result.winner = {std::move(tried_[winner.form].form.kernel), std::move(winner.code), winner.variant,
@@ -126,11 +128,15 @@ void Optimisation::conclude_ended(const Error& end) {
       "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
 }
 
+std::size_t Optimisation::count_rivals_timed() const {
+  const auto timed = [](const Candidate& c) { return c.ratio > 0; };
+  return static_cast<std::size_t>(std::count_if(candidates_.begin() + 1, candidates_.end(), timed));
+}
+
 std::string Optimisation::why_no_gain() const {
-  const auto timed =
-      std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.ratio > 0; });
-  std::string text = timed <= 1 ? "nothing but the baseline could be measured"
-                                : "none of " + std::to_string(timed - 1) + " candidates beats the baseline";
+  const std::size_t timed = count_rivals_timed();
+  std::string text = timed == 0 ? "nothing but the baseline could be measured"
+                                : "none of " + std::to_string(timed) + " candidates beats the baseline";
   if (const std::size_t late = count_unchecked(tried_, candidates_); late != 0)
     text += "; " + std::to_string(late) + " were not checked within the limit of processor time";
   if (!passes_.given_up().empty())
