@@ -6,13 +6,14 @@
 //   fast        as bounded with kFastUnits and kFastSlackUlp, at points where inputs and the strict result are finite
 //
 // The bound of a point depends on that point alone. Where B reaches a step (a comparison, a selection, a floor, a
-// cast), results of either side are right, integers and bools too; elsewhere integers and bools agree exactly. Where B
-// is infinite, ours has the class of the strict result (NaN, +inf, -inf, finite). Where the strict result is finite,
-// ours is, unless the bound around the correct value reaches beyond the type; where it is not, ours is the strict one
-// or within the bound of the correct value. Where a value on the way overflows, ours may also be within the bound of
-// the strict result; where rounding decides whether one does, a result of another class is undecided. Where the bound
-// of an operand reaches the end of an op's domain, either side of that end counts as a step; but ours is a number where
-// the kernel that it replaces gives one.
+// cast), results of either side are right, integers and bools too; elsewhere integers and bools agree exactly. Where
+// rounding decides whether a compared or cast value is NaN, that counts as a step too. Where B is infinite, ours has
+// the class of the strict result (NaN, +inf, -inf, finite). Where the strict result is finite, ours is, unless the
+// bound around the correct value reaches beyond the type; where it is not, ours is the strict one or within the bound
+// of the correct value. Where a value on the way overflows, ours may also be within the bound of the strict result;
+// where rounding decides whether one does, a result of another class is undecided. Where the bound of an operand
+// reaches the end of an op's domain, either side of that end counts as a step; but ours is a number where the kernel
+// that it replaces gives one.
 //
 // Where the bound says nothing of a result, as it is infinite or the reference knows no value, the point is undecided.
 // Such points are counted, and a set with too many of them on which the candidate differs is no evidence (`Tally`).

@@ -300,6 +300,30 @@ TEST(Policy, WhatOverflowsOnTheWayToAConditionMayTakeTheOtherBranch) {
   EXPECT_FALSE(passes(1e100, 1e200, 5, 1, text));
 }
 
+// x + y - x - y is 0 over the reals and -1 in doubles, at 1e16 and 1: a quotient by it is an infinity or a number, and
+// so is what follows, or NaN. At 1 and 1 it is 0 however it is rounded.
+TEST(Policy, RoundingDecidesWhetherAConditionComparesNan) {
+  const char* const text = "p = 1/(x + y - x - y); if(sqrt(p*p + 1) - p > 2, 3, 5)";
+  EXPECT_TRUE(passes(1e16, 1, 3, 1, text));
+  EXPECT_TRUE(passes(1e16, 1, 5, 1, text));
+  EXPECT_FALSE(passes(1e16, 1, 8, 1, text));
+  EXPECT_TRUE(passes(1, 1, 5, 1, text));
+  EXPECT_FALSE(passes(1, 1, 3, 1, text));
+  EXPECT_TRUE(passes(1e16, 1, 1 + std::sqrt(2.0), 1, "p = 1/(x + y - x - y); max(sqrt(p*p + 1) - p, 0)"));
+}
+
+// x + y - x is 1 over the reals and 0 in doubles, at 1e16 and 1: another rounding gives a root of less than 0.
+TEST(Policy, AConditionMayCompareNanWhereARootsOperandMayBeNegative) {
+  const char *const below = "if(sqrt(x + y - x) < 9, 3, 5)", *const above = "if(sqrt(x + y - x) > 9, 3, 5)";
+  for (const double either : {3, 5}) EXPECT_TRUE(passes(1e16, 1, either, 1, below));
+  EXPECT_FALSE(passes(1e16, 1, 8, 1, below));
+  EXPECT_FALSE(passes(1e16, 1, 3, 1, above));  // neither NaN nor a number is above
+  EXPECT_TRUE(passes(1e16, 1, 5, 1, above));
+  EXPECT_FALSE(passes(4, 1, 5, 1, below));
+  EXPECT_TRUE(passes(1e16, 1, 5, 1, "if(sqrt(x + y - x) != 9, 5, 3)"));
+  EXPECT_FALSE(passes(1e16, 1, 3, 1, "if(sqrt(x + y - x) != 9, 5, 3)"));
+}
+
 // e^800 is beyond doubles, and rounding decides whether 1 + tanh(-18.5) is 0: the product may be NaN.
 TEST(Policy, InfinityTimesWhatMayBeZeroMayBeNan) {
   const char* const text = "exp(x) * (1 + tanh(y))";

@@ -189,7 +189,7 @@ class Evaluator {
     for (std::size_t i = 0; i < count; ++i) {
       r.unsure[i] = 0;
       compare_lane(node.op, type, a, b, r, i);
-      comparison_error(type, a, b, r, i, opens(r, i));
+      comparison_error(node.op, type, a, b, r, i, opens(r, i));
       r.unsure[i] |= any_unsure(node, lanes_, i);
     }
   }

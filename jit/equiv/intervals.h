@@ -108,6 +108,22 @@ bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
   return reaches_zero(a) && reaches_zero(b) && !(surely_exact(a, i) && surely_exact(b, i));
 }
 
+/// Returns whether an operand is an infinity in whose place an evaluation may have a number, as 1/(x - y) where x is y.
+template <class N>
+bool may_be_no_infinity(const Lanes<N>& a, std::size_t i) {
+  return std::isinf(approximate(a.c[i])) && a.d[i] > 0 && !surely_exact(a, i);
+}
+
+/// Returns whether a result is NaN by such an infinity: inf - inf, inf/inf or sin(inf). It may be a number.
+template <class N>
+bool is_nan_by_unsure_infinity(const Lanes<N>& a, const Lanes<N>& b, const Lanes<N>& c, std::size_t i,
+                               long double result) {
+  const bool of_nan =
+      std::isnan(approximate(a.c[i])) || std::isnan(approximate(b.c[i])) || std::isnan(approximate(c.c[i]));
+  if (!std::isnan(result) || of_nan) return false;
+  return may_be_no_infinity(a, i) || may_be_no_infinity(b, i) || may_be_no_infinity(c, i);
+}
+
 /// Returns whether a function's value is beyond even the reference's numbers at an end of its argument's interval, as
 /// e^x of a great difference whose sign rounding decides. `anywhere`: an argument that may be anything counts.
 inline bool overflows_at_an_end(expr::RealOp op, std::int64_t exponent, const Around& x, long double result,
@@ -170,6 +186,7 @@ template <class N>
   const bool multiplies = node.op == expr::Op::Mul || node.op == expr::Op::Fma;
   if (multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
   if (node.op == expr::Op::Div && may_be_zero_by_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
+  if (is_nan_by_unsure_infinity(a, b, c, i, result)) r.unsure[i] |= kMayBeNan;
   const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
   note_overflow(node.type, r, i);
@@ -187,15 +204,28 @@ template <class N>
     r.unsure[i] |= kOverflows | kMayOverflow;
 }
 
+/// Returns whether a comparison turns out otherwise if an operand that may be NaN is: or is none, where it is NaN.
+template <class N>
+bool nan_decides(expr::Op op, const Lanes<N>& a, const Lanes<N>& b, const Lanes<N>& r, std::size_t i) {
+  const auto surely_nan = [i](const Lanes<N>& lanes) {
+    return std::isnan(approximate(lanes.c[i])) && (lanes.unsure[i] & kMayBeNan) == 0;
+  };
+  if (((a.unsure[i] | b.unsure[i]) & kMayBeNan) == 0 || surely_nan(a) || surely_nan(b)) return false;
+  const bool is_nan = std::isnan(approximate(a.c[i])) || std::isnan(approximate(b.c[i]));
+  const std::int64_t by_nan = op == expr::Op::Ne ? -1 : 0;
+  return is_nan || r.ci[i] != by_nan;
+}
+
 /// Sets the interval of a comparison.
 template <class N>
-void comparison_error(expr::Type type, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i, bool opens) {
+void comparison_error(expr::Op op, expr::Type type, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i,
+                      bool opens) {
   bool either = opens;
   if (!ir::is_float(type)) {
     either = either || !a.whole[i].sure() || !b.whole[i].sure();
   } else if (!surely_exact(a, i) || !surely_exact(b, i)) {
     const long double apart = std::fabs(approximate(a.c[i]) - approximate(b.c[i])), reach = a.d[i] + b.d[i];
-    either = either || (reach > 0 && apart <= reach) || std::isnan(reach);
+    either = either || (reach > 0 && apart <= reach) || std::isnan(reach) || nan_decides(op, a, b, r, i);
   }
   r.whole[i] = either ? Whole{-1, 0} : Whole{r.ci[i], r.ci[i]};
   if (either) r.unsure[i] |= kEitherSide;
@@ -232,9 +262,14 @@ template <class N>
 void integer_error(expr::Type to, const Lanes<N>& a, Lanes<N>& r, std::size_t i, bool opens) {
   const Around x = around(a, i);
   const std::int64_t is = r.ci[i];
+  const bool may_be_nan = (a.unsure[i] & kMayBeNan) != 0;
   Whole whole{is, is};
   if (ir::is_mask(to)) {
-    if (opens || (!surely_exact(a, i) && x.d > 0 && std::fabs(x.v) <= x.d)) whole = {-1, 0};
+    const bool reaches_zero = !surely_exact(a, i) && x.d > 0 && std::fabs(x.v) <= x.d;
+    if (opens || reaches_zero || (may_be_nan && (std::isnan(x.v) || is == 0))) whole = {-1, 0};
+  } else if (may_be_nan) {
+    const std::int64_t of_nan = truncate(to, std::numeric_limits<long double>::quiet_NaN());
+    whole = std::isnan(x.v) ? any_of(to) : hull(hull(whole, truncated(to, x)), {of_nan, of_nan});
   } else if (!surely_exact(a, i) && !std::isnan(x.v)) {
     whole = hull(whole, truncated(to, x));
     const Whole all = any_of(to);

@@ -716,5 +716,23 @@ TEST(Reference, DerivativesAreRefused) {
   EXPECT_EQ(Reference::make(e, s).error().code, ErrorCode::kUnsupported);
 }
 
+// inf - inf is NaN; where the infinity is a quotient by what may be no zero, the difference may be any number.
+TEST(Tracked, NanThatMayBeANumberIsUnknown) {
+  const auto of = [](Op op, const Tracked<double>& a, const Tracked<double>& b = {}) { return apply(op, 0, a, b, b); };
+  const Tracked<double> pole = of(Op::Div, {1, 0}, {0, 1e-9});
+  for (const Tracked<double>& nan : {of(Op::Sub, pole, pole), of(Op::Sqrt, {-1e-9, 1e-3})}) {
+    EXPECT_TRUE(std::isnan(nan.v));
+    EXPECT_EQ(nan.e, INFINITY);
+    EXPECT_EQ(of(Op::Max, nan, {2, 0.5}).e, INFINITY);
+    EXPECT_EQ(of(Op::Min, {2, 0.5}, nan).e, INFINITY);
+  }
+  for (const Tracked<double>& nan : {of(Op::Sub, {INFINITY, 0}, {INFINITY, 0}), of(Op::Sqrt, {-1, 0.25}),
+                                     of(Op::Acosh, {0, 0.5}), of(Op::Mul, of(Op::Sqrt, {-1, 0}), {2, 0.5})}) {
+    EXPECT_TRUE(std::isnan(nan.v));
+    EXPECT_EQ(nan.e, 0);
+    EXPECT_EQ(of(Op::Max, nan, {2, 0.5}).e, 0.5);
+  }
+}
+
 }  // namespace
 }  // namespace trident::equiv

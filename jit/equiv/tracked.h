@@ -156,9 +156,25 @@ T of_power(const Tracked<T>& a, T exponent, T exponent_error, T v) {
   return std::fabs(v) * growth(exponent * base_change + (std::fabs(std::log(x)) + base_change) * exponent_error);
 }
 
-// Where the intervals do not meet, one operand is the result.
+// Returns whether a result that is NaN is surely that.
+template <class T>
+bool is_surely_nan(expr::Op op, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c) {
+  const auto surely_nan = [](const Tracked<T>& n) { return std::isnan(n.v) && n.e == 0; };
+  if (surely_nan(a) || surely_nan(b) || surely_nan(c) || (a.e == 0 && b.e == 0 && c.e == 0)) return true;
+  switch (expr::info(op).domain) {
+    case expr::Domain::all: return op == expr::Op::Pow && a.v + a.e < 0 && b.e == 0;
+    case expr::Domain::from_zero: return a.v + a.e < 0;
+    case expr::Domain::from_minus_one: return a.v + a.e < -1;
+    case expr::Domain::within_one: return std::fabs(a.v) - a.e > 1;
+    case expr::Domain::from_one: return a.v + a.e < 1;
+  }
+  CHECK(false);
+}
+
+// Where the intervals do not meet, one operand is the result. What may be a number in place of NaN may be any.
 template <class T>
 T of_extreme(const Tracked<T>& a, const Tracked<T>& b, T v) {
+  if ((std::isnan(a.v) && a.e != 0) || (std::isnan(b.v) && b.e != 0)) return kInfinite<T>;
   if (std::fabs(a.v - b.v) > a.e + b.e) return v == a.v ? a.e : b.e;
   return std::fmax(a.e, b.e);
 }
@@ -249,6 +265,8 @@ template <class T>
     r.e = tracked_detail::kInfinite<T>;
   const int units = units_of(op);
   if (units != 0) r.e += static_cast<T>(units) * (std::fabs(r.v) * kUnit<T> + kLeastError<T>);
+  if (std::isnan(r.v)) [[unlikely]]
+    r.e = tracked_detail::is_surely_nan(op, a, b, c) ? T(0) : tracked_detail::kInfinite<T>;
   return r;
 }
 
