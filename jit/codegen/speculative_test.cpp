@@ -13,6 +13,7 @@
 #include "jit/kir/guard.h"
 #include "tests/support/assumption.h"
 #include "tests/support/draws.h"
+#include "tests/support/fast_variants.h"
 #include "tests/support/native_kernel.h"
 
 namespace trident::codegen {
@@ -58,13 +59,6 @@ testing::Arguments draw_arguments(const kir::Kernel& kernel, const testing::Assu
 }
 
 TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
-  const Variant kFastVariants[] = {{.vectors = 2},
-                                   {.vectors = 1},
-                                   {.vectors = 8},
-                                   {.vectors = 4, .newton = 4},
-                                   {.vectors = 1, .schedule = false},
-                                   {.vectors = 2, .non_temporal = true, .part = true},
-                                   {.vectors = 2, .vector_bits = 256}};
   std::uint64_t tried = 0;
   for (std::uint64_t seed = testing::first_seed(); tried < testing::draws(120); ++seed) {
     Random random(seed);
@@ -79,7 +73,7 @@ TEST(Speculative, RandomKernelsGiveTheBitsOfTheGeneralOne) {
     ++tried;
     ASSERT_TRUE(kir::check(assumption.fast).ok()) << kir::check(assumption.fast).error().message;
     for (const Isa isa : testing::runnable_isas()) {
-      const Variant& variant = kFastVariants[seed % std::size(kFastVariants)];
+      const Variant& variant = testing::kFastVariants[seed % std::size(testing::kFastVariants)];
       const Division division = {.chunk = seed % 2 == 0 ? 256u : 0, .shortest = seed % 3 == 0 ? 150u : 0};
       auto native = map_speculative(assumption.fast, general, isa, variant, division);
       ASSERT_TRUE(native.ok()) << native.error().message;

@@ -123,8 +123,9 @@ TEST(Estimated, TriesTheLastRootsAloneWhereAllAreRefused) {
 
 TEST(Estimated, RootsOfQuotientsNeedNoDivisionUnlessTheDivisorMayBeMinusZero) {
   const auto divisions = [](const char* text) {
-    return count_of(kir::Op::Div,
-                    *expr::lower(*expr::parse(text), {.estimates = expr::Estimates::all_roots, .narrow = true}));
+    return count_of(
+        kir::Op::Div,
+        *expr::lower(*expr::parse(text), {.policy = {}, .estimates = expr::Estimates::all_roots, .narrow = true}));
   };
   EXPECT_EQ(divisions("x: f32; sqrt(2/(1 + x))"), 0u);
   EXPECT_EQ(divisions("x: f32; 3/sqrt(x)"), 0u);

@@ -94,7 +94,7 @@ TEST(ExprReference, StrictValuesAgreeWithThePlainEvaluator) {
 TEST(ExprReference, TheMpfrEvaluatorKnowsErrorFunctionsAtTheRootOfThree) {
   const auto e =
       expr::parse_infix("(erf(sqrt(x)) - erf(sqrt(x)*(1 + 1e-30)), erfc(sqrt(x)), erfc(-sqrt(x)), erf(-sqrt(x)))",
-                        {.type = expr::Type::f64});
+                        {.type = expr::Type::f64, .variables = {}});
   ASSERT_TRUE(e.ok());
   const auto few = testing::evaluate_real(*e, {3}, 800), many = testing::evaluate_real(*e, {3}, 4000);
   for (std::size_t k = 0; k < few.size(); ++k) EXPECT_EQ(few[k], many[k]) << k;

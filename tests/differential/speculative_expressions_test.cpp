@@ -19,6 +19,7 @@
 #include "runtime/os/memfd.h"
 #include "tests/support/assumption.h"
 #include "tests/support/draws.h"
+#include "tests/support/fast_variants.h"
 #include "tests/support/native_kernel.h"
 #include "tests/support/random_expr.h"
 
@@ -84,14 +85,7 @@ bool lower_both(Case& c, const expr::Expr& narrow, expr::LowerOptions how) {
 }
 
 void draw_shapes(Case& c, Random& random) {
-  constexpr codegen::Variant kFast[] = {{.vectors = 2},
-                                        {.vectors = 1},
-                                        {.vectors = 8},
-                                        {.vectors = 4, .newton = 4},
-                                        {.vectors = 1, .schedule = false},
-                                        {.vectors = 2, .non_temporal = true, .part = true},
-                                        {.vectors = 2, .vector_bits = 256}};
-  c.fast_variant = kFast[random.below(std::size(kFast))];
+  c.fast_variant = kFastVariants[random.below(std::size(kFastVariants))];
   if (c.whole) c.fast_variant.non_temporal = c.fast_variant.part = false;
   c.general_variant = {.vectors = static_cast<std::uint8_t>(1 + random.below(2)),
                        .schedule = random.one_in(2),
