@@ -274,6 +274,18 @@ class Names(unittest.TestCase):
                 kernel = trident.Kernel(text, **options)
                 self.assertEqual((arrays, scalars), (kernel.arrays, kernel.scalars))
 
+    def test_ranges_change_no_order(self):
+        x, y, z = np.linspace(5, 9, 100), np.linspace(1, 2, 100), np.linspace(3, 4, 100)
+        for ranges in ({}, {"x": (5, 9)}, {"y": (1, 2)}, {"z": (3, 4), "y": (1, 2)}, {"z": (3, 4), "x": (5, 9)}):
+            with self.subTest(ranges=ranges):
+                np.testing.assert_allclose(trident.Kernel("x/y - z", ranges=ranges)(x, y, z), x / y - z)
+                scaled = trident.Kernel("a*x/y - z", scalars=["a"], ranges={**ranges, "a": (0, 8)})
+                np.testing.assert_allclose(scaled(x, y, z, a=3.0), 3 * x / y - z)
+        typed = trident.Kernel("x/y - z", types={"z": "f32"}, ranges={"y": (1, 2)})
+        self.assertEqual(("z", "x", "y"), typed.arrays)
+        read = trident.Kernel("x + t[index]", tables=["t"], ranges={"t": (0, 1), "x": (5, 9)})
+        np.testing.assert_allclose(read(x=x, t=y), x + y)
+
     def test_names_of_types(self):
         for name, same in (("bool8", "bool"), ("uint8", "u8"), ("float16", "f16"), ("int32", "i32")):
             kernels = [trident.Kernel("x + 1", types={"x": n}) for n in (name, same)]

@@ -130,7 +130,8 @@ class Kernel:
     that `type` may be; arrays may be "u8", "i8", "u16", "i16", "u32", "u64", "f16" and "bool", too. NumPy's names (float32,
     uint8), and the language's "bool8", mean the same. Names in
     `scalars` are parameters, one value a call; those in `tables`, and names that the text writes as t[index], are arrays
-    of a length of their own. Other variables are arrays of `type`, in order of first use.
+    of a length of their own. Other variables are arrays of `type`. Arrays that `types` names come first, in its order, then
+    those in `tables`, then the others in order of first use; `ranges` changes no order.
 
     policy says how far results may be from the correct ones: "exact" (the bits of the interpreter, at once and later, in
     every run), "bounded" (at each point at most as far off as the text with k units of error an operation, plus 2 ulp)
@@ -184,9 +185,24 @@ class Kernel:
         """(name, type, kind, lo, hi) of each variable that the options name."""
         o = self._options
         kind_of = {**dict.fromkeys(o["scalars"], 1), **dict.fromkeys(o["tables"], _TABLE)}
-        names = dict.fromkeys([*o["types"], *o["ranges"], *o["scalars"], *o["tables"]])
-        return tuple((name, o["types"].get(name, o["type"]), kind_of.get(name, 0),
-                      *o["ranges"].get(name, _FLOAT_RANGE)) for name in names)
+        named = lambda names: tuple((name, o["types"].get(name, o["type"]), kind_of.get(name, 0),  # noqa: E731
+                                     *o["ranges"].get(name, _FLOAT_RANGE)) for name in names)
+        names = dict.fromkeys([*o["types"], *o["scalars"], *o["tables"]])
+        ranged = [name for name in o["ranges"] if name not in names]
+        if ranged:
+            # The library counts declared variables first. A promise must not change which argument is which.
+            used = self._arrays_of(named(names))
+            after = [name for name in used if name not in names]
+            names = [*names, *(name for name in ranged if name not in used), *after]
+        return named(names)
+
+    def _arrays_of(self, declared):
+        """Returns the arrays of the text in their order; none where the library refuses it."""
+        try:
+            handle = self._submit(_reader()._open(), declared, 0)
+        except TridentError:
+            return ()
+        return _named(handle, lib.trident_array_name, _info_of(handle).array_count)
 
     def _check_names(self, declared):
         """Refuses declared names that the text does not have: the library would make variables of them."""
