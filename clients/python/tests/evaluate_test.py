@@ -238,6 +238,22 @@ class AgainstNumexpr(unittest.TestCase):
         total = np.empty(())
         self.assertIs(total, trident.evaluate("sum(a)", out=total))
         self.assertAlmostEqual(a.sum(), float(total), places=9)
+        row = np.arange(7.0)
+        for text, operand in (("sum(a)", a), ("max(a)", a), ("sum(row, axis=0)", row), ("prod(row, axis=0)", row), ("sum(a > 0.5)", a)):
+            for shape in ((1,), (1, 1), (1, 1, 1)):
+                name, _, argument = text[:-1].partition("(")
+                expected = np.full(shape, getattr(np, name)(operand > 0.5 if ">" in argument else operand))
+                if shape == (1,) and ">" not in text:  # sums of booleans came with 2.12
+                    np.testing.assert_allclose(numexpr.evaluate(text, out=np.full(shape, 7.0)), expected, rtol=1e-13)
+                for _ in range(2):
+                    out = np.full(shape, 7.0)
+                    self.assertIs(out, trident.evaluate(text, out=out, casting="unsafe"))
+                    np.testing.assert_allclose(out, expected, rtol=1e-13)
+            with self.assertRaises(ValueError):
+                trident.evaluate(text, out=np.empty(2), casting="unsafe")
+        ones = np.zeros(1), np.zeros((1, 1))
+        trident.evaluate("(sum(row, axis=0), max(row))", out=ones)
+        self.assertEqual([21, 6], [o.item() for o in ones])
         with self.assertRaises(ValueError):
             trident.evaluate("a + b", out=np.empty((50, 41)))
 

@@ -80,6 +80,9 @@ def store_reduced(out, result, casting):
     if not np.can_cast(out.dtype, result.dtype, "same_kind" if casting == "safe" else casting):
         raise TypeError(f"the reduction is {result.dtype} and begins with what out has, whose {out.dtype} would be cast to that, "
                         f"which casting='{casting}' forbids: give an out of {result.dtype}, or another casting")
+    if result.ndim == 0 and out.size == 1:  # as in numexpr one value goes to an array of one element, however many dimensions it has
+        store(out.reshape(()), result, casting)
+        return out
     return store(out, result, casting)
 
 
