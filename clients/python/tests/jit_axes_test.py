@@ -147,7 +147,7 @@ class Axes(unittest.TestCase):
             self.same(lambda x: np.max(x + x, axis=1), x)
 
     def test_averages(self):
-        for dtype in (np.float64, np.float32, np.uint8, np.int32, np.bool_):
+        for dtype in (np.float64, np.float32, np.float16, np.uint8, np.int32, np.bool_):
             x = RNG.integers(0, 200, (5, 6)).astype(dtype)
             self.same(lambda x: np.average(x), x)
             self.same(lambda x: np.average(x, axis=0), x)

@@ -74,9 +74,8 @@ def _of_integers(function):
     return build
 
 
-@_integers_only
 def _average(asked, x, axis=None, weights=None, returned=False, keepdims=None):
-    if weights is not None or returned is not False:
+    if type(x) is not _narrow.Narrow or weights is not None or returned is not False:
         return NotImplemented
     return _composed.FUNCTIONS[np.average](asked._trace, x, axis, keepdims=keepdims)
 
