@@ -135,6 +135,15 @@ class Conversions(unittest.TestCase):
                         with self.subTest(name, form=form, kind=kind), self.assertRaisesRegex(ValueError, f"{whole} is not an {kind}"):
                             call(form)
 
+    def test_lists_without_elements(self):
+        for kind in ("i32", "i64", "u8", "bool", "f64"):
+            for empty in ([], (), [[], []]):
+                result = trident.Kernel("v + 0", types={"v": kind})(empty)
+                self.assertEqual(np.shape(empty), result.shape)
+                self.assertEqual(trident.Kernel("v + 0", types={"v": kind}).output_dtypes[0], result.dtype)
+        with self.assertRaisesRegex(TypeError, "'v' is float64, the kernel takes int64"):
+            trident.Kernel("v + 0", types={"v": "i64"})(np.array([]))
+
     def test_one_element_outside(self):
         kernel = trident.Kernel("i + 1", types={"i": "i32"})
         for whole in (2**31, 2**32, -2**31 - 1, 2**62, 2**63):

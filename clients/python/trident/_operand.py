@@ -22,6 +22,8 @@ def checked(value, dtype, name):
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
+    if array.size == 0 and array.dtype == float and not isinstance(value, np.ndarray):  # NumPy's type for a list without elements
+        return array.astype(dtype)
     if array.ndim == 0 and not isinstance(value, (np.generic, np.ndarray)):
         array = _number(array, value, dtype, name)
     elif array.dtype.kind not in "biuf" or (dtype.kind in _WHOLE and array.dtype.kind == "f"):
