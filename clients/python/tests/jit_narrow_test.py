@@ -254,6 +254,13 @@ class NarrowArrays(unittest.TestCase):
                 trident.jit(function)(x)
         with self.assertRaisesRegex(trident.TraceError, "convert"):
             trident.jit(lambda x, k: x + k)(x, True)
+        total = np.array([3, 250, 7000])
+        with self.assertRaisesRegex(trident.TraceError, "uint8 beside .* a total.* makes uint8 of them, NumPy 2 int64.* cannot be recorded; convert it first"):
+            trident.jit(lambda x, y: x + np.sum(y))(x, total)
+        for function in (lambda x, y: x.astype(np.int64) + np.sum(y), lambda x, y: x + np.sum(y).astype(np.uint8)):  # what it says
+            cured, expected = trident.jit(function)(x, total), function(x, total)
+            self.assertEqual(expected.dtype, cured.dtype)
+            np.testing.assert_array_equal(expected, cured)
 
 
 if __name__ == "__main__":

@@ -204,8 +204,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             except TypeError:
                 of_numbers = "an error"
         if dtype != of_numbers:
-            self._refuse(f"a number that is an argument, or reduced, beside {self._dtype}: {of_numbers} in NumPy 1, {dtype} in NumPy 2,",
-                         inputs=values)
+            self._refuse(f"{self._dtype} beside a number that is an argument, or a total, of another type (NumPy 1 makes {of_numbers} of "
+                         f"them, NumPy 2 {dtype})", inputs=values)
         return dtype
 
     def _sample(self, value, beside, one):
