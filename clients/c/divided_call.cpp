@@ -159,7 +159,7 @@ std::uint64_t PieceResults::joined(kir::Op reduction, ir::Type type, std::size_t
 
 Division division_of(const kir::Kernel& kernel) {
   Division division;
-  division.possible = kernel.before.empty() && !kernel.exit.valid() && ends_with_reductions(kernel) &&
+  division.possible = kernel.before.empty() && !kernel.leaves_steps() && ends_with_reductions(kernel) &&
                       std::none_of(kernel.insts.begin(), kernel.insts.end(), asks_for_place);
   for (const kir::Input& input : kernel.inputs)
     division.input_bytes.push_back(input.is_table() ? 0 : kir::element_bytes(input));

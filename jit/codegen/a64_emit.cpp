@@ -37,7 +37,7 @@ std::uint32_t A64Emitter::assign_pointers(std::span<const Block* const> blocks, 
     }
   constexpr std::array<std::uint8_t, 12> kFree = {0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   constexpr std::array<std::uint8_t, 10> kCalleeSaved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28};
-  std::size_t taken = kernel_.exit.valid() ? 1 : 0;  // the first one holds the result
+  std::size_t taken = kernel_.leaves_steps() ? 1 : 0;  // the first one holds the result
   static_assert(kFree[0] == a64_gpr::kResult);
   std::uint32_t frame = frame_offset;
   for (Pointer& pointer : pointers_) {

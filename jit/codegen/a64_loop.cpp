@@ -55,6 +55,7 @@ class KernelEmitter {
         tail_(arena),
         chunk_end_(arena),
         join_(arena),
+        decided_(arena),
         keep_(arena),
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
@@ -88,6 +89,7 @@ class KernelEmitter {
     parking_.block = selector_.select_parking();
     chunk_end_.block = selector_.select_chunk_end();
     join_.block = selector_.select_join();
+    if (kernel_.leaves_chunks()) decided_.block = selector_.select_decided();
     keep_.block = selector_.select_keep();
     for (MemRef* slot : {&left_slot_, &length_slot_, &chunk_slot_}) *slot = function_.add_slot(8, 8);
   }
@@ -102,7 +104,7 @@ class KernelEmitter {
     const RegSet locals = assign_globals(function_, {&main, 1}, all);
     const auto place = [&](Stage& stage) { return codegen::allocate(function_, stage.block, locals, stage.placed); };
     code_.spills = place(main_).spills;
-    for (Stage* stage : {&prologue_, &start_, &parking_, &tail_, &chunk_end_, &join_, &keep_, &epilogue_})
+    for (Stage* stage : {&prologue_, &start_, &parking_, &tail_, &chunk_end_, &join_, &decided_, &keep_, &epilogue_})
       place(*stage);
   }
 
@@ -126,7 +128,7 @@ class KernelEmitter {
   void enter() {
     a64::Assembler& a = emitter_->assembler();
     a.embedUInt32(kBtiC);
-    if (kernel_.exit.valid()) a.mov(a64::x(a64_gpr::kResult), a64::x(a64_gpr::kCount));
+    if (kernel_.leaves_steps()) a.mov(a64::x(a64_gpr::kResult), a64::x(a64_gpr::kCount));
     if (!kernel_.has_scalar_output()) {  // no elements, no work: the tables may be null
       const asmjit::Label some = a.newLabel();
       a.cbnz(a64::x1, some);
@@ -149,9 +151,9 @@ class KernelEmitter {
 
   void make_room() {
     a64::Assembler& a = emitter_->assembler();
-    const std::span<const Placed> placed[] = {prologue_.placed, start_.placed, main_.placed,
-                                              parking_.placed,  tail_.placed,  chunk_end_.placed,
-                                              join_.placed,     keep_.placed,  epilogue_.placed};
+    const std::span<const Placed> placed[] = {prologue_.placed, start_.placed,     main_.placed, parking_.placed,
+                                              tail_.placed,     chunk_end_.placed, join_.placed, decided_.placed,
+                                              keep_.placed,     epilogue_.placed};
     saved_vectors_ = emitter_->saved_vectors(placed);
     const auto general = emitter_->saved_general();
     saved_bytes_ = static_cast<std::uint32_t>((general.size() + saved_vectors_.size() + 1) / 2 * 16);
@@ -215,6 +217,8 @@ class KernelEmitter {
   void begin_chunk();
   /// Emits the end of a chunk that another follows: see x86_loop.cpp. kPointer holds its number, the counter the level.
   void keep_tree();
+  /// Emits the end of a chunk of a kernel that may end early: see x86_chunks.cpp.
+  void end_or_leave(const asmjit::Label& done);
   /// Emits the end of the last chunk: all trees join, the smaller ones first.
   void join_all(const asmjit::Label& done);
   Result<MachineCode> finish() {
@@ -242,7 +246,7 @@ class KernelEmitter {
   A64Emitter* emitter_ = nullptr;
   UnwindWriter unwind_{kUnwindA64};
   asmjit::Label standard_environment_, other_environment_;
-  Stage prologue_, start_, main_, parking_, tail_, chunk_end_, join_, keep_, epilogue_;
+  Stage prologue_, start_, main_, parking_, tail_, chunk_end_, join_, decided_, keep_, epilogue_;
   MemRef left_slot_{}, length_slot_{}, chunk_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool all_registers_ = false;
@@ -291,7 +295,7 @@ void KernelEmitter::loop() {
   a.subs(count, count, 1);
   a.b_ne(tail);
   a.bind(done);
-  if (kernel_.exit.valid()) exits(main_exit, tail_exit, step);
+  if (kernel_.leaves_steps()) exits(main_exit, tail_exit, step);
 }
 
 void KernelEmitter::chunks() {
@@ -306,17 +310,36 @@ void KernelEmitter::chunks() {
   loop();
   block(chunk_end_);
   a.ldr(pointer, word(chunk_slot_));
-  a.ldr(count, word(left_slot_));
-  a.cbz(count, last);
-  keep_tree();
+  if (kernel_.leaves_chunks()) {
+    end_or_leave(done);
+  } else {
+    a.ldr(count, word(left_slot_));
+    a.cbz(count, last);
+    keep_tree();
+  }
   a.ldr(pointer, word(chunk_slot_));
   a.add(pointer, pointer, 1);
   a.str(pointer, word(chunk_slot_));
   a.ldr(count, word(left_slot_));
   a.b(chunk);
   a.bind(last);
-  join_all(done);
+  if (!kernel_.leaves_chunks()) join_all(done);
   a.bind(done);
+}
+
+void KernelEmitter::end_or_leave(const asmjit::Label& done) {
+  a64::Assembler& a = emitter_->assembler();
+  const a64::GpX number = a64::x(a64_gpr::kPointer), level = a64::x(a64_gpr::kCount);
+  const asmjit::Label first = a.newLabel();
+  a.mov(level, a64::xzr);
+  a.cbz(number, first);
+  block(join_);
+  a.bind(first);
+  a.ldr(number, word(left_slot_));
+  a.cbz(number, done);
+  emitter_->set_exit(done);
+  block(decided_);
+  block(keep_);
 }
 
 void KernelEmitter::begin_chunk() {

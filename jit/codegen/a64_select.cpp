@@ -62,7 +62,7 @@ A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Fun
     if (live_[i] && (kernel.insts[i].op == Op::Index || kernel.insts[i].op == Op::Strided) &&
         count_slot_.place == Place::none)
       count_slot_ = f_.add_slot(16, 8);
-  has_loop_ = kernel.exit.valid();
+  has_loop_ = kernel.leaves_steps();
   for (const kir::Output& output : kernel.outputs) has_loop_ |= output.kind == kir::OutputKind::array;
   for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
     const kir::Inst& inst = kernel.insts[i];
@@ -239,7 +239,7 @@ void A64Selector::body_copy() {
       store_elements(reg(output.value), output.storage, to);
     else
       store(reg(output.value), to, context_ == Context::tail);
-    if (!kernel_.exit.valid()) continue;
+    if (!kernel_.leaves_steps()) continue;
     held_stores_.push_back(block_->insts.back());
     block_->insts.pop_back();
   }
@@ -254,7 +254,7 @@ VReg A64Selector::join_exits(VReg so_far) {
 
 /// Leaves the kernel if the mask says so, else stores what waits for that.
 void A64Selector::leave_if(VReg mask) {
-  const bool one_lane = context_ == Context::tail;
+  const bool one_lane = context_ == Context::tail || context_ == Context::epilogue;
   const std::uint8_t lane_bytes = f_[mask].lane_bytes;
   if (!one_lane && f_[mask].width == 16) {  // eight bytes that say as much as sixteen
     width_ = 16, lane_ = 4;
@@ -278,9 +278,9 @@ Block A64Selector::select_body(std::uint32_t copies) {
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
     body_copy();
-    if (kernel_.exit.valid()) exit = join_exits(exit);
+    if (kernel_.leaves_steps()) exit = join_exits(exit);
   }
-  if (kernel_.exit.valid()) leave_if(exit);
+  if (kernel_.leaves_steps()) leave_if(exit);
   return block;
 }
 
@@ -288,7 +288,7 @@ Block A64Selector::select_tail() {
   Block block(f_.arena);
   start_section(block, Context::tail);
   body_copy();
-  if (kernel_.exit.valid()) leave_if(join_exits({}));
+  if (kernel_.leaves_steps()) leave_if(join_exits({}));
   return block;
 }
 
@@ -311,15 +311,28 @@ Block A64Selector::select_invariants() {
   return block;
 }
 
-Block A64Selector::select_epilogue() {
-  Block block(f_.arena);
-  start_section(block, Context::epilogue);
+void A64Selector::load_results() {
   for (const Reduction& reduction : reductions_) {
     set_type(kernel_.type_of(reduction.value));
     const VReg tree = load(reduction.tree);
     values_[reduction.value.index] =
         emit(static_cast<std::uint32_t>(A64Pseudo::first_lane), {tree}, 2, a64_form::kPseudo);
   }
+}
+
+Block A64Selector::select_decided() {
+  Block block(f_.arena);
+  start_section(block, Context::epilogue);
+  load_results();
+  select_section(Section::epilogue);
+  leave_if(reg(kernel_.exit));
+  return block;
+}
+
+Block A64Selector::select_epilogue() {
+  Block block(f_.arena);
+  start_section(block, Context::epilogue);
+  load_results();
   select_section(Section::epilogue);
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
     if (kernel_.outputs[o].kind != kir::OutputKind::scalar) continue;

@@ -77,6 +77,8 @@ class A64Selector {
   Block select_chunk_end();
   Block select_join();
   Block select_keep();
+  /// Selects the test of an exit behind chunks.
+  Block select_decided();
   static constexpr std::uint8_t kTreeBytes = 16;  ///< in the frame, by level; lane 0 counts
 
   [[nodiscard]] bool has_loop() const { return has_loop_; }
@@ -105,6 +107,7 @@ class A64Selector {
   void body_copy();
   VReg join_exits(VReg so_far);
   void leave_if(VReg mask);
+  void load_results();
 
   // a64_reduce.cpp
   struct Reduction {

@@ -51,6 +51,7 @@ void X86KernelEmitter::chunks() {
   a.lea(x86::rax, x86::ptr(x86::r11, kChunkElements));
   a.shr(x86::r11, std::countr_zero(kir::kChunk));
   a.xor_(x86::edi, x86::edi);
+  if (kernel_.leaves_chunks()) return end_or_leave(chunk, done);
   a.cmp(x86::rax, x86::rsi);
   a.jae(last);
   keep_tree();
@@ -132,6 +133,22 @@ void X86KernelEmitter::keep_tree() {
   a.jmp(next);
   a.bind(keep);
   block(keep_);
+}
+
+void X86KernelEmitter::end_or_leave(const asmjit::Label& next, const asmjit::Label& done) {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label first = a.newLabel();
+  a.test(x86::r11, x86::r11);
+  a.jz(first);
+  block(join_);
+  a.bind(first);
+  a.cmp(x86::rax, x86::rsi);
+  a.jae(done);
+  block(decided_);
+  block(keep_);
+  a.jmp(next);
+  a.bind(done);
+  emitter_.bind_exit();
 }
 
 void X86KernelEmitter::join_all(const asmjit::Label& done) {

@@ -1,5 +1,6 @@
 // Exits (jit/kir/kir.h). The masks of all vectors of a step become one, which is tested once; the step's stores wait
-// behind the test. A mask that is a negation is tested for clear lanes of its operand.
+// behind the test. A mask that is a negation is tested for clear lanes of its operand. An exit behind chunks is one
+// test after each.
 #include <asmjit/x86.h>
 
 #include "jit/codegen/x86_emit.h"
@@ -32,20 +33,45 @@ VReg X86Selector::join_exits(VReg so_far) {
   return so_far.valid() ? join(so_far, mask, negated) : mask;
 }
 
-void X86Selector::leave_if(VReg mask) {
+void X86Selector::leave_if(VReg mask, Leave leave) {
   MInst& inst = push(static_cast<std::uint32_t>(X86Pseudo::leave_if), {mask});
   f_.vregs.pop_back();  // it has no result
   inst.def = {};
   inst.form = x86_form::kPseudo;
-  inst.imm = tests_negation() ? 1 : 0;
+  inst.imm = static_cast<std::uint8_t>(leave);
   inst.use_width = f_[mask].width;
   inst.exits = true;
   inst.unit = Unit::none;
 }
 
+/// Leaves the loop over chunks if the results so far decide those of the kernel.
+Block X86Selector::select_decided() {
+  Block block(f_.arena);
+  block_ = &block;
+  context_ = Context::epilogue;
+  std::fill(values_.begin(), values_.end(), VReg{});
+  roots_.clear();
+  std::pmr::vector<bool> needed(kernel_.insts.size(), false, f_.arena);
+  needed[kernel_.exit.index] = true;
+  for (std::uint32_t i = kernel_.exit.index + 1; i-- > 0;) {
+    const kir::Inst& inst = kernel_.insts[i];
+    if (!needed[i] || is_reduction(inst)) continue;
+    for (const kir::Value operand : {inst.a, inst.b, inst.c})
+      if (operand.valid()) needed[operand.index] = true;
+  }
+  reducer_.load_results();
+  for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+    const kir::Inst& inst = kernel_.insts[i];
+    if (needed[i] && inst.section == Section::epilogue && !is_reduction(inst)) select(kir::Value(i));
+  }
+  leave_if(reg(kernel_.exit), Leave::first_lane);
+  return block;
+}
+
 void X86Emitter::leave_if(const MInst& m, const Placed& p) {
-  const bool wants_all = m.imm != 0;
-  if (target_.avx512 && target_.lanes >= 8) {
+  const auto leave = static_cast<X86Selector::Leave>(m.imm);
+  const bool wants_all = leave == X86Selector::Leave::any_clear, asks_first = leave == X86Selector::Leave::first_lane;
+  if (target_.avx512 && target_.lanes >= 8 && !asks_first) {
     const x86::KReg mask(p.use[0]);
     if (target_.lanes == 16)
       assembler_.kortestw(mask, mask);
@@ -54,7 +80,7 @@ void X86Emitter::leave_if(const MInst& m, const Placed& p) {
     assembler_.j(wants_all ? x86::CondCode::kNC : x86::CondCode::kNZ, exit_);  // carry: all bits are set
     return;
   }
-  const std::uint32_t lanes = target_.avx512 ? target_.lanes : m.use_width / 4u;
+  const std::uint32_t lanes = asks_first ? 1 : target_.avx512 ? target_.lanes : m.use_width / 4u;
   if (target_.avx512)
     assembler_.kmovb(x86::r11d, x86::KReg(p.use[0]));
   else

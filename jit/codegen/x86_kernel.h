@@ -59,6 +59,8 @@ class X86KernelEmitter {
   void keep_tree();
   /// Emits the end of the last chunk: all trees join, the smaller ones first.
   void join_all(const asmjit::Label& done);
+  /// Emits the end of a chunk of a kernel that may end early: one tree has all chunks so far. Goes on with `next`.
+  void end_or_leave(const asmjit::Label& next, const asmjit::Label& done);
   /// Emits the `rsi` elements from the index on, fewer than a vector, under masks.
   void tail();
 
@@ -90,7 +92,8 @@ class X86KernelEmitter {
   UnwindWriter unwind_{UnwindHost{}};
   X86Environment environment_{emitter_, unwind_};
   X86Frame frame_{emitter_, unwind_};
-  Stage prologue_, start_, main_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, keep_, epilogue_;
+  Stage prologue_, start_, main_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, decided_, keep_,
+      epilogue_;
   MemRef count_slot_{}, chunk_slot_{}, column_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;
   bool streams_ = false;

@@ -19,6 +19,8 @@
 //   if it leaves any elements, partial results parked in the frame, rest loop and tail
 //   the chunk's result joined with the trees of the chunks before; once all chunks are done, with all of them
 //
+// With an exit behind chunks, the chunk's result joins those before, and a test of all so far leaves for the epilogue.
+//
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
 // each block is allocated around those.
 #include "jit/codegen/x86_loop.h"
@@ -69,6 +71,7 @@ X86KernelEmitter::X86KernelEmitter(const kir::Kernel& kernel, Isa isa, const Var
       whole_end_(arena),
       chunk_end_(arena),
       join_(arena),
+      decided_(arena),
       keep_(arena),
       epilogue_(arena) {
   vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
@@ -78,10 +81,10 @@ X86KernelEmitter::X86KernelEmitter(const kir::Kernel& kernel, Isa isa, const Var
   const bool has_outputs = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                        [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });
   streams_ = streams_ && has_outputs;
-  aligns_parts_ = streams_ && variant.part && kernel.exit.valid();
+  aligns_parts_ = streams_ && variant.part && kernel.leaves_steps();
   // Code behind the loop could not return to the copy.
   copies_tail_ = !variant.schedule && !streams_ && !small_.any() && variant.newton == 0 && vectors_ == 1 &&
-                 !selector_.has_rare_cases() && !kernel.exit.valid() &&
+                 !selector_.has_rare_cases() && !kernel.leaves_steps() &&
                  (target_.avx512 || !kir::converts_elements(kernel));
   if (copies_tail_ && !target_.avx512) tail_lanes_ = lanes_of_tail(kernel, selector_.live_inputs());
 }
@@ -115,6 +118,7 @@ void X86KernelEmitter::select_reductions() {
   if (reducer.held_partials() != 0 && !reducer.by_columns()) whole_end_.block = reducer.select_chunk_end(false);
   chunk_end_.block = reducer.select_chunk_end(true);
   join_.block = reducer.select_join();
+  if (kernel_.leaves_chunks()) decided_.block = selector_.select_decided();
   keep_.block = reducer.select_keep();
   count_slot_ = function_.add_slot(8, 8);
   chunk_slot_ = function_.add_slot(8, 8);
@@ -144,8 +148,8 @@ void X86KernelEmitter::allocate() {
     return codegen::allocate(function_, stage.block, locals, stage.placed);
   };
   code_.spills = place(main_).spills;
-  for (Stage* stage :
-       {&prologue_, &start_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_, &keep_, &epilogue_})
+  for (Stage* stage : {&prologue_, &start_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_,
+                       &decided_, &keep_, &epilogue_})
     place(*stage);
   code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
 }
@@ -161,7 +165,7 @@ void X86KernelEmitter::emit() {
   if (selector_.has_loop()) selector_.reducer().any() ? chunks() : loops();
   emitter_.rare_cases();
   emitter_.block(epilogue_.block, epilogue_.placed);
-  if (kernel_.exit.valid()) exit();
+  if (kernel_.leaves_steps()) exit();
   frame_.leave();
   if (uses_floats(kernel_)) environment_.change();
 }
@@ -173,7 +177,7 @@ void X86KernelEmitter::enter() {
     const asmjit::Label some = a.newLabel();
     a.test(x86::rsi, x86::rsi);
     a.jnz(some);
-    if (kernel_.exit.valid()) a.xor_(x86::eax, x86::eax);
+    if (kernel_.leaves_steps()) a.xor_(x86::eax, x86::eax);
     a.ret();
     a.bind(some);
   }
@@ -223,14 +227,14 @@ void X86KernelEmitter::last_elements() {
   a.sub(x86::rsi, x86::rax);
   a.jz(done);
   tail();
-  if (kernel_.exit.valid()) count_tail();
+  if (kernel_.leaves_steps()) count_tail();
   a.bind(done);
 }
 
 bool X86KernelEmitter::uses_param_memory() const {
   if (selector_.reads_tables()) return true;
   if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
-  for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &epilogue_, &prologue_})
+  for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &decided_, &epilogue_, &prologue_})
     for (const Placed& placed : stage->placed)
       if (placed.mem.place == Place::param) return true;
   return false;

@@ -90,7 +90,7 @@ void X86Ranges::replace(const Test& test) {
 
 void X86Ranges::find() {
   const kir::Value exit = s_.kernel_.exit;
-  if (!exit.valid()) return;
+  if (!s_.kernel_.leaves_steps()) return;
   const kir::Inst& inst = s_.kernel_.at(exit);
   if (inst.op != Op::Not || inst.section != Section::body || s_.body_uses_[exit.index] != 1) return;
   of_tests_.assign(s_.kernel_.insts.size(), 0);

@@ -44,7 +44,7 @@ std::uint32_t lanes_of_tail(const kir::Kernel& kernel, std::uint64_t live_inputs
     if ((live_inputs >> i & 1) != 0 && !kernel.inputs[i].is_table()) lanes |= ir::bytes_of(kernel.inputs[i].type);
   for (const kir::Output& output : kernel.outputs)
     if (output.kind == kir::OutputKind::array) lanes |= ir::bytes_of(kernel.type_of(output.value));
-  if (kernel.exit.valid()) lanes |= ir::bytes_of(kernel.type_of(kernel.exit));
+  if (kernel.leaves_steps()) lanes |= ir::bytes_of(kernel.type_of(kernel.exit));
   for (const kir::Inst& inst : kernel.insts)
     if (is_reduction(inst)) lanes |= ir::bytes_of(inst.type);
   return lanes;
@@ -89,8 +89,8 @@ void X86Selector::analyse() {
     live_[operand.index] |= by_body ? kNeeded | kReadByBody : kNeeded;
     if (by_body && body_uses_[operand.index] < 0xFFFF) ++body_uses_[operand.index];
   };
-  read(kernel_.exit, true);
-  has_loop_ = kernel_.exit.valid();
+  read(kernel_.exit, kernel_.leaves_steps());
+  has_loop_ = kernel_.leaves_steps();
   for (std::size_t i = kernel_.insts.size(); i-- > 0;) {
     const kir::Inst& inst = kernel_.insts[i];
     if ((live_[i] & kNeeded) == 0) continue;
@@ -364,7 +364,7 @@ void X86Selector::store_output(std::uint32_t output, VReg value, bool one_lane) 
               .disp = static_cast<std::int32_t>(copy_ * target_.lanes * bytes)};
   f_.vregs.pop_back();  // the result that push made room for
   block_->insts.back() = inst;
-  if (!kernel_.exit.valid()) return;
+  if (!kernel_.leaves_steps()) return;
   held_stores_.push_back(inst);
   block_->insts.pop_back();
 }
@@ -377,7 +377,7 @@ void X86Selector::settle(kir::Value v) {
       continue;
     }
     const VReg value = reg(v);  // an input that is copied to an output is loaded here
-    if (inputs_left_ == 0 || kernel_.exit.valid())
+    if (inputs_left_ == 0 || kernel_.leaves_steps())
       store_output(s - 1, value, false);
     else
       pending_.push_back(s - 1);
@@ -432,9 +432,10 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i)
       if (kernel_.insts[i].section != Section::body && settlers_[i] != 0) settle(kir::Value(i));
     CHECK(pending_.empty());
-    if (kernel_.exit.valid()) exit = by_bits ? ranges_.join(exit) : join_exits(exit);
+    if (kernel_.leaves_steps()) exit = by_bits ? ranges_.join(exit) : join_exits(exit);
   }
-  if (kernel_.exit.valid()) leave_if(by_bits ? ranges_.within(exit) : exit);
+  if (kernel_.leaves_steps())
+    leave_if(by_bits ? ranges_.within(exit) : exit, tests_negation() ? Leave::any_clear : Leave::any_set);
   block.insts.insert(block.insts.end(), held_stores_.begin(), held_stores_.end());
   held_stores_.clear();
   copy_ = 0;

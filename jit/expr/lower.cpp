@@ -19,6 +19,7 @@
 #include "jit/expr/shape.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/builder.h"
+#include "jit/kir/early_end.h"
 #include "jit/kir/narrow.h"
 #include "runtime/base/limits.h"
 
@@ -326,7 +327,9 @@ class Lowering : private Extrema {
       const Output& o = expr_.outputs[i];
       kernel_.outputs.push_back({o.name, values_[o.node.index], kinds[i], o.storage});
     }
-    return options_.narrow ? kir::narrow(kernel_, known()) : std::move(kernel_);
+    kir::Kernel kernel = options_.narrow ? kir::narrow(kernel_, known()) : std::move(kernel_);
+    kir::end_early(kernel);
+    return kernel;
   }
 
  private:

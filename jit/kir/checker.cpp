@@ -188,11 +188,26 @@ Result<void> check_output(const Kernel& kernel, const Output& output) {
   return {};
 }
 
+/// Chunks that are left out leave no trace in extrema of integers, and no array may have gaps.
+Result<void> check_early_end(const Kernel& kernel) {
+  const auto is_array = [](const Output& output) { return output.kind == OutputKind::array; };
+  if (std::ranges::any_of(kernel.outputs, is_array))
+    return make_error(ErrorCode::kTypeError, "a kernel that ends early has an array output");
+  const auto needs_all = [](const Inst& inst) {
+    const bool is_extremum = inst.op == Op::MinOf || inst.op == Op::MaxOf;
+    return info(inst.op).signature == Signature::Reduce && !(is_extremum && is_int(inst.type));
+  };
+  if (std::ranges::any_of(kernel.insts, needs_all))
+    return make_error(ErrorCode::kTypeError, "a kernel that ends early has another reduction than extrema of integers");
+  return {};
+}
+
 Result<void> check_exit(const Kernel& kernel) {
   if (!kernel.exit.valid()) return {};
   if (kernel.exit.index >= kernel.insts.size())
     return make_error(ErrorCode::kInvalidArgument, "the exit names no instruction");
   if (!is_mask(kernel.type_of(kernel.exit))) return make_error(ErrorCode::kTypeError, "the exit is no mask");
+  if (kernel.leaves_chunks()) return check_early_end(kernel);
   const auto is_epilogue = [](const Inst& inst) { return inst.section == Section::epilogue; };
   if (std::ranges::any_of(kernel.insts, is_epilogue) || kernel.has_scalar_output())
     return make_error(ErrorCode::kTypeError, "a kernel with an exit has reductions or scalar outputs");
@@ -224,7 +239,7 @@ Result<void> check_before(const Kernel& kernel, const Kernel& before) {
   const auto is_scalar = [](const Output& output) { return output.kind == OutputKind::scalar; };
   if (!std::ranges::all_of(before.outputs, is_scalar))
     return make_error(ErrorCode::kTypeError, "the pass before has an array output");
-  if (kernel.exit.valid() || before.exit.valid())
+  if (kernel.leaves_steps() || before.leaves_steps())
     return make_error(ErrorCode::kTypeError, "a kernel with an exit has one pass");
   return {};
 }

@@ -95,9 +95,7 @@ class Run {
       store_elements(x, element, 1);
       fill(static_cast<std::byte*>(out_[x.output]), done, x.bytes, element);
     }
-    for (const Reduction& x : plan_.reductions)
-      fill_splat(at(bases_, x.result), x.type, chunks_of(x).result(joiner(x)));
-    run_steps(plan_.epilogue_steps, bases_, 0, kBlockGranule);
+    run_epilogue();
     for (const Store& x : plan_.scalar_stores) std::memcpy(out_[x.output], at(bases_, x.place), x.bytes);
     return done;
   }
@@ -117,7 +115,9 @@ class Run {
       const std::size_t kept = run_block(done, n);
       done += kept;
       if (kept != n) return done;
-      if (done % kChunk == 0) end_chunk();
+      if (done % kChunk != 0) continue;
+      end_chunk();
+      if (plan_.decided && done != n_ && is_decided()) return n_;
     }
     const std::uint64_t done = whole == n_ ? n_ : whole + run_tail(whole, n_ - whole);
     if (n_ % kChunk != 0 || n_ == 0) end_chunk();
@@ -158,6 +158,18 @@ class Run {
       chunks_of(x).add(chunk_result(x, partials), joiner(x));
       start_partials(x, partials);
     }
+  }
+
+  /// Computes the epilogue from the chunks so far.
+  void run_epilogue() {
+    for (const Reduction& x : plan_.reductions)
+      fill_splat(at(bases_, x.result), x.type, chunks_of(x).result(joiner(x)));
+    run_steps(plan_.epilogue_steps, bases_, 0, kBlockGranule);
+  }
+
+  bool is_decided() {
+    run_epilogue();
+    return *at(bases_, *plan_.decided) != std::byte{0};
   }
 
   ChunkBits& chunks_of(const Reduction& x) { return *reinterpret_cast<ChunkBits*>(at(bases_, x.chunks)); }

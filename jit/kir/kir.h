@@ -10,6 +10,10 @@
 // at most kExitSpan before the first set lane. No array is written at or behind them. Guards of assumed ranges are
 // exits.
 //
+// The exit of a kernel that only reduces may be a mask of the epilogue: it is computed from the results so far after
+// each chunk of elements (reduction.h), and where it is set, the chunks that follow are not read. So searches end early
+// (early_end.h). Its reductions are extrema of integers, which may join in any order.
+//
 // The *interpreter* (interpreter.h) is the meaning of kir; every host backend gives the same bits. Math functions are
 // not ops: they are sequences of ops that jit/kir/math appends through the Builder.
 //
@@ -143,13 +147,19 @@ struct Kernel {
       params;  ///< scalars, in the order of the call's `params`; each takes 8 bytes there, low bytes used
   std::vector<Output> outputs;
   std::vector<Table> tables;
-  Value exit{};  ///< a mask of the body or the invariants; invalid: none. With it, no reductions and array outputs only
+  /// A mask, or invalid: none. One of the body or the invariants allows no reductions and array outputs only, one of
+  /// the epilogue scalar outputs only.
+  Value exit{};
   /// The pass before: none or one, with the inputs and params of this kernel and scalar outputs only. Its output number
   /// i is parameter number params.size() + i here.
   std::vector<Kernel> before;
 
   [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
+  /// Returns whether the exit is one before the steps of the loop.
+  [[nodiscard]] bool leaves_steps() const { return exit.valid() && at(exit).section != Section::epilogue; }
+  /// Returns whether the exit is one behind chunks.
+  [[nodiscard]] bool leaves_chunks() const { return exit.valid() && at(exit).section == Section::epilogue; }
   /// Returns the number of parameters, the results of the pass before among them.
   [[nodiscard]] std::size_t param_count() const {
     return params.size() + (before.empty() ? 0 : before.front().outputs.size());

@@ -245,7 +245,7 @@ void Planner::place_arrays() {
 
 bool Planner::may_write_in_place(std::uint32_t i) const {
   if (i < last_input_use_) return false;
-  if (kernel_.exit.valid() && i < root(kernel_.exit)) return false;
+  if (kernel_.leaves_steps() && i < root(kernel_.exit)) return false;
   bool same_width = true;
   for_operands(i, [&](std::uint32_t operand) {
     if (is_plain_input(operand)) same_width &= ir::bytes_of(inst(operand).type) == ir::bytes_of(inst(i).type);
@@ -369,9 +369,10 @@ void Planner::emit_steps() {
       plan_->invariant_steps.push_back(step_for(i));
     else
       plan_->epilogue_steps.push_back(step_for(i));
-    if (kernel_.exit.valid() && i == root(kernel_.exit)) plan_->steps_to_exit = plan_->body_steps.size();
+    if (kernel_.leaves_steps() && i == root(kernel_.exit)) plan_->steps_to_exit = plan_->body_steps.size();
   }
-  if (kernel_.exit.valid())
+  if (kernel_.leaves_chunks()) plan_->decided = places_[root(kernel_.exit)];
+  if (kernel_.leaves_steps())
     plan_->exit = Store{.bytes = ir::bytes_of(kernel_.type_of(kernel_.exit)), .place = places_[root(kernel_.exit)]};
   for (std::size_t k = 0; k < copied_outputs_.size(); ++k) {
     const std::uint32_t input = root(kernel_.outputs[copied_outputs_[k]].value);

@@ -88,6 +88,7 @@ struct PlanState {
   std::vector<Step> invariant_steps, body_steps, epilogue_steps;
   std::size_t steps_to_exit = 0;  ///< body steps that make the mask of the exit; no output is written by them
   std::optional<Store> exit;      ///< the place of that mask, and its bytes
+  std::optional<Place> decided;   ///< the place of the mask of an exit behind chunks, a splat
   std::vector<Fill> fills;
   std::vector<Reduction> reductions;
   std::vector<Store> block_stores;   ///< body values copied to their array after each block

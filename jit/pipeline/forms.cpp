@@ -11,6 +11,7 @@
 #include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/time_model.h"
 #include "jit/expr/simplify.h"
+#include "jit/kir/early_end.h"
 #include "runtime/base/limits.h"
 #include "runtime/os/cpu.h"
 
@@ -38,6 +39,7 @@ Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, ex
   how.simplify = false;
   TRY(kir::Kernel kernel, expr::lower(expr, how));
   if (!forms.front().kernel.before.empty() && !same_passes(forms.front().kernel, kernel)) return false;
+  if (!kir::keeps_early_ends(forms.front().kernel, kernel)) return false;
   keep_totals(forms.front().kernel, kernel);
   for (const Form& form : forms)
     if (same_kernel(form.kernel, kernel)) return false;

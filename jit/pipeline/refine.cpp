@@ -8,6 +8,7 @@
 #include "jit/expr/rewrite/steps.h"
 #include "jit/expr/shape.h"
 #include "jit/expr/simplify.h"
+#include "jit/kir/early_end.h"
 
 namespace trident::pipeline {
 namespace {
@@ -60,7 +61,7 @@ class Descent {
       expr::Expr form = expr::drop_idle_operations(next, how_);
       if (!is_new(form)) continue;
       auto kernel = expr::lower(form, how_);
-      if (!kernel.ok()) continue;
+      if (!kernel.ok() || !kir::keeps_early_ends(q_.tried[0].form.kernel, *kernel)) continue;
       keep_totals(q_.tried[0].form.kernel, *kernel);
       if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
       TRY(auto prepared, q_.checks.at_drawn_points(*kernel, q_.tried[0]));
@@ -132,7 +133,7 @@ class Assembly {
     expr::LowerOptions how = how_;
     how.simplify = false;
     auto kernel = expr::lower(form, how);
-    if (!kernel.ok()) return false;
+    if (!kernel.ok() || !kir::keeps_early_ends(q_.tried[0].form.kernel, *kernel)) return false;
     keep_totals(q_.tried[0].form.kernel, *kernel);
     TRY(auto prepared, q_.checks.at_drawn_points(*kernel, q_.tried[0]));
     q_.passes.report(Stage::lower, asked_, kPieceChecksMax);

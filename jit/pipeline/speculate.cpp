@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "jit/codegen/speculative.h"
+#include "jit/kir/early_end.h"
 #include "jit/pipeline/assumed_ranges.h"
 #include "jit/pipeline/deadline.h"
 #include "jit/pipeline/forms.h"
@@ -68,6 +69,8 @@ class Speculating {
     TRY_VOID(take_general());
     if (kir::converts_elements(general_.kernel))
       return std::string("kernels with narrow elements are not made for assumed ranges");
+    if (kir::first_pass_ends_early(general_.kernel))
+      return std::string("the kernel ends early, and a scan of its inputs would read all of them");
     TRY(std::string why, find_fast());
     if (!why.empty()) return why;
 

@@ -86,7 +86,7 @@ class Model {
     if (!section(Section::invariant, 0)) return std::nullopt;
     for (std::size_t e = 0; e < kElements; ++e) {
       if (!section(Section::body, e)) return std::nullopt;
-      if (kernel_.exit.valid() && values_[kernel_.exit.index] != 0) done_ = std::min(done_, e / 16 * 16);
+      if (kernel_.leaves_steps() && values_[kernel_.exit.index] != 0) done_ = std::min(done_, e / 16 * 16);
       for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
         const Inst& x = kernel_.insts[i];
         if (kir::is_reduction(x)) reduced_[i].push_back(values_[x.a.index]);

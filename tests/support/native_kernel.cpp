@@ -153,7 +153,7 @@ std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
                        const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
                        const Arrangement& arrangement) {
   const auto run = [&](std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* scalars) {
-    if (kernel.exit.valid()) {
+    if (kernel.leaves_steps()) {
       void* const entry = reinterpret_cast<void*>(native.entry());
       return reinterpret_cast<codegen::ExitEntry>(entry)(nullptr, n, in, out, scalars);
     }
@@ -167,7 +167,7 @@ std::string compare_on(const kir::Kernel& kernel, const Run& run, const std::vec
                        const std::vector<std::uint64_t>& params, const Arrangement& arrangement,
                        const Alternative* alternative) {
   const std::uint64_t n = arrangement.n;
-  const bool exits = kernel.exit.valid();
+  const bool exits = kernel.leaves_steps();
   const kir::Kernel oracle = exits ? without_exit(kernel) : kernel;
   std::vector<GuardedArray> arrays;
   std::vector<std::vector<std::byte>> plain_in, expected, before, others;
