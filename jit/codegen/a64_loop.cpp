@@ -138,14 +138,7 @@ class KernelEmitter {
   }
 
   // As on x86-64 (x86_frame.h). FPCR is zero in the standard environment and holds no flags.
-  void look_at_environment() {
-    a64::Assembler& a = emitter_->assembler();
-    other_environment_ = a.newLabel();
-    standard_environment_ = a.newLabel();
-    a.mrs(a64::x(a64_gpr::kScratch), a64::Predicate::SysReg::kFPCR);
-    a.cbnz(a64::x(a64_gpr::kScratch), other_environment_);
-    a.bind(standard_environment_);
-  }
+  void look_at_environment();
 
   void change_environment();
 
@@ -400,6 +393,15 @@ void KernelEmitter::exits(const asmjit::Label& main_exit, const asmjit::Label& t
   a.bind(tail_exit);
   a.sub(result, result, count);
   a.bind(over);
+}
+
+void KernelEmitter::look_at_environment() {
+  a64::Assembler& a = emitter_->assembler();
+  other_environment_ = a.newLabel();
+  standard_environment_ = a.newLabel();
+  a.mrs(a64::x(a64_gpr::kScratch), a64::Predicate::SysReg::kFPCR);
+  a.cbnz(a64::x(a64_gpr::kScratch), other_environment_);
+  a.bind(standard_environment_);
 }
 
 void KernelEmitter::change_environment() {

@@ -33,7 +33,7 @@ VReg X86Selector::join_exits(VReg so_far) {
   return so_far.valid() ? join(so_far, mask, negated) : mask;
 }
 
-void X86Selector::leave_if(VReg mask, Leave leave) {
+void X86Selector::leave_if(VReg mask, X86Leave leave) {
   MInst& inst = push(static_cast<std::uint32_t>(X86Pseudo::leave_if), {mask});
   f_.vregs.pop_back();  // it has no result
   inst.def = {};
@@ -64,13 +64,13 @@ Block X86Selector::select_decided() {
     const kir::Inst& inst = kernel_.insts[i];
     if (needed[i] && inst.section == Section::epilogue && !is_reduction(inst)) select(kir::Value(i));
   }
-  leave_if(reg(kernel_.exit), Leave::first_lane);
+  leave_if(reg(kernel_.exit), X86Leave::first_lane);
   return block;
 }
 
 void X86Emitter::leave_if(const MInst& m, const Placed& p) {
-  const auto leave = static_cast<X86Selector::Leave>(m.imm);
-  const bool wants_all = leave == X86Selector::Leave::any_clear, asks_first = leave == X86Selector::Leave::first_lane;
+  const auto leave = static_cast<X86Leave>(m.imm);
+  const bool wants_all = leave == X86Leave::any_clear, asks_first = leave == X86Leave::first_lane;
   if (target_.avx512 && target_.lanes >= 8 && !asks_first) {
     const x86::KReg mask(p.use[0]);
     if (target_.lanes == 16)

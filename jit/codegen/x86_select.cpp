@@ -435,7 +435,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     if (kernel_.leaves_steps()) exit = by_bits ? ranges_.join(exit) : join_exits(exit);
   }
   if (kernel_.leaves_steps())
-    leave_if(by_bits ? ranges_.within(exit) : exit, tests_negation() ? Leave::any_clear : Leave::any_set);
+    leave_if(by_bits ? ranges_.within(exit) : exit, tests_negation() ? X86Leave::any_clear : X86Leave::any_set);
   block.insts.insert(block.insts.end(), held_stores_.begin(), held_stores_.end());
   held_stores_.clear();
   copy_ = 0;

@@ -44,6 +44,9 @@ struct X86NumbersRow {
   VReg vreg;
 };
 
+/// Says which lanes of its mask make an exit leave: any that is set or clear, or the first if it is set.
+enum class X86Leave : std::uint8_t { any_set, any_clear, first_lane };
+
 class X86Selector {
   friend class X86Elements;
   friend class X86Roots;
@@ -57,9 +60,6 @@ class X86Selector {
     bool share_divisors = true;  ///< quotients by one divisor come from its reciprocal, divided out once
     std::uint8_t newton = 0;     ///< eighths of divisions and square roots that avoid the divider
   };
-  /// What makes code leave at an exit: a lane of the mask that is set or clear, or the first lane that is set.
-  enum class Leave : std::uint8_t { any_set, any_clear, first_lane };
-
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
               ConstantPool& pool);
 
@@ -68,10 +68,8 @@ class X86Selector {
   /// Selects `copies` vectors of the body, one after the other in source order; with tail masks when `masked`. With
   /// enough copies the partial results of a reduction are globals, otherwise they stand in the frame.
   Block select_body(std::uint32_t copies, bool masked);
-  /// Computes the epilogue, stores scalar outputs.
-  Block select_epilogue();
-  /// Selects the test of an exit behind chunks.
-  Block select_decided();
+  /// Computes the epilogue, stores scalar outputs; or tests an exit behind chunks.
+  Block select_epilogue(), select_decided();
 
   /// Returns what selects the reductions' parts.
   [[nodiscard]] X86Reducer& reducer() { return reducer_; }
@@ -105,7 +103,7 @@ class X86Selector {
   VReg tail_mask(std::uint32_t lane_bytes);
   [[nodiscard]] bool tests_negation() const;
   VReg join_exits(VReg so_far);
-  void leave_if(VReg mask, Leave leave);
+  void leave_if(VReg mask, X86Leave leave);
 
   // Building instructions. Widths and lane bytes are those of the op being selected (set_type).
   void set_type(ir::Type type);

@@ -45,7 +45,7 @@ enum class X86Pseudo : std::uint16_t {
   tail_mask,  ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
   position,   ///< def = the loop's index in all lanes, of the def's lane bytes
   scratch,    ///< def = anything: a work register
-  leave_if,   ///< leaves the kernel if a lane of the mask is set, or as `imm` says (x86_select.h, Leave)
+  leave_if,   ///< leaves the kernel if a lane of the mask is set, or as `imm` says (X86Leave)
   // Reading tables, see x86_tables.cpp.
   table_bound,   ///< def = the bound for indices of its lane bytes, in all lanes; the length is parameter `imm`
   table_limits,  ///< of strided read number `mem.index`, into the frame
