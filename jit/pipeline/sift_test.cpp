@@ -8,6 +8,7 @@
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/timed_call.h"
 #include "runtime/os/cpu.h"
+#include "runtime/stats/robust.h"
 
 namespace trident::pipeline {
 namespace {
@@ -54,17 +55,30 @@ class Sift : public ::testing::Test {
   void sift_all(std::uint64_t cpu_ns = 2'000'000'000) {
     const expr::Expr source = parsed(kFast);
     const equiv::Samples points = equiv::make_samples(source, {.points = 256}).front();
-    const TimedCall call(source, points, 4096);
+    const TimedCall call(source, points, kElements);
     const auto kernel = expr::lower(source, unrewritten({}));
     ASSERT_TRUE(kernel.ok());
     const auto sifted = sift(candidates_, judge::signature_of(*kernel), call.workload(), cpu_ns);
     ASSERT_TRUE(sifted.ok()) << sifted.error().message;
+  }
+  /// Returns the time of a call as sift_all() makes them, on this machine.
+  static double ns_of_call(const Candidate& candidate) {
+    const expr::Expr source = parsed(kFast);
+    const equiv::Samples points = equiv::make_samples(source, {.points = 256}).front();
+    const TimedCall call(source, points, kElements);
+    const auto kernel = expr::lower(source, unrewritten({}));
+    CHECK(kernel.ok());
+    const image::Mapped* const one[] = {&candidate.mapped};
+    const auto timings = judge::time_rounds(one, judge::signature_of(*kernel), call.workload(), {5, 0, 1'000'000'000});
+    CHECK(timings.ok() && !timings->ns[0].empty());
+    return stats::median(timings->ns[0]);
   }
   [[nodiscard]] std::size_t staying(std::size_t form) const {
     return static_cast<std::size_t>(std::count_if(candidates_.begin(), candidates_.end(),
                                                   [&](const Candidate& c) { return c.form == form && !c.sifted_out; }));
   }
 
+  static constexpr std::size_t kElements = 4096;
   static constexpr const char* kFast = "x + 1";
   static constexpr const char* kSlow = "sin(exp(x)) * cos(log(x * x + 1))";
   static constexpr const char* kSlower = "sin(exp(x)) * cos(log(x * x + 1)) + tan(x) * atan(x) * cbrt(x) + erf(x)";
@@ -92,11 +106,13 @@ TEST_F(Sift, TheFastestStayAndSomeOfEachFormAndTheBaseline) {
   for (const Candidate& c : candidates_) EXPECT_FALSE(c.checked);
 }
 
-// The calls before the first round alone would take twice the time that there is.
+// The calls before the first round, four of each candidate, alone would take twice the time that there is.
 TEST_F(Sift, ManySlowCandidatesAreComparedInShorterCalls) {
-  add(0, kSlower, 150);
+  constexpr std::size_t kMany = 150;
+  add(0, kSlower, kMany);
+  const double call_ns = ns_of_call(candidates_[0]);
   add(1, kSlow, 3);
-  sift_all(8'000'000);
+  sift_all(static_cast<std::uint64_t>(kMany * 4 * call_ns / 2));
   EXPECT_LE(staying(0), 15u);
   EXPECT_GE(staying(1), 2u);
 }
