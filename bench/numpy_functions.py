@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Compares functions of 100,000 doubles under policy exact with NumPy's on one thread: kernels, and @trident.jit for
-np.max. np.max and np.maximum keep a NaN, and so do we. The answers are compared first; no ranges are declared.
+np.max. np.max and np.maximum keep a NaN, and so do we. Then compares np.any and np.all of ten million floats, which the
+first element decides, or one in the middle, or none. The answers are compared first; no ranges are declared.
 
 usage: numpy_functions.py BUILD
 """
@@ -11,6 +12,9 @@ import time
 ROUNDS, ELEMENTS, ULP_MAX = 301, 100_000, 4
 DATA = {"normal": lambda r: r.normal(size=ELEMENTS), "0 to 100": lambda r: r.uniform(1e-3, 100, ELEMENTS)}
 FUNCTIONS = ("sin", "cos", "tan", "log", "floor", "max", "maximum")
+
+SEARCHES, SEARCHED = {"any": 0, "all": 1}, 10_000_000  # the value of elements that decide nothing
+PLACES = {"first element": 0, "middle": SEARCHED // 2, "no element": None}
 
 
 def prepare(build):
@@ -32,6 +36,18 @@ def pair(np, trident, name, x):
         return kernel, lambda: kernel(x, y, out=out), lambda: function(x, y, out=out)
     kernel = trident.Kernel(f"{name}(x)", policy="exact")
     return kernel, lambda: kernel(x, out=out), lambda: function(x, out=out)
+
+
+def search(np, trident, name, place):
+    """Our kernel, our call and NumPy's, over elements of which the one at `place` decides."""
+    x = np.full(SEARCHED, SEARCHES[name], np.float32)
+    if place is not None:
+        x[place] = 1 - SEARCHES[name]
+    function = getattr(np, name)
+    ours = trident.jit(lambda x: function(x > 0))
+    if ours(x) != function(x > 0):
+        sys.exit(f"{name}: a wrong answer")
+    return next(iter(ours.kernels.values())), lambda: ours(x), lambda: function(x > 0)
 
 
 def check(np, name, ours, theirs):
@@ -78,6 +94,11 @@ def main(build):
             check(np, name, ours, theirs)
             label = "memory decides, time / NumPy's" if name == "maximum" else "time / NumPy's"  # three arrays
             print(f"{label}: {name}, {data}".ljust(48), f"{ratio(ours, theirs):10.3f}", flush=True)
+    for name in SEARCHES:
+        for where, place in PLACES.items():
+            kernel, ours, theirs = search(np, trident, name, place)
+            settle(kernel, ours)
+            print(f"time / NumPy's: {name}, decided by {where}".ljust(48), f"{ratio(ours, theirs):10.4f}", flush=True)
 
 
 if __name__ == "__main__":

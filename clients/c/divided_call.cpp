@@ -40,9 +40,10 @@ bool pieces_matter(const Kernel& kernel, const Division& division) {
   return division.scalar_count != 0 && kernel.policy.kind != expr::PolicyKind::exact;
 }
 
-/// Returns whether nothing is computed from a reduction.
+/// Returns whether no result is computed from a reduction. Its early end may be: a piece ends by itself.
 bool ends_with_reductions(const kir::Kernel& kernel) {
-  return std::all_of(kernel.insts.begin(), kernel.insts.end(), [](const kir::Inst& inst) {
+  return std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const kir::Output& output) {
+    const kir::Inst& inst = kernel.at(output.value);
     return inst.section != kir::Section::epilogue || kir::is_reduction(inst);
   });
 }

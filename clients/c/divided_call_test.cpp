@@ -393,6 +393,28 @@ TEST_F(DividedCallTest, WhatDependsOnPlaceOrOnAReductionIsNotDivided) {
   }
 }
 
+// Each piece ends by itself, behind the chunk that decides it.
+TEST_F(DividedCallTest, SearchesEndEarlyInPieces) {
+  trident_kernel* const kernel = submit("maxof(select(x > y, i32(1), i32(0)))", TRIDENT_F64);
+  ASSERT_NE(nullptr, kernel);
+  EXPECT_TRUE(divides(kernel));
+  constexpr std::size_t kElements = 400'003;
+  std::vector<double> x(kElements), y(kElements);
+  const void* const in[] = {x.data(), y.data()};
+  const auto found = [&] {
+    std::int32_t result = -77;
+    void* const out[] = {&result};
+    trident_call_parallel(kernel, kElements, in, out, nullptr, 3);
+    return result;
+  };
+  EXPECT_EQ(0, found());
+  for (const std::size_t place : {std::size_t{0}, kElements / 2, kElements - 1}) {
+    x[place] = 1;
+    EXPECT_EQ(1, found()) << place;
+    x[place] = 0;
+  }
+}
+
 TEST_F(DividedCallTest, PiecesAreTakenOnceEachAndMayCallTheKernel) {
   trident_kernel* const kernel = submit("x + 1", TRIDENT_F64);
   struct Sum {

@@ -359,6 +359,13 @@ class Command(CommandCase):
         self.assertIn("a comparison of computed values", proven("select(x*x < x, x, 1)", "-r", "x:0:2"))
         self.assertNotIn("proven", self.trident("explain", "x + y", "--dump=c").stdout)
 
+    def test_early_end(self):
+        line = "; ends early: behind the chunk of 4096 elements that decides every result\n"
+        for search in ("any(x > 0)", "all(x > 0)", "first(x > 0)"):
+            self.assertIn(line, self.trident("explain", search, "--dump=c").stdout)
+        for other in ("sum(x)", "maxof(x)", "x > 0"):
+            self.assertNotIn("ends early", self.trident("explain", other, "--dump=c").stdout)
+
     def test_assumed_ranges(self):
         text = self.trident("explain", "sin(x)*cos(y)*sin(x + 2*y)", "-t", "f32", "-p", "exact", "--assume", "x:-4:4",
                             "--assume", "y:-4:4", "--dump=c").stdout

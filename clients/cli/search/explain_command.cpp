@@ -17,6 +17,8 @@
 #include "clients/cli/verb/verb.h"
 #include "jit/corpus/setting_names.h"
 #include "jit/image/image.h"
+#include "jit/kir/early_end.h"
+#include "jit/kir/reduction.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/base/counted.h"
@@ -169,6 +171,11 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
   return out;
 }
 
+std::string early_end_text(const kir::Kernel& kernel) {
+  if (!kir::ends_early(kernel)) return {};
+  return "; ends early: behind the chunk of " + counted(kir::kChunk, "element") + " that decides every result\n";
+}
+
 /// Names the ranges that a guard tests.
 std::string assumed_text(const std::vector<expr::Variable>& assumed) {
   std::string out;
@@ -269,7 +276,10 @@ Result<void> explain(const ExplainVerb& verb) {
   unsigned bytes_per_element = 0;
   for (const kir::Output& o : compiled.kernel.outputs)
     if (o.kind == kir::OutputKind::array) bytes_per_element += ir::bytes_of(compiled.kernel.type_of(o.value));
-  if (verb.wants('c')) std::fputs((cost_text(compiled.code, isa, type, bytes_per_element) + cost).c_str(), stdout);
+  if (verb.wants('c')) {
+    cost = cost_text(compiled.code, isa, type, bytes_per_element) + early_end_text(compiled.kernel) + cost;
+    std::fputs(cost.c_str(), stdout);
+  }
   return {};
 }
 
