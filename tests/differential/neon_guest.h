@@ -12,7 +12,7 @@ namespace trident::testing {
 
 class NeonGuest {
  public:
-  /// `code` is that of `kernel`, which must outlive the guest and has no exit.
+  /// `code` is that of `kernel`, which must outlive the guest and leaves no steps (kir.h).
   NeonGuest(const kir::Kernel& kernel, const codegen::MachineCode& code);
   ~NeonGuest();
   NeonGuest(const NeonGuest&) = delete;
