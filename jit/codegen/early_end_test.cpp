@@ -15,6 +15,7 @@
 #include "jit/kir/interpreter.h"
 #include "jit/kir/reduction.h"
 #include "tests/support/native_kernel.h"
+#include "tests/support/search_kernel.h"
 
 namespace trident::codegen {
 namespace {
@@ -217,40 +218,19 @@ TEST(EarlyEnd, PassesEndByThemselves) {
     });
 }
 
-// An exit that is no promise: greater elements behind it tell whether their chunk was read.
-constexpr const char* kStopsAtFive = R"(input x i32
-%0 = input i32 0
-%1 = maxof i32 %0
-%2 = minof i32 %0
-%3 = const i32 5
-%4 = le i32 %3, %1
-output scalar most %1
-output scalar least %2
-exit %4
-)";
-
 TEST(EarlyEnd, CodeStopsBehindTheChunkThatDecides) {
-  std::string text = kStopsAtFive;
-  text.replace(text.find("le i32"), 6, "le b32");
-  const auto kernel = kir::parse(text);
+  const auto kernel = kir::parse(testing::kStopsAtFive);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   for_each_way(*kernel, [&](const std::string& what, const testing::Run& run) {
     for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{100}, 6 * kChunk, 6 * kChunk + 100})
-      for (std::uint64_t chunk = 0; chunk < 8; ++chunk) {
-        std::vector<std::int32_t> x(n);
-        for (std::uint64_t i = 0; i < n; ++i) {
-          const auto number = static_cast<std::int32_t>(i / kChunk);
-          x[i] = number < static_cast<std::int32_t>(chunk) ? -number : 5 + number;
-        }
-        std::int32_t most = std::numeric_limits<std::int32_t>::min(), least = std::numeric_limits<std::int32_t>::max();
-        for (std::uint64_t i = 0; i < n && (i % kChunk != 0 || most < 5); ++i)
-          most = std::max(most, x[i]), least = std::min(least, x[i]);
+      for (std::int32_t chunk = 0; chunk < 8; ++chunk) {
+        const testing::SearchCase wanted(n, chunk);
         std::int32_t results[2] = {};
-        const void* const in[] = {x.data()};
+        const void* const in[] = {wanted.x.data()};
         void* const out[] = {&results[0], &results[1]};
         run(n, in, out, nullptr);
-        EXPECT_EQ(results[0], most) << what << " " << n << " " << chunk;
-        EXPECT_EQ(results[1], least) << what << " " << n << " " << chunk;
+        EXPECT_EQ(results[0], wanted.most) << what << " " << n << " " << chunk;
+        EXPECT_EQ(results[1], wanted.least) << what << " " << n << " " << chunk;
       }
   });
 }

@@ -3,15 +3,12 @@
 // pages too.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <limits>
-#include <vector>
-
 #include "jit/kir/kir.h"
 #include "jit/kir/reduction.h"
 #include "tests/differential/neon_guest.h"
 #include "tests/support/narrow_kernels.h"
 #include "tests/support/native_kernel.h"
+#include "tests/support/search_kernel.h"
 
 namespace trident::testing {
 namespace {
@@ -69,20 +66,8 @@ TEST(NeonElements, RandomKernels) {
   }
 }
 
-// Oracle: a loop that stops where the code should. An exit that is no promise: greater elements behind the chunk that
-// decides would show that they were read.
 TEST(NeonElements, SearchesEndBehindTheChunkThatDecides) {
-  constexpr const char* kText = R"(input x i32
-%0 = input i32 0
-%1 = maxof i32 %0
-%2 = minof i32 %0
-%3 = const i32 5
-%4 = le b32 %3, %1
-output scalar most %1
-output scalar least %2
-exit %4
-)";
-  const auto kernel = kir::parse(kText);
+  const auto kernel = kir::parse(kStopsAtFive);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   for (const codegen::Variant& variant : kVariants) {
     const auto code = codegen::emit(*kernel, codegen::Isa::neon, variant);
@@ -90,20 +75,13 @@ exit %4
     NeonGuest guest(*kernel, *code);
     for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{100}, 3 * kir::kChunk, 3 * kir::kChunk + 101})
       for (std::int32_t chunk = 0; chunk < 5; ++chunk) {
-        std::vector<std::int32_t> x(n);
-        for (std::uint64_t i = 0; i < n; ++i) {
-          const auto number = static_cast<std::int32_t>(i / kir::kChunk);
-          x[i] = number < chunk ? -number : 5 + number;
-        }
-        std::int32_t most = std::numeric_limits<std::int32_t>::min(), least = std::numeric_limits<std::int32_t>::max();
-        for (std::uint64_t i = 0; i < n && (i % kir::kChunk != 0 || most < 5); ++i)
-          most = std::max(most, x[i]), least = std::min(least, x[i]);
+        const SearchCase wanted(n, chunk);
         std::int32_t results[2] = {};
-        const void* const in[] = {x.data()};
+        const void* const in[] = {wanted.x.data()};
         void* const out[] = {&results[0], &results[1]};
         guest.run(n, in, out, nullptr);
-        EXPECT_EQ(results[0], most) << n << " elements, chunk " << chunk;
-        EXPECT_EQ(results[1], least) << n << " elements, chunk " << chunk;
+        EXPECT_EQ(results[0], wanted.most) << n << " elements, chunk " << chunk;
+        EXPECT_EQ(results[1], wanted.least) << n << " elements, chunk " << chunk;
       }
   }
 }
