@@ -62,14 +62,17 @@ list(FILTER names EXCLUDE REGEX "^trident_engine_")
 list(TRANSFORM names PREPEND "--keep-global-symbol=" OUTPUT_VARIABLE kept)
 set(object ${CMAKE_CURRENT_BINARY_DIR}/trident-embedded.o)
 add_custom_command(OUTPUT ${embedded}
-  COMMAND ${CMAKE_LINKER} -r --gc-sections --force-group-allocation --wrap=stderr ${roots} -o ${object}
+  COMMAND ${CMAKE_LINKER} -r -d --gc-sections --force-group-allocation --wrap=stderr ${roots} -o ${object}
     $<TARGET_OBJECTS:trident_engine_objects> --start-group ${archives} --end-group
-  COMMAND ${CMAKE_OBJCOPY} ${kept} ${object}
-  COMMAND ${CMAKE_OBJCOPY} --strip-unneeded ${object}
+  COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DOBJCOPY=${CMAKE_OBJCOPY} -DOBJECT=${object}
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/hide_names.cmake -- ${kept}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${embedded}
   COMMAND ${CMAKE_AR} rcs ${embedded} ${object}
-  DEPENDS ${modules} trident_engine_objects VERBATIM COMMAND_EXPAND_LISTS)
+  DEPENDS ${modules} trident_engine_objects hide_names.cmake VERBATIM COMMAND_EXPAND_LISTS)
 add_custom_target(trident_embedded ALL DEPENDS ${embedded})
 install(FILES ${embedded} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 configure_file(trident-embedded.pc.in ${CMAKE_CURRENT_BINARY_DIR}/trident-embedded.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/trident-embedded.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# No name but those of the interface is visible.
+add_test(NAME engine_embedded_names COMMAND sh -c "! ${CMAKE_NM} --defined-only --extern-only --format=posix ${embedded} | grep -v '^trident_\\|:$'")
