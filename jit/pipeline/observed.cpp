@@ -14,10 +14,12 @@ constexpr double kMargin = 0.75;
 double most_below(int exponent) {
   return exponent == 0 ? 1 : std::ldexp(kMargin, exponent);
 }
-/// A range this wide or wider, in factors, is thought to go on towards zero. Where all floats seen are kNearZeroSeen or
-/// more, hardly one in 2^32 is below kNearZero. An end at zero itself would cost quotients, logarithms and powers most
-/// of what ranges are assumed for: a reciprocal or a product of small values could leave the type's range.
-constexpr double kWide = 16, kNearZero = 0x1p-32, kNearZeroSeen = 0x1p-20;
+/// A range of floats this wide or wider, in factors, is thought to go on towards zero: of a thousand spread evenly from
+/// zero on, one in exp(8) thousands has none in the first 128th. Integers that are not narrow often count from zero or
+/// one. Where all floats seen are kNearZeroSeen or more, hardly one in 2^32 is below kNearZero. An end at zero itself
+/// would cost quotients, logarithms and powers most of what ranges are assumed for: a reciprocal or a product of small
+/// values could leave the type's range.
+constexpr double kNarrow = 16, kWide = 128, kNearZero = 0x1p-32, kNearZeroSeen = 0x1p-20;
 
 /// The exponent of a type's greatest power of two that is an end.
 int exponent_max(ir::Type type) {
@@ -41,10 +43,13 @@ std::optional<double> end_beyond(ir::Type type, double magnitude) {
   return std::ldexp(1.0, exponent);
 }
 
-/// The end between zero and the least of some magnitudes.
+/// The end between zero and the least of some magnitudes; coarser where they span more.
 double end_before(ir::Type type, double least, double greatest) {
-  const double half = std::exp2(std::floor(std::log2(least * kMargin)));
-  if (least * kWide > greatest && half >= std::ldexp(1.0, kExponentMin)) return half;
+  const double exponent = std::floor(std::log2(least * kMargin));
+  const bool is_narrow = least * kNarrow > greatest;
+  const bool is_bounded = is_narrow || (ir::is_float(type) && least * kWide > greatest);
+  const double end = is_narrow ? exponent : kStep * std::floor(exponent / kStep);
+  if (is_bounded && end >= kExponentMin) return std::exp2(end);
   return ir::is_float(type) && least >= kNearZeroSeen ? kNearZero : 0;
 }
 
