@@ -52,6 +52,39 @@ class Values(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "take one of its fields"):
             trident.evaluate("x + 1", {"x": np.zeros(3, "V4")})
 
+    def test_masked_arrays(self):
+        """Each way in refuses a mask, before and after the call that binds the short way; numexpr drops it without a word."""
+        x, kernel, summed = np.arange(3.0), trident.Kernel("x + a", scalars=["a"]), trident.NumExpr("x + 1", [("x", np.float64)])
+        table = trident.Kernel("table t; t[index]")
+        masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+        ways = {"evaluate": ("x", lambda v: trident.evaluate("x + 1", {"x": v}, {})),
+                "names of the caller": ("x", lambda x: trident.evaluate("sum(x)")),
+                "global_dict": ("x", lambda v: trident.evaluate("x + 1", {}, {"x": v})),
+                "re_evaluate": ("x", lambda v: trident.evaluate("x + 1", {"x": x}, {}) is None or trident.re_evaluate({"x": v}, {})),
+                "NumExpr": ("x", summed), "several": ("x", lambda v: trident.evaluate("(x + 1, x*2)", {"x": v}, {})),
+                "out": ("out", lambda v: trident.evaluate("x + 1", {"x": x}, {}, out=v)),
+                "Kernel": ("x", lambda v: kernel(v, a=1.0)), "Kernel by name": ("x", lambda v: kernel(x=v, a=1.0)),
+                "out of a Kernel": ("out", lambda v: kernel(x, a=1.0, out=v)),
+                "table": ("t", lambda v: table(v, out=np.empty(3))),
+                "jit": ("x", trident.jit(lambda x: x + 1)), "jit that falls back": ("x", trident.jit(lambda x: x + 1, fallback=True))}
+        for way, (name, call) in ways.items():
+            for _ in range(3):
+                call(np.ones(3))
+                if way != "jit that falls back":  # to NumPy, which knows masks
+                    for mask in (masked, np.ma.array(x), masked.view(type("Own", (np.ma.MaskedArray,), {}))):
+                        with self.subTest(way), self.assertRaisesRegex(TypeError, rf"'{name}' has a mask, .* filled\(\) or compressed\(\)"):
+                            call(mask)
+            self.assertEqual(masked.data.tolist(), [1, 2, 3])
+        with self.assertRaisesRegex(TypeError, "'a' has a mask"):
+            kernel(x, a=np.ma.masked)
+        with self.assertRaisesRegex(TypeError, "'b' has a mask"):
+            trident.evaluate("x + b", {"x": x, "b": np.ma.masked}, {})
+        with self.assertRaisesRegex(TypeError, "not an argument"):
+            trident.jit(lambda x: x + masked)(x)
+        fallen = ways["jit that falls back"][1](masked)
+        self.assertEqual((fallen.mask.tolist(), fallen.compressed().tolist()), ([False, True, False], [2, 4]))
+        self.assertEqual(trident.evaluate("sum(x)", {"x": masked.compressed()}, {}), 4)
+
     def test_words_of_a_program(self):
         with self.assertRaisesRegex(ValueError, r"word 1 is 18446744073709551616, which is not in \[0, 2\^64\)"):
             trident.Context(mode="embedded").build("halt", public_input=[1, 2**64])

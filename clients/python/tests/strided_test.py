@@ -135,6 +135,26 @@ class Strided(unittest.TestCase):
                 self.assertEqual(values.max(), evaluate("max(x)", {"x": x}))
             self.assertEqual(values.sum(), trident.Kernel("sum(x)", policy="exact")(x))
 
+    def test_sums_go_by_index_or_where_all_lie_in_fortrans_order_by_memory(self):
+        """Sums have the bits of their elements in a line, in the order that docs/from-numexpr.md names; in the other they have others."""
+        draws = np.random.default_rng(35)
+        x, y = draws.normal(size=(30, 41, 52)), draws.normal(size=(30, 41, 52))
+        f, g, turned = np.asfortranarray(x), np.asfortranarray(y), np.ascontiguousarray(x.transpose(2, 0, 1)).transpose(1, 2, 0)
+        by_index, by_memory = (lambda a: a.ravel("C")), (lambda a: a.ravel("F"))
+        kernel, traced = trident.Kernel("sum(x*y)", policy="exact"), trident.jit(lambda x, y: np.sum(x * y))
+        differ = 0
+        for a, b, line in ((x, y, by_index), (f, g, by_memory), (f, y, by_index), (x, g, by_index), (f, g[:, :, :1], None),
+                           (turned, turned, by_index), (x[:, ::2], y[:, ::2], by_index), (x[::-1], y[::-1], by_index),
+                           (f.T, g.T, by_index), (x.T, y.T, by_memory)):
+            whole, jits = np.broadcast_to(b, a.shape), line or by_memory  # the product that jit reduces lies in Fortran's order
+            line = line or by_index
+            for ways, call in ((line, lambda a, b: trident.evaluate("sum(x*y)", {"x": a, "y": b}, {})), (by_index, kernel), (jits, traced)):
+                for _ in range(2):  # the second goes the short way
+                    self.assertEqual(float(call(a, b)).hex(), float(call(ways(a), ways(whole))).hex())
+            other = by_index if line is by_memory else by_memory
+            differ += trident.evaluate("sum(x*y)", {"x": a, "y": b}, {}) != trident.evaluate("sum(x*y)", {"x": other(a), "y": other(whole)}, {})
+        self.assertGreater(differ, 5)
+
     def test_kernels_and_jit(self):
         rng = random.Random(5)
         k = trident.Kernel("(x*y, x + y)", policy="exact")

@@ -5,8 +5,9 @@ code is swapped in, and from run to run.
 A text is parsed once, compiled once per combination of operand kinds, and then costs two dictionary look-ups. Operands
 of the kernel's types are passed as they lie, with strides and broadcast, too; everything else (other dtypes, byte order,
 overlap with `out`, a result in neither C's order nor Fortran's) goes through numpy.nditer. Both copy in blocks that stay in the
-cache, so no operand is ever copied as a whole for an element-wise result. Reductions run over one sweep in C order, because
-their order of summation is part of their meaning.
+cache, so no operand is ever copied as a whole for an element-wise result. Reductions run over one sweep, because
+their order of summation is part of their meaning: by index, the last one fastest, but as in NumPy by memory where all operands
+lie in Fortran's order.
 
 What the kernels have no types for (complex numbers, strings) or the language no operation is handed to numexpr itself
 where that is installed, so results and errors are numexpr's; otherwise the error names it.
@@ -31,6 +32,7 @@ from ._chain import Chain, graphs
 from ._installed_numexpr import Numexpr, check_installed, check_known, import_numexpr
 from ._kernel import BLOCK, ITERATED_MAX, Kernel, address, check_context
 from ._native import TridentError
+from ._operand import unmasked
 from ._out import Borrowed, BorrowedAll, One, check_layout, check_out, store, store_reduced
 from ._promise import EXACT, Promise
 from ._reduced import OPS, as_bool, fused, reduce_with_numpy
@@ -173,7 +175,7 @@ def _arguments(names, local_dict, global_dict, frame):
         if not hasattr(given, "__getitem__") or not hasattr(given, "__contains__"):
             raise TypeError(f"{what} must be a dict, not {type(given).__name__}")
     try:
-        return [np.asarray(local_dict[n] if n in local_dict else global_dict[n]) for n in names]
+        return [unmasked(local_dict[n] if n in local_dict else global_dict[n], n) for n in names]
     finally:
         # Python before 3.13 shows a function's variables by a copy, which it keeps, with all that is in it, until the function
         # ends. Emptied where nobody but the frame has it; elsewhere (modules, classes) the dictionary is the variables.

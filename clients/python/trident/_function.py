@@ -11,6 +11,7 @@ import numpy as np
 from . import _native as native
 from ._kernel import _Handle, _info_of, address, check_context, default_context
 from ._native import TridentError, lib
+from ._operand import refuse_mask
 from ._promise import integer
 
 _BOOL, _F64, _I64, _U8 = native.FUNCTION_TYPES["bool"], native.TYPES["f64"], native.TYPES["i64"], native.FUNCTION_TYPES["u8"]
@@ -229,7 +230,7 @@ def _set_value(argument, p, value):
     if p.type == _F64:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError(f"'{p.name}' is a number, here {type(value).__name__}")
-        _refuse_masks(p, value)
+        refuse_mask(value, p.name)
         argument.value.f = float(value)
         return
     if p.type == _U8 and isinstance(value, (str, bytes)) and len(value) == 1:
@@ -243,15 +244,10 @@ def _set_value(argument, p, value):
     argument.value.i = number
 
 
-def _refuse_masks(p, value):
-    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"'{p.name}' has a mask, which functions do not know: pass its filled() or compressed() elements")
-
-
 def _elements(p, value):
     """The elements of an array as NumPy has them: the caller's own memory where they are written."""
     dtype = _DTYPES[p.type]
-    _refuse_masks(p, value)
+    refuse_mask(value, p.name)
     if isinstance(value, str) and p.type == _U8 and p.passing == _IN:
         value = value.encode()
     if isinstance(value, (bytes, bytearray, memoryview, array.array)):

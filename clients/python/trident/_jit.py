@@ -27,6 +27,7 @@ from ._cache import Cache
 from ._compiled import Entry, Part
 from ._kernel import check_context
 from ._narrow import DTYPES, Narrow, kind_of
+from ._operand import refuse_mask
 from ._promise import EXACT, Promise
 from ._proof import Proof
 from ._refusals import TraceError
@@ -195,6 +196,7 @@ def _same(a, b):
 
 
 def _argument(name, value):
+    refuse_mask(value, name, TraceError)
     if not (type(value) in (np.ndarray, np.memmap) or isinstance(value, (bool, int, float, np.generic))):
         what = "None" if value is None else f"of type {type(value).__name__}"
         raise TraceError(f"the argument '{name}' is {what}, and a jit function takes arrays and numbers: convert it with "

@@ -14,7 +14,7 @@ from . import _program
 from . import _short_call
 from . import _threads
 from ._native import TridentError, lib
-from ._operand import checked, converted
+from ._operand import checked, converted, refuse_mask
 from ._promise import K_DEFAULT, Promise, integer, names, one_of, shown
 from ._strided import address, axes_of, empty, in_c_order, is_plain, lies_apart, meet, same_elements, strides_of
 
@@ -336,6 +336,7 @@ class Kernel:
         results = []
         for array, dtype, scalar, name in zip(given, self.output_dtypes, self.output_is_scalar, self.outputs):
             wanted = () if scalar else shape
+            refuse_mask(array, "out")
             if array is None:
                 array = np.empty(wanted, dtype) if scalar or not axes else empty(wanted, dtype, axes)
             elif not isinstance(array, np.ndarray) or array.shape != wanted or array.dtype != dtype or not array.flags.writeable \

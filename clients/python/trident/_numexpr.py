@@ -8,6 +8,7 @@ from . import _text
 from . import _threads
 from ._evaluate import found, prepared
 from ._installed_numexpr import Numexpr
+from ._operand import unmasked
 from ._symbols import Expression
 
 use_vml = False  # the functions of kernels are Trident's own
@@ -87,7 +88,7 @@ class NumExpr:
         if len(args) != len(self.input_names):
             raise ValueError(f"the expression takes {len(self.input_names)} arguments, here {len(args)}")
         values = {}
-        for name, value, dtype in zip(self.input_names, map(np.asarray, args), self._dtypes):
+        for name, value, dtype in zip(self.input_names, map(unmasked, args, self.input_names), self._dtypes):
             if not np.can_cast(value if value.ndim == 0 else value.dtype, dtype, casting):
                 raise TypeError(f"'{name}' is {value.dtype} and would be cast to {dtype}, which casting='{casting}' forbids")
             values[name] = value.astype(dtype, copy=False)

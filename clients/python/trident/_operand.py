@@ -12,6 +12,19 @@ _INTEGERS = {"int32": ("an i32", "-2147483648 to 2147483647"), "int64": ("an i64
 _WHOLE = "iub"
 
 
+def refuse_mask(value, name, error=TypeError):
+    """Raises `error` for a masked array: np.asarray drops the mask, and what it hides would count."""
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+        raise error(f"'{name}' has a mask, which Trident does not know: pass its filled() or compressed() elements, or its data "
+                    "and mask the result")
+
+
+def unmasked(value, name):
+    """Returns `value` as an array."""
+    refuse_mask(value, name)
+    return np.asarray(value)
+
+
 def converted(value, dtype, name):
     """Returns `value` as an array of `dtype`. Integers of any type must fit; floats round as NumPy casts them."""
     return checked(value, dtype, name).astype(dtype, copy=False)
@@ -19,7 +32,7 @@ def converted(value, dtype, name):
 
 def checked(value, dtype, name):
     """Returns `value` as an array whose elements `dtype` can take: of that type, or of another that is yet to be cast."""
-    array = np.asarray(value)
+    array = unmasked(value, name)
     if array.dtype == dtype:
         return array
     if array.size == 0 and array.dtype == float and not isinstance(value, np.ndarray):  # NumPy's type for a list without elements

@@ -4,6 +4,7 @@ import weakref
 import numpy as np
 
 from ._kernel import address
+from ._operand import refuse_mask
 
 
 class Borrowed:
@@ -57,6 +58,8 @@ def check_layout(outs, order, casting):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if not all(o is None or isinstance(o, np.ndarray) for o in outs):
         raise ValueError("out keyword parameter is not an array")
+    for out in outs:
+        refuse_mask(out, "out")
     return letter.upper()
 
 
