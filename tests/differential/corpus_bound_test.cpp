@@ -48,6 +48,11 @@ expr::Expr without_ranges(expr::Expr source) {
   return source;
 }
 
+TEST(CorpusSources, LeaveOutWhatIsNotMeasured) {
+  each_corpus_source(
+      1, [](const std::string& name, const expr::Expr&) { EXPECT_FALSE(name.starts_with("fresh6")) << name; });
+}
+
 TEST(CorpusBound, SourcesKeepTheirOwn) {
   each_corpus_source(2, [](const std::string& name, const expr::Expr& source) {
     expect_within_bound(name, source);
