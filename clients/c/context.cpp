@@ -274,7 +274,8 @@ Result<void> Context::wait(Submission& submission, std::uint32_t tier, std::uint
 
 Result<std::string> Context::daemon_stats(std::uint32_t timeout_ms) {
   const auto no_daemon = [&] { return make_error(ErrorCode::kDisconnected, "no daemon: %s", last_failure.c_str()); };
-  if (settings_.mode == TRIDENT_MODE_INTERP || settings_.mode == TRIDENT_MODE_EMBEDDED) return no_daemon();
+  if (settings_.mode == TRIDENT_MODE_INTERP || settings_.mode == TRIDENT_MODE_EMBEDDED)
+    return make_error(ErrorCode::kDisconnected, "no daemon: the context's mode asks none");
   StatsRequest request;
   std::unique_lock lock(mutex);
   if (stopping || !ensure_threads()) return no_daemon();

@@ -44,6 +44,12 @@ inline void check(trident_status status) {
   if (status != TRIDENT_OK) throw error(status, trident_last_error());
 }
 
+/// The string for the C interface, which would read it only up to a NUL inside: throws error where there is one.
+inline const char* c_text(const std::string& text) {
+  if (text.find('\0') != std::string::npos) throw error(TRIDENT_E_INVALID, "the text has a NUL");
+  return text.c_str();
+}
+
 template <class T>
 constexpr trident_type type_of() {
   using U = std::remove_cv_t<T>;
@@ -165,6 +171,7 @@ class kernel {
         (std::size_t{0} + ... + (detail::is_written<Args, detail::access::write>::value ? 1 : 0));
     constexpr std::size_t scalars = (std::size_t{0} + ... + (std::is_arithmetic_v<Args> ? 1 : 0));
     constexpr std::size_t arrays = sizeof...(Args) - outputs - scalars;
+    if (!handle_) throw error(TRIDENT_E_INVALID, "a kernel that is empty or was moved from");
     call<arrays, outputs, scalars> c{*this};
     (c.add(args), ...);
     c.run();
@@ -224,8 +231,7 @@ class kernel {
     template <class T>
     static void expect(int wanted, const char* what, std::uint32_t index) {
       if (wanted < 0) refuse(std::string("too many ") + what + "s");
-      if (!detail::may_be<T>(wanted))
-        refuse(std::string(what) + " " + std::to_string(index) + " has another type");
+      if (!detail::may_be<T>(wanted)) refuse(std::string(what) + " " + std::to_string(index) + " has another type");
     }
     void length(std::uint64_t size) {
       if (has_n && size != n) refuse("arrays of different lengths");
@@ -314,7 +320,7 @@ class context {
     trident_options options{};
     options.struct_size = sizeof(options);
     options.mode = mode;
-    options.socket_path = socket_path.empty() ? nullptr : socket_path.c_str();
+    options.socket_path = socket_path.empty() ? nullptr : detail::c_text(socket_path);
     trident_ctx* opened = nullptr;
     detail::check(trident_open(&options, &opened));
     handle_.reset(opened);
@@ -332,7 +338,7 @@ class context {
     std::vector<trident_variable> plain;
     plain.reserve(variables.size());
     for (const variable& v : variables) {
-      plain.push_back({v.name.c_str(), static_cast<std::uint32_t>(v.type), kind_of(v), v.lo, v.hi});
+      plain.push_back({detail::c_text(v.name), static_cast<std::uint32_t>(v.type), kind_of(v), v.lo, v.hi});
     }
     trident_submit_options options{};
     options.struct_size = sizeof(options);
@@ -344,7 +350,7 @@ class context {
     options.variable_count = static_cast<std::uint32_t>(plain.size());
     options.elements_hint = how.elements;
     trident_kernel* made = nullptr;
-    detail::check(trident_submit(handle(), text.c_str(), &options, &made));
+    detail::check(trident_submit(handle(), detail::c_text(text), &options, &made));
     return kernel(made);
   }
 
@@ -385,7 +391,7 @@ class context {
     };
     trident_program* raw = nullptr;
     const trident_status status = trident_build_program(
-        handle(), text.c_str(), &options,
+        handle(), detail::c_text(text), &options,
         progress ? static_cast<int (*)(std::uint32_t, std::uint32_t, void*)>(told) : nullptr, &watch, &raw);
     if (watch.thrown) std::rethrow_exception(watch.thrown);
     detail::check(status);

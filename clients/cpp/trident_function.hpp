@@ -76,7 +76,7 @@ class function {
     trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
     options.syntax = TRIDENT_SYNTAX_FUNCTION;
     trident_kernel* made = nullptr;
-    detail::check(trident_submit(ctx.handle(), text.c_str(), &options, &made));
+    detail::check(trident_submit(ctx.handle(), detail::c_text(text), &options, &made));
     owned_.reset(made);
     handle_ = made;
   }
@@ -188,13 +188,13 @@ class library {
  public:
   explicit library(const context& ctx, const std::string& folder = {}) {
     trident_library* opened = nullptr;
-    detail::check(trident_library_open(ctx.handle(), folder.empty() ? nullptr : folder.c_str(), &opened));
+    detail::check(trident_library_open(ctx.handle(), folder.empty() ? nullptr : detail::c_text(folder), &opened));
     handle_.reset(opened);
   }
   /// The function lives as long as the library.
   [[nodiscard]] function operator[](const std::string& name) const {
     trident_kernel* found = nullptr;
-    detail::check(trident_library_function(handle_.get(), name.c_str(), &found));
+    detail::check(trident_library_function(handle_.get(), detail::c_text(name), &found));
     return function(found);
   }
   [[nodiscard]] std::vector<std::string> names() const {

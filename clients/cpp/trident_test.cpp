@@ -138,12 +138,29 @@ TEST(Cpp, ErrorsCarryStatusAndPlace) {
   EXPECT_EQ(TRIDENT_E_DAEMON, status_of([&] { static_cast<void>(ctx.daemon_stats()); }));
 }
 
+TEST(Cpp, RefusesNulInTexts) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const auto with_nul = [](std::string text) { return text + '\0' + "+ 1"; };
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { static_cast<void>(ctx.compile(with_nul("x"))); }));
+  EXPECT_EQ(TRIDENT_E_INVALID,
+            status_of([&] { static_cast<void>(ctx.compile("x", {trident::array(with_nul("x"))})); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { static_cast<void>(ctx.build(with_nul("halt"))); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { trident::context(TRIDENT_MODE_INTERP, with_nul("/socket")); }));
+  const std::string text = with_nul("fn f(a: i64) -> i64 { return a; }");
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { trident::function(ctx, text); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { trident::library(ctx, with_nul("/folder")); }));
+  const trident::library shipped(ctx);
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { static_cast<void>(shipped[with_nul("gcd")]); }));
+}
+
 TEST(Cpp, HandlesMove) {
   trident::context a(TRIDENT_MODE_INTERP);
   trident::kernel k = a.compile("x + 1");
   trident::context b = std::move(a);
   trident::kernel l = std::move(k);
   EXPECT_FALSE(k);
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([] { trident::kernel()(std::array<double, 1>{}); }));
   EXPECT_TRUE(l);
   l = b.compile("x + 2");
   double y = 0;
