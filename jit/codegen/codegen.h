@@ -24,6 +24,8 @@ struct Variant {
   std::uint16_t vector_bits = 0;  ///< 0: the widest of the ISA; AVX-512 also allows 256
   bool lockstep = false;          ///< keeps the vectors in step where their values need more registers than there are:
                                   ///< some then wait in the frame (x86-64 only)
+  bool underflow_apart = false;   ///< computes vectors with results of Scalef that may underflow behind the loop: for
+                                  ///< Intel's AVX-512 (x86_scale.cpp); others do nothing else for it
   bool part = false;              ///< called by a driver for parts of a call (speculative.h), whose length tells
                                   ///< non_temporal code whether to stream
   friend bool operator==(const Variant&, const Variant&) = default;

@@ -46,10 +46,15 @@ void expect_same(const kir::Kernel& kernel, const Variant& variant, std::initial
 }
 
 TEST(Codegen, RandomKernels) {
-  const Variant kVariants[] = {{.vectors = 1, .schedule = false}, {.vectors = 2},
-                               {.vectors = 3, .newton = 4},       {.vectors = 4},
-                               {.vectors = 1, .newton = 8},       {.vectors = 1, .vector_bits = 256},
-                               {.vectors = 8, .schedule = false}, {.vectors = 1, .schedule = false, .newton = 8}};
+  const Variant kVariants[] = {{.vectors = 1, .schedule = false},
+                               {.vectors = 2},
+                               {.vectors = 3, .newton = 4},
+                               {.vectors = 4},
+                               {.vectors = 1, .newton = 8},
+                               {.vectors = 1, .vector_bits = 256},
+                               {.vectors = 8, .schedule = false},
+                               {.vectors = 1, .schedule = false, .newton = 8},
+                               {.vectors = 4, .underflow_apart = true}};
   const std::uint64_t any = testing::draws(60), narrow = testing::draws(15);
   std::uint64_t seed = 1;
   for (; seed <= any; ++seed)
@@ -67,6 +72,7 @@ TEST(Codegen, RandomKernelsWithTables) {
                                {.vectors = 4},
                                {.vectors = 1, .vector_bits = 256},
                                {.vectors = 3, .newton = 2},
+                               {.vectors = 2, .lockstep = true, .underflow_apart = true},
                                {.vectors = 8, .schedule = false}};
   for (std::uint64_t seed = 1; seed <= testing::draws(150); ++seed) {
     const bool many = seed % 50 == 0;  // registers for pointers run out
@@ -602,11 +608,13 @@ void add_combinations(OpCase& test) {
       test.inputs[i].push_back(testing::random_lane(random, test.kernel.inputs[i].type));
 }
 
-void run_case(const OpCase& test) {
+constexpr Variant kOpVariants[] = {
+    {.vectors = 1, .schedule = false}, {.vectors = 2, .newton = 8}, {.vectors = 2, .newton = 8, .vector_bits = 256}};
+
+void run_case(const OpCase& test, std::span<const Variant> variants = kOpVariants) {
   ASSERT_TRUE(kir::check(test.kernel).ok()) << kir::check(test.kernel).error().message << kir::print(test.kernel);
   for (const Isa isa : runnable_isas()) {
-    for (const Variant& variant : {Variant{.vectors = 1, .schedule = false}, Variant{.vectors = 2, .newton = 8},
-                                   Variant{.vectors = 2, .newton = 8, .vector_bits = 256}}) {
+    for (const Variant& variant : variants) {
       auto native = map_native(test.kernel, isa, variant);
       ASSERT_TRUE(native.ok());
       const std::string difference =
@@ -777,16 +785,73 @@ OpCase scalef_case(ir::Type type, std::uint8_t flag, double least, double greate
   return test;
 }
 
+/// Both forms of scalef with AVX-512, whichever this processor does faster.
+constexpr Variant kScalefVariants[] = {{.vectors = 1, .schedule = false},
+                                       {.vectors = 2},
+                                       {.vectors = 2, .vector_bits = 256},
+                                       {.vectors = 1, .schedule = false, .underflow_apart = true},
+                                       {.vectors = 4, .underflow_apart = true},
+                                       {.vectors = 8, .lockstep = true, .underflow_apart = true},
+                                       {.vectors = 2, .vector_bits = 256, .underflow_apart = true}};
+
 TEST(CodegenOps, Scalef) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
-    run_case(scalef_case(type, 0, -1200, 1200, false));
+    run_case(scalef_case(type, 0, -1200, 1200, false), kScalefVariants);
     const double e = type == ir::Type::f32 ? 127 : 1023;
     for (const bool by_sum : {false, true}) {
-      run_case(scalef_case(type, kir::kNormal, 1 - e, e, by_sum));
-      run_case(scalef_case(type, kir::kBounded, -e - 60, e + 60, by_sum));
-      run_case(scalef_case(type, kir::kFalling, -e - 60, std::floor(e / 2) - 4, by_sum));
+      run_case(scalef_case(type, kir::kNormal, 1 - e, e, by_sum), kScalefVariants);
+      run_case(scalef_case(type, kir::kBounded, -e - 60, e + 60, by_sum), kScalefVariants);
+      run_case(scalef_case(type, kir::kFalling, -e - 60, std::floor(e / 2) - 4, by_sum), kScalefVariants);
     }
   }
+}
+
+// Random factors of both signs, halfway cases among them, with exponents around the thresholds: vectors hold normal,
+// subnormal and zero results side by side.
+TEST(CodegenOps, ScalefAroundSubnormalResults) {
+  testing::Random random(3);
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    const int least = type == ir::Type::f32 ? -149 : -1074;
+    const std::uint32_t digits = type == ir::Type::f32 ? 24 : 53;
+    for (const std::uint8_t flag : {std::uint8_t{0}, kir::kBounded, kir::kFalling}) {
+      OpCase test = scalef_case(type, flag, 0, -1, false);
+      const auto bits = [&](double value) {
+        return kir::eval_lane(kir::Op::Convert, type, ir::Type::f64, std::bit_cast<std::uint64_t>(value), 0, 0);
+      };
+      for (std::uint64_t i = 0; i < testing::draws(60'000); ++i) {
+        const int exponent = least - 6 + static_cast<int>(random.below(digits + 12));
+        // Zeros behind some digits make halfway cases; a last digit after them makes neighbours of these.
+        const std::uint32_t zeros = random.below(digits);
+        std::uint64_t significand = random.next() >> (64 - digits) | std::uint64_t{1} << (digits - 1);
+        significand = significand >> zeros << zeros;
+        if (random.one_in(3)) significand |= 1;
+        const double a = std::ldexp(static_cast<double>(significand),
+                                    static_cast<int>(random.below(7)) - 2 - static_cast<int>(digits));
+        test.inputs[0].push_back(bits(random.one_in(4) ? -a : a));
+        test.inputs[1].push_back(bits(random.one_in(40) ? 3 : exponent));
+      }
+      run_case(test, kScalefVariants);
+    }
+  }
+}
+
+TEST(CodegenOps, ScalefBranchesWhereAsked) {
+  const auto branches = [](const kir::Kernel& kernel, const Variant& variant) {
+    const auto listing = disassemble(emit(kernel, Isa::avx512, variant).value(), Isa::avx512);
+    return listing.value().find("kortest") != std::string::npos;
+  };
+  const kir::Kernel falling = scalef_case(ir::Type::f32, kir::kFalling, 0, -1, true).kernel;
+  const kir::Kernel normal = scalef_case(ir::Type::f32, kir::kNormal, 0, -1, true).kernel;
+  EXPECT_TRUE(branches(falling, {.vectors = 2, .underflow_apart = true}));
+  EXPECT_FALSE(branches(falling, {.vectors = 2}));
+  EXPECT_FALSE(branches(normal, {.vectors = 2, .underflow_apart = true}));
+  const auto offers = [](const kir::Kernel& kernel, Isa isa) {
+    const std::vector<Variant> list = variants(kernel, isa);
+    return std::any_of(list.begin(), list.end(), [](const Variant& v) { return v.underflow_apart; });
+  };
+  EXPECT_TRUE(offers(falling, Isa::avx512));
+  EXPECT_FALSE(offers(falling, Isa::avx2));
+  EXPECT_FALSE(offers(normal, Isa::avx512));
 }
 
 }  // namespace

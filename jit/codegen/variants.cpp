@@ -67,6 +67,13 @@ bool divides_twice_by_one(const kir::Kernel& kernel) {
   return false;
 }
 
+/// Returns whether products with powers of two, as in exponentials, may underflow in the loop.
+bool scales(const kir::Kernel& kernel) {
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const kir::Inst& inst) {
+    return inst.op == kir::Op::Scalef && inst.section == kir::Section::body && inst.flags != kir::kNormal;
+  });
+}
+
 }  // namespace
 
 std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
@@ -83,8 +90,20 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
   const auto add = [&](int vectors, std::uint32_t share) { offer(shape(vectors, share)); };
   // Partial results of a reduction live in registers where a step takes all of them: 8 vectors of 32 bytes, 4 of 64.
   const bool reduces = std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
-  for (const int vectors : reduces ? std::array{8, 4, 2, 1} : std::array{2, 4, 1, 8}) add(vectors, newton);
+  const bool may_underflow = isa == Isa::avx512 && scales(kernel);
+  const auto add_apart = [&](int vectors, bool lockstep) {
+    if (!may_underflow) return;
+    Variant variant = shape(vectors, newton);
+    variant.lockstep = lockstep, variant.underflow_apart = true;
+    offer(variant);
+  };
+  for (const int vectors : reduces ? std::array{8, 4} : std::array{2, 4}) add(vectors, newton);
+  // Among the first, which alone may be tried (pipeline/rival.cpp): where results underflow, nothing else counts.
+  add_apart(reduces ? 8 : 2, false);
+  for (const int vectors : reduces ? std::array{2, 1} : std::array{1, 8}) add(vectors, newton);
   if (!reduces) add(3, newton);
+  add_apart(4, false);
+  if (!reduces) add_apart(3, false);
   if (newton != 0) {
     for (const int vectors : {2, 4}) {
       add(vectors, newton + 1);
@@ -108,6 +127,7 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
       variant.lockstep = true;
       offer(variant);
     }
+    add_apart(most, true);
   }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                   [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });

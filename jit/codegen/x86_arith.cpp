@@ -52,6 +52,10 @@ bool X86Selector::select_row(kir::Value v, const kir::Inst& inst) {
     values_[v.index] = inst.op == Op::Div ? newton_divide(inst) : newton_sqrt(inst);
     return true;
   }
+  if (inst.op == Op::Scalef && options_.underflow_apart && inst.flags != kir::kNormal && context_ == Context::body) {
+    values_[v.index] = scale_apart(inst);
+    return true;
+  }
   MInst* made = nullptr;
   switch (row.shape) {
     case Shape::None: return false;

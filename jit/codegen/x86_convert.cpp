@@ -1,4 +1,4 @@
-// Conversions between the numeric types, scalef, and lookups in constant tables.
+// Conversions between the numeric types, and lookups in constant tables.
 #include <asmjit/x86.h>
 
 #include <bit>
@@ -150,64 +150,6 @@ VReg X86Selector::select_convert(const kir::Inst& inst) {
     case Type::b64: break;
   }
   CHECK(false);
-}
-
-/// Computes a * 2^b with AVX2 where the instruction's flag bounds b: by one multiplication, by one and a fixed one, or
-/// by two halves. All but the last multiplication are exact, unless the result is 0. NaN in a stays.
-VReg X86Selector::scale_within(const kir::Inst& inst) {
-  const VReg a = reg(inst.a);
-  set_type(inst.type);
-  const bool f32 = inst.type == Type::f32;
-  const int mantissa = f32 ? 23 : 52;
-  const std::uint64_t bias = f32 ? 127 : 1023;
-  const auto power = [&](VReg n, std::uint64_t more) {
-    const VReg in_place = emit_imm(pick(Inst::kIdVpslld, Inst::kIdVpsllq), {n}, static_cast<std::uint8_t>(mantissa));
-    return emit(pick(Inst::kIdVpaddd, Inst::kIdVpaddq), {in_place, constant((bias + more) << mantissa)}, 1, 2);
-  };
-  const std::uint32_t multiply = pick(Inst::kIdVmulps, Inst::kIdVmulpd);
-  // n's low bits are those of b; where b is a difference with the magic constant, those of its other operand are.
-  const std::uint64_t magic = f32 ? bits_of(0x1.8p23f) : bits_of(1.5 * kTwo52);
-  const kir::Inst& b = kernel_.at(inst.b);
-  const kir::Inst& taken = kernel_.at(b.op == Op::Sub ? b.b : inst.b);
-  const bool known = b.op == Op::Sub && taken.op == Op::Constant && taken.imm == magic;
-  const VReg n = known ? reg(b.a) : emit(pick(Inst::kIdVaddps, Inst::kIdVaddpd), {reg(inst.b), constant(magic)}, 4, 2);
-  if (inst.flags == kir::kNormal) return emit(multiply, {a, power(n, 0)}, 4);
-  if (inst.flags == kir::kFalling) {
-    const VReg raised = emit(multiply, {a, power(n, 64)}, 4);
-    return emit(multiply, {raised, constant((bias - 64) << mantissa)}, 4, 2);
-  }
-  const VReg half = emit_imm(Inst::kIdVpsrad, {n}, 1);
-  const VReg first = emit(multiply, {a, power(half, 0)}, 4);
-  return emit(multiply, {first, power(emit(Inst::kIdVpsubd, {n, half}), 0)}, 4);
-}
-
-/// Computes a * 2^b with AVX2. b is clamped to the range where results change, halved, and applied in two
-/// multiplications by powers of two. |a| < 2^4 and >= 2^-4, so the first is exact and only the second rounds. NaN in b
-/// goes through min and max (their second operand wins) and is put back by an or with all ones.
-VReg X86Selector::select_scalef(const kir::Inst& inst) {
-  if (inst.flags != 0) return scale_within(inst);
-  const VReg a = reg(inst.a);
-  const VReg b = reg(inst.b);
-  set_type(inst.type);
-  const bool f32 = inst.type == Type::f32;
-  const VReg low = constant(f32 ? bits_of(-155.0f) : bits_of(-1081.0));
-  const VReg high = constant(f32 ? bits_of(133.0f) : bits_of(1030.0));
-  const VReg above = emit(pick(Inst::kIdVmaxps, Inst::kIdVmaxpd), {low, b}, 4);
-  const VReg inside = emit(pick(Inst::kIdVminps, Inst::kIdVminpd), {high, above}, 4);
-  const VReg n = f32 ? emit(Inst::kIdVcvtps2dq, {inside}, 4)
-                     : emit(Inst::kIdVaddpd, {inside, constant(bits_of(1.5 * kTwo52))}, 4, 2);  // n in the low dword
-  const VReg half = emit_imm(Inst::kIdVpsrad, {n}, 1);
-  const VReg rest = emit(Inst::kIdVpsubd, {n, half});
-  const VReg bias = constant(f32 ? 127 : 1023);
-  const auto power = [&](VReg exponent) {
-    const VReg biased = emit(Inst::kIdVpaddd, {exponent, bias}, 1, 2);
-    return emit_imm(pick(Inst::kIdVpslld, Inst::kIdVpsllq), {biased}, f32 ? 23 : 52);
-  };
-  const std::uint32_t multiply = pick(Inst::kIdVmulps, Inst::kIdVmulpd);
-  const VReg first = emit(multiply, {a, power(half)}, 4);
-  const VReg second = emit(multiply, {first, power(rest)}, 4);
-  const VReg is_nan = emit_imm(pick(Inst::kIdVcmpps, Inst::kIdVcmppd), {b, b}, 3, 4);
-  return logic(Op::Or, second, is_nan);
 }
 
 // --- lookups ---------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const
       kernel_(kernel),
       target_(target),
       rare_cases_(function.arena),
+      scaled_apart_(function.arena),
       accesses_(function.arena),
       strided_reads_(strided_reads),
       strided_edges_(function.arena),
@@ -282,6 +283,7 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       return;
     }
     case X86Pseudo::divide_if: return divide_if(m, p);
+    case X86Pseudo::scale_apart: return scale_apart(m, p);
     case X86Pseudo::leave_if: return leave_if(m, p);
     case X86Pseudo::scratch: return;
     case X86Pseudo::position: return position(m, p);
@@ -340,7 +342,7 @@ void X86Emitter::divide_if(const MInst& m, const Placed& p) {
 }
 
 void X86Emitter::rare_cases() {
-  if (rare_cases_.empty() && strided_edges_.empty()) return;
+  if (rare_cases_.empty() && strided_edges_.empty() && scaled_apart_.empty()) return;
   const asmjit::Label over = assembler_.newLabel();
   assembler_.jmp(over);
   for (const RareCase& rare : rare_cases_) {
@@ -351,9 +353,11 @@ void X86Emitter::rare_cases() {
     assembler_.jmp(rare.back);
   }
   for (const StridedEdge& edge : strided_edges_) strided_edge(edge);
+  for (const ScaledApart& rare : scaled_apart_) scaled_apart(rare);
   assembler_.bind(over);
   rare_cases_.clear();
   strided_edges_.clear();
+  scaled_apart_.clear();
 }
 
 void X86Emitter::move_home(const Placed& p) {

@@ -83,6 +83,14 @@ class X86Emitter : public X86Writer {
   };
   void divide_if(const MInst& inst, const Placed& placed);
   void leave_if(const MInst& inst, const Placed& placed);
+  // x86_scale.cpp
+  struct ScaledApart {  ///< a vector of results that may underflow
+    asmjit::Label entry, back;
+    MInst inst;
+    Placed placed;
+  };
+  void scale_apart(const MInst& inst, const Placed& placed);
+  void scaled_apart(const ScaledApart& rare);
   // x86_tables.cpp
   void position(const MInst& inst, const Placed& placed);
   void table_bound(const MInst& inst, const Placed& placed);
@@ -115,6 +123,7 @@ class X86Emitter : public X86Writer {
     MemRef mem;
   };
   std::pmr::vector<RareCase> rare_cases_;
+  std::pmr::vector<ScaledApart> scaled_apart_;
   std::pmr::vector<MaskedAccess> accesses_;
   const std::pmr::vector<X86StridedRead>& strided_reads_;
   std::pmr::vector<StridedEdge> strided_edges_;

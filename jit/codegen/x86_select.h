@@ -7,9 +7,9 @@
 //
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
-// x86_exit.cpp exits; x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers,
-// strided loads. Reductions are x86_reduce.h's, estimated roots x86_roots.h's, exits that test ranges x86_ranges.h's,
-// narrow elements x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
+// x86_exit.cpp exits; x86_convert.cpp conversions, lookup; x86_scale.cpp scalef; x86_tables.cpp the element's number,
+// gathers, strided loads. Reductions are x86_reduce.h's, estimated roots x86_roots.h's, exits that test ranges
+// x86_ranges.h's, narrow elements x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
 #pragma once
 
 #include <initializer_list>
@@ -59,6 +59,7 @@ class X86Selector {
     bool fold_loads = true;      ///< array elements may be memory operands and read again; false: one load each
     bool share_divisors = true;  ///< quotients by one divisor come from its reciprocal, divided out once
     std::uint8_t newton = 0;     ///< eighths of divisions and square roots that avoid the divider
+    bool underflow_apart = false;
   };
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
               ConstantPool& pool);
@@ -79,7 +80,7 @@ class X86Selector {
   /// Returns whether the prologue reads lengths of tables from the parameters' memory.
   [[nodiscard]] bool reads_tables() const { return !bounds_.empty() || !strided_.empty(); }
   /// Returns whether the body branches to code behind the loop.
-  [[nodiscard]] bool has_rare_cases() const { return has_strided_; }
+  [[nodiscard]] bool has_rare_cases() const { return has_strided_ || options_.underflow_apart; }
   [[nodiscard]] const std::pmr::vector<X86StridedRead>& strided_reads() const { return strided_; }
   /// Returns one bit per input array that the kernel reads.
   [[nodiscard]] std::uint64_t live_inputs() const { return live_inputs_; }
@@ -179,15 +180,14 @@ class X86Selector {
   VReg convert_mask(const kir::Inst& inst);
   VReg mask_constant(bool ones, ir::Type type);
 
-  // x86_convert.cpp
+  // x86_convert.cpp, x86_scale.cpp
   VReg select_convert(const kir::Inst& inst);
   VReg convert_with(std::uint32_t id, VReg a, ir::Type from, ir::Type to, std::uint8_t latency, bool folds);
   VReg to_i64(VReg f64_integral);
   VReg i64_to_f64(VReg a, bool upper_only = false);
   VReg i64_to_f32(VReg a);
   VReg narrow_i64(VReg a);
-  VReg select_scalef(const kir::Inst& inst);
-  VReg scale_within(const kir::Inst& inst);
+  VReg select_scalef(const kir::Inst& inst), scale_within(const kir::Inst& inst), scale_apart(const kir::Inst& inst);
   VReg select_lookup(const kir::Inst& inst, VReg index);
   VReg lookup_avx512(const kir::Table& table, VReg index);
   VReg lookup_avx2(const kir::Table& table, VReg index);

@@ -37,15 +37,17 @@ inline constexpr std::uint8_t kOwnRounding = 128;  ///< AVX-512, on registers: t
 }  // namespace x86_form
 
 enum class X86Pseudo : std::uint16_t {
-  zero,       ///< def = 0
-  count,      ///< def = n as type `imm` (ir::Type) in lane 0
-  mask_ones,  ///< def = opmask of all ones
-  divide_if,  ///< def = use 0; if a lane fails the condition (last use), instead use 1 / use 2, or sqrt use 1 when
-              ///< `imm`
-  tail_mask,  ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
-  position,   ///< def = the loop's index in all lanes, of the def's lane bytes
-  scratch,    ///< def = anything: a work register
-  leave_if,   ///< leaves the kernel if a lane of the mask is set, or as `imm` says (X86Leave)
+  zero,         ///< def = 0
+  count,        ///< def = n as type `imm` (ir::Type) in lane 0
+  mask_ones,    ///< def = opmask of all ones
+  divide_if,    ///< def = use 0; if a lane fails the condition (last use), instead use 1 / use 2, or sqrt use 1 when
+                ///< `imm`
+  tail_mask,    ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
+  position,     ///< def = the loop's index in all lanes, of the def's lane bytes
+  scratch,      ///< def = anything: a work register
+  scale_apart,  ///< def = use 0 * 2^use 1, behind the loop if a lane of use 2, a mask that is lost, is set;
+                ///< constants from `imm` on in the pool
+  leave_if,     ///< leaves the kernel if a lane of the mask is set, or as `imm` says (X86Leave)
   // Reading tables, see x86_tables.cpp.
   table_bound,   ///< def = the bound for indices of its lane bytes, in all lanes; the length is parameter `imm`
   table_limits,  ///< of strided read number `mem.index`, into the frame

@@ -122,7 +122,7 @@ class Optimisation {
 
   [[nodiscard]] bool wanted(const codegen::Variant& v) const {
     return (v.vectors == 1 || passes_.enabled("interleave")) && (!v.schedule || passes_.enabled("schedule")) &&
-           (!v.non_temporal || passes_.enabled("non_temporal"));
+           (!v.non_temporal || passes_.enabled("non_temporal")) && (!v.underflow_apart || passes_.enabled("underflow"));
   }
 
   // Computes the correct values that all checks of forms need.

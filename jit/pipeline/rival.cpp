@@ -8,7 +8,7 @@ namespace trident::pipeline {
 namespace {
 
 /// Variants of a form that are timed: the others rarely win by much.
-constexpr std::size_t kVariants = 4;
+constexpr std::size_t kVariants = 5;
 /// The first look, at many kernels, must not miss one that is of use: what is slower by less than this goes on.
 constexpr judge::TimingRules kLook = {.rounds = 7, .batch_ns = 5'000, .cpu_ns = 50'000'000};
 constexpr double kDoubt = 1.05;

@@ -24,6 +24,7 @@ std::string print(const codegen::Variant& v) {
   if (v.vector_bits != 0) text += " of " + std::to_string(v.vector_bits) + " bits";
   text += v.schedule ? ", scheduled" : ", source order";
   if (v.lockstep) text += ", in step";
+  if (v.underflow_apart) text += ", underflow apart";
   return v.non_temporal ? text + ", streaming stores" : text;
 }
 

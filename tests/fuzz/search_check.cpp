@@ -337,7 +337,8 @@ std::string code_differs(const SearchCase& c, const Expr& e, const kir::Kernel& 
   if (difference.empty()) return "";
   return std::string(codegen::name_of(isa)) + ", " + std::to_string(variant.vectors) + " vectors of " +
          std::to_string(variant.vector_bits) + " bits, newton " + std::to_string(variant.newton) +
-         (variant.schedule ? ", scheduled: " : ": ") + difference;
+         (variant.underflow_apart ? ", underflow apart" : "") + (variant.schedule ? ", scheduled: " : ": ") +
+         difference;
 }
 
 // --- meaning --------------------------------------------------------------------------------------------------------

@@ -152,6 +152,7 @@ std::string describe(const codegen::Variant& v, codegen::Isa isa) {
   std::string text = std::to_string(v.vectors) + " x " + std::to_string(bits) + " bits";
   if (!v.schedule) text += ", unscheduled";
   if (v.lockstep) text += ", in step";
+  if (v.underflow_apart) text += ", underflow apart";
   if (v.non_temporal) text += ", streaming";
   return text;
 }

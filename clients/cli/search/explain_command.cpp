@@ -141,8 +141,8 @@ std::string code_text(const codegen::MachineCode& code, const codegen::Variant& 
                     ", " + counted(code.bytes.size() - code.pool_offset, "byte") + " of constants, frame " +
                     counted(code.frame_bytes, "byte") + "\n; variant: " + counted(variant.vectors, "vector") +
                     " per iteration, " + (variant.schedule ? "scheduled" : "source order") +
-                    (variant.lockstep ? ", in step" : "") + (variant.non_temporal ? ", non-temporal stores" : "") +
-                    ", " + counted(code.spills, "spill") + "\n";
+                    (variant.lockstep ? ", in step" : "") + (variant.underflow_apart ? ", underflow apart" : "") +
+                    (variant.non_temporal ? ", non-temporal stores" : "") + ", " + counted(code.spills, "spill") + "\n";
   const auto text = codegen::disassemble(code, isa);
   return out + (text ? *text : "; " + text.error().message + "\n") + "\n";
 }
@@ -216,9 +216,9 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   bar.reset();
   for (const pipeline::CandidateReport& c : best.candidates) {
     char line[160];
-    std::snprintf(line, sizeof line, "; candidate %-12s %u vectors%s%s%s  %s\n", c.form.c_str(), c.variant.vectors,
+    std::snprintf(line, sizeof line, "; candidate %-12s %u vectors%s%s%s%s  %s\n", c.form.c_str(), c.variant.vectors,
                   c.variant.schedule ? "" : ", source order", c.variant.lockstep ? ", in step" : "",
-                  c.variant.non_temporal ? ", streaming" : "",
+                  c.variant.underflow_apart ? ", underflow apart" : "", c.variant.non_temporal ? ", streaming" : "",
                   c.ratio > 0 ? ("ratio " + nine_digits(c.ratio)).c_str() : "not timed");
     cost += line;
     if (!c.same) cost += ";   " + c.verdict + "\n";
