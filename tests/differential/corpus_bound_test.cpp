@@ -53,10 +53,15 @@ TEST(CorpusSources, LeaveOutWhatIsNotMeasured) {
       1, [](const std::string& name, const expr::Expr&) { EXPECT_FALSE(name.starts_with("fresh6")) << name; });
 }
 
+/// Tries one in so many of these kernels without ranges, too: such points take MPFR seven times as long.
+constexpr std::size_t kWithoutRanges = 3;
+
 TEST(CorpusBound, SourcesKeepTheirOwn) {
-  each_corpus_source(2, [](const std::string& name, const expr::Expr& source) {
+  std::size_t number = 0;
+  each_corpus_source(2, [&](const std::string& name, const expr::Expr& source) {
     expect_within_bound(name, source);
-    expect_within_bound(name + " without ranges", without_ranges(source));
+    const std::size_t kernel = number++ / 2;  // each comes in f32 and in f64
+    if (kernel % kWithoutRanges == 0) expect_within_bound(name + " without ranges", without_ranges(source));
   });
 }
 
