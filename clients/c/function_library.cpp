@@ -66,7 +66,15 @@ Result<void> open_library(trident_ctx* ctx, const char* folder, trident_library*
   *out = nullptr;
   if (ctx == nullptr) return invalid("null pointer");
   auto library = std::make_unique<trident_library>(*ctx);
-  if (folder != nullptr) TRY_VOID(read_folder(*library, folder));
+  if (folder != nullptr) {
+    Result<void> read = read_folder(*library, folder);
+    if (!read.ok()) {
+      Error error = read.error();
+      // A folder that cannot be read is a bad argument: of other system calls the status says that no daemon is there.
+      if (error.code == ErrorCode::kOsError) error.code = ErrorCode::kInvalidArgument;
+      return error;
+    }
+  }
   for (const function::Function* f : library->functions().list()) library->names.push_back(f->name);
   *out = library.release();
   return {};

@@ -3,6 +3,7 @@
 #include <link.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace trident::client {
@@ -50,7 +51,9 @@ Result<pthread_t> start_quiet_thread(const char* name, std::size_t stack_bytes, 
   const int rc = pthread_create(&thread, &attributes, run, argument);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (rc != 0) return make_error(ErrorCode::kOsError, "pthread_create: %s", std::strerror(rc));
+  if (rc != 0)
+    return make_error(rc == EAGAIN ? ErrorCode::kOutOfMemory : ErrorCode::kOsError, "pthread_create: %s",
+                      std::strerror(rc));
   pthread_setname_np(thread, name);
   return thread;
 }

@@ -37,7 +37,7 @@ typedef enum trident_status {
   TRIDENT_E_SYNTAX = 2,  /* the text could not be parsed: trident_last_error() shows line and caret */
   TRIDENT_E_TYPE = 3,    /* operand types do not fit */
   TRIDENT_E_LIMIT = 4,   /* a documented limit was exceeded */
-  TRIDENT_E_MEMORY = 5,
+  TRIDENT_E_MEMORY = 5,  /* no memory, or no thread */
   TRIDENT_E_TIMEOUT = 6, /* trident_wait: the tier was not reached in time */
   TRIDENT_E_DAEMON = 7,  /* mode daemon: no daemon could be reached */
   TRIDENT_E_UNSUPPORTED = 8,

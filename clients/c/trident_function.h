@@ -72,10 +72,10 @@ typedef enum trident_passing {
 
 typedef struct trident_parameter {
   uint32_t struct_size;
-  uint32_t type;      /* enum trident_type: I64, F64, U8 or BOOL; of an array's elements */
-  uint32_t passing;   /* enum trident_passing; all but BY_VALUE are arrays */
-  uint32_t has_range; /* 1: values, or elements, lie in [lo, hi] */
-  int64_t lo, hi;     /* of F64: the bits of doubles */
+  uint32_t type;       /* enum trident_type: I64, F64, U8 or BOOL; of an array's elements */
+  uint32_t passing;    /* enum trident_passing; all but BY_VALUE are arrays */
+  uint32_t has_range;  /* 1: values, or elements, lie in [lo, hi] */
+  int64_t lo, hi;      /* of F64: the bits of doubles */
   const char* name;    /* lives as long as the handle */
   const char* meaning; /* the text of its @param line, perhaps empty; likewise */
 } trident_parameter;
@@ -104,7 +104,8 @@ typedef struct trident_library trident_library;
 
 /* Reads all files NAME.fn below `folder`, which may call each other and the shipped functions, and runs their @test
  * lines. NULL: the shipped ones. Errors: TRIDENT_E_SYNTAX and TRIDENT_E_TYPE with file, line and caret;
- * TRIDENT_E_INVALID where a test does not hold, with its file and line, and for a folder without functions. */
+ * TRIDENT_E_INVALID where a test does not hold, with its file and line, and for a folder that cannot be read or has no
+ * functions. */
 TRIDENT_API trident_status trident_library_open(trident_ctx* ctx, const char* folder, trident_library** library);
 /* Closes its functions' handles, too: no call of one may be running. */
 TRIDENT_API void trident_library_close(trident_library* library);

@@ -1,6 +1,9 @@
 // Kernels made in the client's own process by libtrident-engine.so: submitted, swapped twice, right each time, and
 // given up at once when the context closes in the middle of a search. Oracle: the formulas, in long double.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -278,6 +281,29 @@ TEST(Embedded, AContextMayCloseWhileTheEngineStarts) {
     trident_close_kernel(kernel);
     trident_close(ctx);
   }
+}
+
+TEST(Embedded, WithoutAThreadTheStatusNamesNoDaemon) {
+  constexpr int kSkipped = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;  // root has no limit of processes
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(kSkipped);
+    if (access(TRIDENT_ENGINE_PATH, R_OK) != 0) _exit(kSkipped);
+    const rlimit none{0, 0};
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(kSkipped);
+    ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
+    trident_options options{};
+    options.struct_size = sizeof(options);
+    options.mode = TRIDENT_MODE_EMBEDDED;
+    trident_ctx* ctx = nullptr;
+    _exit(static_cast<int>(trident_open(&options, &ctx)));
+  }
+  int status = 0;
+  ASSERT_EQ(child, waitpid(child, &status, 0));
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kSkipped) GTEST_SKIP() << "no limit of processes can be set, or nobody reads the engine";
+  EXPECT_EQ(TRIDENT_E_MEMORY, WEXITSTATUS(status));
 }
 
 TEST(Embedded, ClosingDoesNotWaitForASearch) {

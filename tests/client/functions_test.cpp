@@ -354,6 +354,14 @@ TEST(FunctionsTest, BadTextsAreRefusedWithThePlace) {
   EXPECT_EQ(nullptr, client.submit("fn f(a: i64) -> i64 {\n  return no_such_function(a);\n}\n"));
 }
 
+TEST(FunctionsTest, AFolderThatCannotBeReadIsABadArgument) {
+  const Client client(TRIDENT_MODE_INTERP);
+  for (const char* folder : {"/nowhere", "", "/dev/null"}) {
+    EXPECT_EQ(nullptr, client.library(folder));
+    EXPECT_EQ(TRIDENT_E_INVALID, client.status()) << folder;
+  }
+}
+
 TEST(FunctionsTest, AFoldersFunctionsAreTestedAndCallableByName) {
   const PrivateDaemon daemon;
   const Client client(TRIDENT_MODE_DAEMON, daemon.socket());
