@@ -83,6 +83,13 @@ class Evaluator {
     run_call(points, [](std::uint64_t, std::size_t) {});
   }
 
+  /// Returns whether run_elements() computes each node once, from its operands alone.
+  [[nodiscard]] bool has_one_pass() const { return element_passes_ == 1; }
+  /// With one pass: computes one node again, like run_elements(), which ran before. Its operands are up to date.
+  void run_node(std::size_t i, std::uint64_t first, std::size_t count) {
+    if (!is_total(i) && expr_.nodes[i].op != Op::Constant) evaluate(i, first, count);
+  }
+
   /// Computes the nodes of elements at one point of its call.
   void run_point(std::uint64_t point) {
     const Call call = call_of(point);

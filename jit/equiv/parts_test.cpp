@@ -387,6 +387,31 @@ TEST(Probe, DescendsToTheCommonZeroOfSquares) {
   EXPECT_NEAR(value_of(Type::f64, zero[2]), -7, 1e-7);
 }
 
+// The interpreter runs arithmetic as it is written, so it is the oracle of values that were computed in part.
+TEST(Probe, KnowsEveryValueWhereverItIsMoved) {
+  const expr::Expr e = parsed("q = a*b + c; r = floor(q/(1 + b*b)); if(r < c, sqrt(q*q + a), max(q, r)) - a*c",
+                              {"a", "b", "c"}, {{0, 4}, {-3, 3}, {-8, 8}});
+  Probe probe(e);
+  Random random(7);
+  Point point(3, 0);
+  for (int move = 0; move < 200; ++move) {
+    const auto moved = static_cast<std::size_t>(random.below(8));  // the bits say which variables
+    for (std::size_t v = 0; v < 3; ++v)
+      if (move == 0 || (moved >> v & 1) != 0) point[v] = draw(e.variables[v], Way::uniform, random);
+    if (random.below(16) == 0) probe.descend({e.outputs[0].node, {}}, point);  // leaves it anywhere
+    probe.look(point);
+    for (int asked = 0; asked < 3; ++asked) {
+      const expr::NodeId node(static_cast<std::uint32_t>(random.below(e.nodes.size())));
+      if (e.at(node).type != Type::f64) continue;
+      expr::Expr part = e;
+      part.outputs = {{"part", node}};
+      std::vector<double> at;
+      for (const Bits bits : point) at.push_back(value_of(Type::f64, bits));
+      EXPECT_EQ(probe.value(node), value_at(part, at)) << "move " << move << ", node " << node.index;
+    }
+  }
+}
+
 TEST(Probe, StaysInTheRange) {
   const expr::Expr e = parsed("1 / (a + 1)", {"a"}, {{-0.5, 4}});
   Probe probe(e);

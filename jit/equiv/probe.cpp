@@ -28,14 +28,63 @@ Samples one_point(const expr::Expr& expr) {
 
 }  // namespace
 
-Probe::Probe(const expr::Expr& expr) : expr_(expr), one_(one_point(expr)), evaluator_(expr, one_, 1) {}
-
-void Probe::look(const Point& point) {
-  for (std::size_t v = 0; v < point.size(); ++v) std::memcpy(one_.columns[v].data(), &point[v], one_.columns[v].size());
-  evaluator_.run_elements(0, 1);
+Probe::Probe(const expr::Expr& expr)
+    : expr_(expr),
+      one_(one_point(expr)),
+      evaluator_(expr, one_, 1),
+      readers_(expr.variables.size()),
+      below_(expr.nodes.size()),
+      outdated_(expr.nodes.size(), 0) {
+  for (std::size_t v = 0; v < readers_.size(); ++v) {
+    std::vector<char> reads(expr.nodes.size(), 0);
+    for (std::uint32_t i = 0; i < reads.size(); ++i) {
+      const expr::Node& node = expr.nodes[i];
+      const auto from = [&](expr::NodeId id) { return id.valid() && reads[id.index] != 0; };
+      const bool is_it = node.op == Op::Variable && node.imm == v;
+      if (is_it || from(node.a) || from(node.b) || from(node.c)) reads[i] = 1, readers_[v].push_back(i);
+    }
+  }
 }
 
-double Probe::value(expr::NodeId id) const {
+void Probe::look(const Point& point) {
+  const bool by_node = looked_ && evaluator_.has_one_pass();
+  for (std::size_t v = 0; v < point.size(); ++v) {
+    std::vector<std::byte>& column = one_.columns[v];
+    if (by_node && std::memcmp(column.data(), &point[v], column.size()) == 0) continue;
+    std::memcpy(column.data(), &point[v], column.size());
+    if (by_node)
+      for (const std::uint32_t i : readers_[v]) outdated_[i] = 1;
+  }
+  if (!by_node) evaluator_.run_elements(0, 1);
+  looked_ = true;
+}
+
+const std::vector<std::uint32_t>& Probe::below(std::uint32_t node) {
+  std::vector<std::uint32_t>& list = below_[node];
+  if (!list.empty()) return list;
+  std::vector<char> needed(node + 1, 0);
+  needed[node] = 1;
+  for (std::uint32_t i = node + 1; i-- > 0;) {
+    if (needed[i] == 0) continue;
+    list.push_back(i);
+    for (const expr::NodeId id : {expr_.nodes[i].a, expr_.nodes[i].b, expr_.nodes[i].c})
+      if (id.valid()) needed[id.index] = 1;
+  }
+  std::reverse(list.begin(), list.end());
+  return list;
+}
+
+void Probe::renew(std::uint32_t node) {
+  if (outdated_[node] == 0) return;
+  for (const std::uint32_t i : below(node)) {
+    if (outdated_[i] == 0) continue;
+    evaluator_.run_node(i, 0, 1);
+    outdated_[i] = 0;
+  }
+}
+
+double Probe::value(expr::NodeId id) {
+  renew(id.index);
   const auto& lanes = evaluator_.lanes(id);
   return ir::is_float(expr_.at(id).type) ? lanes.s[0] : static_cast<double>(lanes.si[0]);
 }

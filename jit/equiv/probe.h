@@ -1,4 +1,8 @@
 // Evaluates an expression at one point: finds the side of a step, and the way to make a value vanish.
+//
+// Most points differ from the one before in a variable or two, and few nodes are asked about. So looking at a point
+// marks the nodes that depend on what has moved, and a value is computed when it is asked for: of those below it the
+// ones that are marked. The values are those of an evaluation of all nodes.
 #pragma once
 
 #include <vector>
@@ -15,10 +19,10 @@ class Probe {
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
 
-  /// Evaluates everything that does not depend on a reduction, strictly.
+  /// Goes to a point.
   void look(const Point& point);
-  /// Returns the strict value of a node at the point looked at last.
-  [[nodiscard]] double value(expr::NodeId id) const;
+  /// Returns the strict value of a node, which depends on no reduction, at the point looked at last.
+  [[nodiscard]] double value(expr::NodeId id);
 
   /// Returns the side of a node's step on which a point lies, as a number to compare.
   double side_of(std::uint32_t node, const Point& point);
@@ -44,9 +48,18 @@ class Probe {
   [[nodiscard]] std::vector<bool> variables_of(const Target& target) const;
 
  private:
+  /// Computes what is out of date of a node and of those below it.
+  void renew(std::uint32_t node);
+  /// Returns a node and those below it, operands first; made when first asked for.
+  const std::vector<std::uint32_t>& below(std::uint32_t node);
+
   const expr::Expr& expr_;
   Samples one_;
   Evaluator<Tracked<double>> evaluator_;
+  bool looked_ = false;                              ///< the evaluator has values of all nodes
+  std::vector<std::vector<std::uint32_t>> readers_;  ///< by variable: the nodes that depend on it
+  std::vector<std::vector<std::uint32_t>> below_;    ///< by node
+  std::vector<char> outdated_;                       ///< by node
 };
 
 }  // namespace trident::equiv
