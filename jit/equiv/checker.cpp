@@ -224,17 +224,19 @@ Result<void> Checker::compute_references() {
       exact_.push_back(interpret_calls(source_, unrewritten_, samples, samples.calls));
     return {};
   }
-  std::vector<std::optional<Result<Reference>>> made(sets_.size());
+  references_.resize(sets_.size());
+  if (options_.late_references) return {};
+  std::vector<std::optional<Result<void>>> made(sets_.size());
   std::vector<std::function<void()>> tasks;
-  for (std::size_t s = 0; s < sets_.size(); ++s)
-    tasks.push_back([&, s] {
-      made[s].emplace(Reference::make(source_, sets_[s], options_.cancelled, allowance_of(policy_).units));
-    });
+  for (std::size_t s = 0; s < sets_.size(); ++s) tasks.push_back([&, s] { made[s].emplace(compute_reference(s)); });
   do_all(tasks);
-  for (auto& reference : made) {
-    if (!reference->ok()) return reference->error();
-    references_.push_back(std::move(*reference).value());
-  }
+  for (const auto& one : made) TRY_VOID(*one);
+  return {};
+}
+
+Result<void> Checker::compute_reference(std::size_t set) {
+  if (policy_.kind == expr::PolicyKind::exact || references_[set]) return {};
+  TRY(references_[set], Reference::make(source_, sets_[set], options_.cancelled, allowance_of(policy_).units));
   return {};
 }
 
@@ -276,7 +278,7 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
     verdict.points += samples.n;
     return compare_bits(source_, samples, samples.calls, exact_[set], ours);
   }
-  auto difference = compare_values(source_, samples, references_[set], ours, policy_, errors,
+  auto difference = compare_values(source_, samples, *references_[set], ours, policy_, errors,
                                    {.fallback = fallback, .refined_max = options_.refined_max});
   for (const Errors& e : errors) {
     verdict.bound_share = std::max(verdict.bound_share, e.share);
@@ -367,7 +369,7 @@ std::vector<Checker::TailPlace> Checker::tail_places() const {
     const bool ordinary = sets_[s].way == Way::uniform || sets_[s].way == Way::spread || sets_[s].way == Way::small;
     if (sets_[s].exhaustive || is_gathered(sets_[s]) || !ordinary) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
-      const OutputValues& values = references_[s].outputs()[k];
+      const OutputValues& values = references_[s]->outputs()[k];
       if (!values.per_call && ir::is_float(values.type)) places.push_back({s, k});
     }
   }
@@ -439,8 +441,16 @@ void take(Verdict& all, const Verdict& of_set) {
 
 }  // namespace
 
-Checker::OfSet Checker::judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten,
-                                     Prepared& prepared) {
+Checker::Prepared Checker::run(const kir::Kernel& kernel) const {
+  Prepared prepared;
+  for (const Samples& samples : sets_)
+    prepared.full.push_back(interpret_calls(source_, kernel, samples, samples.calls));
+  return prepared;
+}
+
+Result<Checker::OfSet> Checker::judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten,
+                                             Prepared& prepared) {
+  TRY_VOID(compute_reference(set));
   const Outputs& ours = prepared.full[set] = interpret_calls(source_, kernel, sets_[set], sets_[set].calls);
   const Outputs* const fallback = unrewritten != nullptr ? &unrewritten->full[set] : nullptr;
   OfSet judged;
@@ -458,19 +468,20 @@ Result<Checker::Prepared> Checker::judge_drawn(const kir::Kernel& kernel, const 
   verdict.seed = options_.samples.seed;
   verdict.kind = sets_.size() == 1 && sets_[0].exhaustive ? Verdict::Kind::exhaustive : Verdict::Kind::sampled;
   prepared.full.resize(sets_.size()), prepared.errors.resize(sets_.size());
-  std::vector<OfSet> judged(sets_.size());
+  std::vector<std::optional<Result<OfSet>>> judged(sets_.size());
   EndOfTasks end(sets_.size());
   std::vector<std::function<void()>> tasks;
   for (std::size_t s = 0; s < sets_.size(); ++s)
     tasks.push_back([&, s] {
       if (end.is_before(s) || (options_.cancelled && options_.cancelled())) return;
-      judged[s] = judge_kernel(s, kernel, unrewritten, prepared);
-      if (judged[s].difference) end.set(s);
+      const auto& of_set = judged[s].emplace(judge_kernel(s, kernel, unrewritten, prepared));
+      if (!of_set.ok() || of_set->difference) end.set(s);
     });
   do_all(tasks);
   TRY_VOID(go_on());
   prepared.as_unrewritten = unrewritten != nullptr;
-  for (OfSet& of_set : judged) {
+  for (auto& one : judged) {
+    TRY(OfSet of_set, std::move(*one));
     take(verdict, of_set.verdict);
     prepared.as_unrewritten = prepared.as_unrewritten && of_set.as_unrewritten;
     if (!of_set.difference) continue;

@@ -29,6 +29,9 @@ struct CheckOptions {
   std::function<bool()> cancelled{};
   /// Does all tasks, in any order or at once; empty: one after the other. `cancelled` is asked by whoever does them.
   std::function<void(std::span<const std::function<void()>> tasks)> together{};
+  /// Computes the reference of a set of points when it is first judged, not all at first: for one kernel, which may be
+  /// refused at the first set.
+  bool late_references = false;
   /// Leaves out points at which this kernel surely keeps the policy (screen.h), and counts them: for long campaigns.
   const kir::Kernel* screened = nullptr;
 };
@@ -65,7 +68,8 @@ enum class Demand : std::uint8_t {
 
 class Checker {
  public:
-  /// `source` holds no Diff, has passed expr::check() and must outlive the checker. The reference is computed here.
+  /// `source` holds no Diff, has passed expr::check() and must outlive the checker. The reference is computed here,
+  /// unless it is asked for late.
   static Result<std::unique_ptr<Checker>> make(const expr::Expr& source, const expr::Policy& policy,
                                                const CheckOptions& options);
 
@@ -80,6 +84,8 @@ class Checker {
     std::vector<Outputs> tails;                 ///< per placement
   };
 
+  /// Runs a kernel at the points drawn and judges nothing: for the results that check_meaning() compares others with.
+  [[nodiscard]] Prepared run(const kir::Kernel& kernel) const;
   /// Asks whether `kernel` (of the source's signature) means what the source means. A kernel that gives the values of
   /// `unrewritten` at all drawn points is held to the same demand as that. One that gives others where the reference
   /// cannot decide is refused when there are too many such points (kOpenShareMax).
@@ -111,6 +117,7 @@ class Checker {
       : source_(source), policy_(policy), options_(options) {}
   void do_all(std::span<const std::function<void()>> tasks) const;
   Result<void> compute_references();
+  Result<void> compute_reference(std::size_t set);
   Result<void> leave_out_screened();
   [[nodiscard]] Result<void> go_on() const;
   /// Asks for Demand::drawn.
@@ -121,7 +128,8 @@ class Checker {
     bool as_unrewritten = false;
     std::optional<Counterexample> difference;
   };
-  OfSet judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten, Prepared& prepared);
+  Result<OfSet> judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten,
+                             Prepared& prepared);
   std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
                                           Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
@@ -156,9 +164,9 @@ class Checker {
   CheckOptions options_;
   kir::Kernel unrewritten_;  ///< the source by its own steps
   std::vector<Samples> sets_;
-  std::vector<Screened> screened_;     ///< per set
-  std::vector<Reference> references_;  ///< per set; empty under the exact policy
-  std::vector<Outputs> exact_;         ///< per set, under the exact policy
+  std::vector<Screened> screened_;                    ///< per set
+  std::vector<std::optional<Reference>> references_;  ///< per set; none under the exact policy
+  std::vector<Outputs> exact_;                        ///< per set, under the exact policy
 };
 
 /// Runs the interpreter on `calls`.

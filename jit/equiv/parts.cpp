@@ -1,8 +1,10 @@
 #include "jit/equiv/parts.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <map>
+#include <cstring>
+#include <set>
 
 #include "jit/equiv/apart.h"
 #include "jit/equiv/both_forms.h"
@@ -40,6 +42,38 @@ Verdict refusal(std::string why) {
 /// Kinds of points at which a part is checked. New variables must not be vast or tiny where their values never are.
 enum class Sets : std::uint8_t { ordinary, all };
 
+/// Appends numbers and names to a key.
+class KeyWriter {
+ public:
+  explicit KeyWriter(PartVerdicts::Key& key) : key_(key) {}
+  void number(std::uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) key_.push_back(static_cast<std::byte>(value >> (8 * byte)));
+  }
+  void name(const std::string& text) {
+    number(text.size());
+    for (const char c : text) key_.push_back(static_cast<std::byte>(c));
+  }
+
+ private:
+  PartVerdicts::Key& key_;
+};
+
+/// Returns all that the verdict of a part follows from, constants of this file aside.
+PartVerdicts::Key key_of(const Expr& pair, const expr::LowerOptions& how, Sets sets, Demand demand,
+                         std::uint64_t seed) {
+  PartVerdicts::Key key = expr::canonical_bytes(pair);
+  KeyWriter out(key);
+  for (const expr::Variable& variable : pair.variables) out.name(variable.name);
+  const auto& [policy, simplify, accuracy, checked, join_divisions, estimates, narrow] = how;
+  for (const std::uint64_t value :
+       {static_cast<std::uint64_t>(policy.kind), std::bit_cast<std::uint64_t>(policy.k), std::uint64_t{simplify},
+        static_cast<std::uint64_t>(accuracy), std::uint64_t{checked}, std::uint64_t{join_divisions},
+        static_cast<std::uint64_t>(estimates), std::uint64_t{narrow}, static_cast<std::uint64_t>(sets),
+        static_cast<std::uint64_t>(demand), seed})
+    out.number(value);
+  return key;
+}
+
 expr::LowerOptions as_written(expr::LowerOptions how) {
   how.simplify = false;
   return how;
@@ -50,10 +84,11 @@ class Parts : private BothForms {
  public:
   /// `explored`: the outputs whose tails are explored too (tail.h).
   Parts(const Expr& source, const Expr& form, const expr::LowerOptions& how, const CheckOptions& options,
-        std::vector<bool> explored = {})
+        PartVerdicts& verdicts, std::vector<bool> explored = {})
       : BothForms(source, form, as_written(how)),
         how_(as_written(how)),
         options_(options),
+        verdicts_(verdicts),
         explored_(std::move(explored)) {
     freed_.assign(both_.nodes.size(), false);
     const int nodes = static_cast<int>(both_.nodes.size());
@@ -198,6 +233,7 @@ class Parts : private BothForms {
   }
 
   Result<Verdict> check(std::uint32_t n, std::uint32_t m, const Cuts& cuts, Sets sets, Demand demand = Demand::policy);
+  [[nodiscard]] Result<Verdict> judge(const Pair& pair, Sets sets, Demand demand) const;
 
   expr::LowerOptions how_;
   CheckOptions options_;
@@ -210,7 +246,8 @@ class Parts : private BothForms {
     Verdict verdict;
   };
   std::vector<Failed> failed_;
-  std::map<std::vector<std::byte>, Verdict> verdicts_;  ///< of parts, by what they have in common with equal ones
+  PartVerdicts& verdicts_;             ///< those of other forms among them
+  std::set<PartVerdicts::Key> asked_;  ///< by this form: the limits count them, whoever checked them first
   int comparisons_left_ = 0, checks_left_ = 0;
 };
 
@@ -273,29 +310,37 @@ Result<Verdict> Parts::check(std::uint32_t n, std::uint32_t m, const Cuts& cuts,
   const bool as_good = sets == Sets::ordinary && demand == Demand::policy;
   if (same_steps && (as_good || how_.is_as_accurate())) return Verdict{};
   if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than the check's limit");
-  std::vector<std::byte> key = expr::canonical_bytes(pair.expr);
-  key.push_back(static_cast<std::byte>(2 * static_cast<int>(sets) + (demand == Demand::any_set ? 1 : 0)));
-  if (const auto known = verdicts_.find(key); known != verdicts_.end()) return known->second;
-  checks_left_ -= checks_left_ > 0 ? 1 : 0;
+  PartVerdicts::Key key = key_of(pair.expr, how_, sets, demand, options_.samples.seed);
+  if (asked_.insert(key).second) checks_left_ -= checks_left_ > 0 ? 1 : 0;
+  const Verdict* known = verdicts_.find(key);
+  if (known == nullptr) {
+    TRY(Verdict made, judge(pair, sets, demand));
+    known = &verdicts_.add(std::move(key), std::move(made));
+  }
+  Verdict verdict = *known;
+  if (!verdict.same()) explain(pair, *verdict.counterexample);
+  return verdict;
+}
+
+Result<Verdict> Parts::judge(const Pair& pair, Sets sets, Demand demand) const {
   Expr sides[2] = {pair.expr, pair.expr};
   for (const std::size_t k : {0, 1}) sides[k].outputs = {{"part", pair.expr.outputs[k].node}};
   CheckOptions options = options_;
   options.samples.points = kPartPoints;
   options.samples.ordinary = sets == Sets::ordinary;
   options.refined_max = kPartRefinedMax;
+  options.late_references = true;
   TRY(const auto checker, Checker::make(sides[0], how_.policy, options));
   TRY(const kir::Kernel plain, expr::lower(sides[0], {.policy = how_.policy, .simplify = false}));
-  TRY(const Checker::Prepared unrewritten, checker->check_meaning(plain, Demand::policy));
+  const Checker::Prepared unrewritten = checker->run(plain);
   TRY(const kir::Kernel kernel, expr::lower(sides[1], how_));
   TRY(Checker::Prepared prepared, checker->check_meaning(kernel, demand, &unrewritten));
-  if (!prepared.meaning.same()) explain(pair, *prepared.meaning.counterexample);
-  verdicts_.emplace(std::move(key), prepared.meaning);
   return std::move(prepared.meaning);
 }
 
 Result<Verdict> compare(const Expr& source, const Expr& form, const expr::LowerOptions& how,
-                        const CheckOptions& options, std::vector<bool> explored = {}) {
-  auto verdict = Parts(source, form, how, options, std::move(explored)).run();
+                        const CheckOptions& options, PartVerdicts& known, std::vector<bool> explored = {}) {
+  auto verdict = Parts(source, form, how, options, known, std::move(explored)).run();
   if (verdict.ok() || verdict.error().code == ErrorCode::kCancelled) return verdict;
   return refusal("its parts cannot be compared: " + verdict.error().message);
 }
@@ -303,7 +348,7 @@ Result<Verdict> compare(const Expr& source, const Expr& form, const expr::LowerO
 /// Compares a form that reduces otherwise than its source in calls of two and of three elements: with two alone a sum
 /// would be twice a mean. In calls of one, where no terms of a sum cancel, tails are explored too.
 Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::LowerOptions& how,
-                              const CheckOptions& options) {
+                              const CheckOptions& options, PartVerdicts& known) {
   const auto shapes = expr::shapes_of(source), form_shapes = expr::shapes_of(form);
   for (std::size_t k = 0; k < source.outputs.size(); ++k)
     if (shapes[source.outputs[k].node.index] != form_shapes[form.outputs[k].node.index])
@@ -312,7 +357,7 @@ Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::
     const auto few = of_elements(source, elements), few_of_form = of_elements(form, elements);
     if (!few || !few_of_form) return refusal("the form has a reduction that the source lacks, over too many arrays");
     const std::vector<bool> explored(source.outputs.size(), elements == 1);
-    TRY(Verdict verdict, compare(*few, *few_of_form, how, options, explored));
+    TRY(Verdict verdict, compare(*few, *few_of_form, how, options, known, explored));
     if (verdict.same()) continue;
     verdict.counterexample->why += " (in a call of " + std::to_string(elements) + " elements)";
     return verdict;
@@ -323,12 +368,12 @@ Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::
 }  // namespace
 
 Result<Verdict> check_parts(const Expr& source, const Expr& form, const expr::LowerOptions& how,
-                            const CheckOptions& options) {
+                            const CheckOptions& options, PartVerdicts& known) {
   if (how.policy.kind == expr::PolicyKind::exact) return Verdict{};
-  if (!expr::has_reductions(source) && !expr::has_reductions(form)) return compare(source, form, how, options);
+  if (!expr::has_reductions(source) && !expr::has_reductions(form)) return compare(source, form, how, options, known);
   const auto apart = take_apart(source, form, options.samples.seed);
-  return apart ? compare(apart->source, apart->form, how, options, apart->unexplored)
-               : compare_calls(source, form, how, options);
+  return apart ? compare(apart->source, apart->form, how, options, known, apart->unexplored)
+               : compare_calls(source, form, how, options, known);
 }
 
 }  // namespace trident::equiv

@@ -19,16 +19,46 @@
 // This asks more than the policy: a guard that keeps a careless part from ever being computed does not excuse it.
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "jit/equiv/checker.h"
 #include "jit/expr/expr.h"
 
 namespace trident::equiv {
 
+/// Verdicts of parts, by all that they follow from: both sides as one expression with the types, ranges and names of
+/// its variables, how the form is lowered, the points' kinds and seed, and the demand. The forms of a search have many
+/// parts in common, and a check draws the same points for the same part. So each is checked once in a search.
+class PartVerdicts {
+ public:
+  using Key = std::vector<std::byte>;
+  /// Returns the verdict of a part that was checked; nullptr if there is none.
+  [[nodiscard]] const Verdict* find(const Key& key) const {
+    const auto known = verdicts_.find(key);
+    return known == verdicts_.end() ? nullptr : &known->second;
+  }
+  const Verdict& add(Key key, Verdict verdict) {
+    return verdicts_.emplace(std::move(key), std::move(verdict)).first->second;
+  }
+
+ private:
+  std::map<Key, Verdict> verdicts_;
+};
+
 /// Checks whether `form`, lowered as `how` says, is as careful as `source` in all its parts. Both have passed check(),
 /// have no Diff, and the same variables and outputs; another check covers drawn points. Ignores the number of points in
 /// `options`. Answers only "sampled" or "differs"; under the exact policy, where forms have the source's bits, always
-/// "sampled".
+/// "sampled". Takes verdicts that are in `known` and adds the others; the answer is the same with and without.
 Result<Verdict> check_parts(const expr::Expr& source, const expr::Expr& form, const expr::LowerOptions& how,
-                            const CheckOptions& options);
+                            const CheckOptions& options, PartVerdicts& known);
+/// Does so for one form.
+inline Result<Verdict> check_parts(const expr::Expr& source, const expr::Expr& form, const expr::LowerOptions& how,
+                                   const CheckOptions& options) {
+  PartVerdicts none;
+  return check_parts(source, form, how, options, none);
+}
 
 }  // namespace trident::equiv

@@ -375,6 +375,24 @@ TEST(Parts, AnswersNothingWhereverItIsCancelled) {
   }
 }
 
+// The oracle is a check that knows no other's verdicts.
+TEST(Parts, KnownVerdictsAreThoseOfAFreshCheck) {
+  PartVerdicts known;
+  std::vector<expr::LowerOptions> ways(3, kHow);
+  ways[1].policy.k = 1000, ways[2].accuracy = kir::math::Accuracy::ulp4;
+  for (int round = 0; round < 2; ++round) {
+    for (const Case& c : kCases) {
+      const expr::Expr source = parsed(c.source, c.names, c.ranges), form = parsed(c.form, c.names, c.ranges);
+      for (const expr::LowerOptions& how : ways) {
+        const auto alone = check_parts(source, form, how, CheckOptions{});
+        const auto with_others = check_parts(source, form, how, CheckOptions{}, known);
+        ASSERT_TRUE(alone.ok() && with_others.ok());
+        EXPECT_EQ(print(*alone), print(*with_others)) << c.form << ", k " << how.policy.k << ", round " << round;
+      }
+    }
+  }
+}
+
 TEST(Probe, DescendsToTheCommonZeroOfSquares) {
   const expr::Expr e =
       parsed("1 / ((a - 0.1)^2 + (b - 2.5)^2 + (c + 7)^2)", {"a", "b", "c"}, {{0, 1}, {0, 5}, {-8, 8}});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/equiv/checker.h"
+#include "jit/equiv/parts.h"
 #include "jit/expr/rewrite/regions.h"
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/form_checks.h"
@@ -218,7 +219,8 @@ class Optimisation {
   std::optional<Result<std::unique_ptr<equiv::Checker>>> made_;  ///< make_checker()'s answer
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<FormChecks> checks_;
-  Deadline check_end_;  ///< end of the current checks
+  equiv::PartVerdicts parts_;  ///< of all forms
+  Deadline check_end_;         ///< end of the current checks
   TwoThreads threads_{[this] { return out_of_time(); }};
   std::optional<judge::Verdict> interim_, first_;
   bool outrun_ = false;  ///< what beats the baseline is of no use

@@ -2,7 +2,6 @@
 // what has won a tournament; where one refuses it, the next best is asked.
 #include <algorithm>
 
-#include "jit/equiv/parts.h"
 #include "jit/pipeline/optimisation.h"
 
 namespace trident::pipeline {
@@ -179,7 +178,7 @@ Result<void> Optimisation::check_parts(std::size_t f) {
   options.samples.seed = options_.search.seed;
   options.cancelled = [this] { return threads_.cancelled(); };
   if (options_.budget.two_threads) options.together = [this](auto tasks) { threads_.run(tasks); };
-  TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
+  TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options, parts_));
   tried.parts_checked = true;
   if (verdict.same()) return {};
   tried.prepared->meaning = verdict;
