@@ -304,7 +304,7 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const codegen
     c.scalar_outputs.push_back(x.kind == kir::OutputKind::scalar ? 1 : 0);
   }
   std::vector<std::uint64_t> lengths = {0, 1, 2, 7, 16, 17, 33, 67};
-  if (kernel.exit.valid()) lengths.push_back(250);
+  if (kernel.leaves_steps()) lengths.push_back(250);
   const bool reduces =
       !kernel.before.empty() || std::any_of(kernel.insts.begin(), kernel.insts.end(), kir::is_reduction);
   if (reduces && kernel.inputs.size() <= kFewInputs) lengths.insert(lengths.end(), {4095, 4096, 8229});  // chunks
@@ -323,7 +323,7 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const codegen
     run.inputs = given.lanes;
     c.runs.push_back(std::move(run));
   }
-  c.exits = kernel.exit.valid() ? 1 : 0;
+  c.exits = kernel.leaves_steps() ? 1 : 0;
   const kir::Kernel oracle = c.exits != 0 ? without_exit(kernel) : kernel;
   for (CaseRun& run : c.runs) {
     run.expected = interpreted(oracle, run.n, run.inputs, c.params);
