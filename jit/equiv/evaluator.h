@@ -166,12 +166,7 @@ class Evaluator {
       if (const std::size_t i = order_[at]; !is_total(i) && places_[i].after <= pass) evaluate(i, first, count);
   }
 
-  void fill_constant(std::size_t index, std::size_t width) {
-    const expr::Node& node = expr_.nodes[index];
-    for (std::size_t i = 0; i < width; ++i)
-      load_lane(node.type, reinterpret_cast<const std::byte*>(&node.imm), lanes_[index], i);
-  }
-
+  void fill_constant(std::size_t index, std::size_t width);
   void evaluate(std::size_t index, std::uint64_t first, std::size_t count);
   void floats(const expr::Node& node, Lanes<N>& r, std::size_t count);
   void float_lanes(const expr::Node& node, Lanes<N>& r, std::size_t count);
@@ -259,6 +254,13 @@ void Evaluator<N>::keep_to_outputs() {
     for (const expr::NodeId id : {expr_.nodes[i].a, expr_.nodes[i].b, expr_.nodes[i].c})
       if (needed[i] && id.valid()) needed[id.index] = true;
   std::erase_if(order_, [&](std::size_t i) { return !needed[i]; });
+}
+
+template <class N>
+void Evaluator<N>::fill_constant(std::size_t index, std::size_t width) {
+  const expr::Node& node = expr_.nodes[index];
+  for (std::size_t i = 0; i < width; ++i)
+    load_lane(node.type, reinterpret_cast<const std::byte*>(&node.imm), lanes_[index], i);
 }
 
 template <class N>

@@ -88,8 +88,8 @@ class Parts : private BothForms {
       : BothForms(source, form, as_written(how)),
         how_(as_written(how)),
         options_(options),
-        verdicts_(verdicts),
-        explored_(std::move(explored)) {
+        explored_(std::move(explored)),
+        verdicts_(verdicts) {
     freed_.assign(both_.nodes.size(), false);
     const int nodes = static_cast<int>(both_.nodes.size());
     comparisons_left_ = kComparisonsMax + kComparisonsPerNode * nodes;

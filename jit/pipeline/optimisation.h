@@ -201,11 +201,7 @@ class Optimisation {
   Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants, const judge::Workload& workload,
                                          std::uint64_t cpu_ns);
 
-  void report_candidates() {
-    result.candidates.insert(result.candidates.end(), passes_.given_up().begin(), passes_.given_up().end());
-    const std::vector<CandidateReport> list = reports(tried_, candidates_, result.baseline_checked);
-    result.candidates.insert(result.candidates.end(), list.begin(), list.end());
-  }
+  void report_candidates();
 
   const expr::Expr& submitted_;
   const Options& options_;

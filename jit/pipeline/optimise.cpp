@@ -128,6 +128,12 @@ void Optimisation::conclude_ended(const Error& end) {
       "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
 }
 
+void Optimisation::report_candidates() {
+  result.candidates.insert(result.candidates.end(), passes_.given_up().begin(), passes_.given_up().end());
+  const std::vector<CandidateReport> list = reports(tried_, candidates_, result.baseline_checked);
+  result.candidates.insert(result.candidates.end(), list.begin(), list.end());
+}
+
 std::size_t Optimisation::count_rivals_timed() const {
   const auto timed = [](const Candidate& c) { return c.ratio > 0; };
   return static_cast<std::size_t>(std::count_if(candidates_.begin() + 1, candidates_.end(), timed));
