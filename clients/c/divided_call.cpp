@@ -67,8 +67,9 @@ class DividedCall {
     if (n_ < kSureElements && threads > 1) {
       const std::uint64_t start_ns = os::monotonic_ns();
       run_piece(first++);
-      if ((os::monotonic_ns() - start_ns) * (pieces_.count - 1) < kWorthNs) threads = 1;
-      if (threads == 1 && !pieces_matter(kernel_, division_)) kernel_.short_calls.add(n_);
+      const bool is_short = (os::monotonic_ns() - start_ns) * (pieces_.count - 1) < kWorthNs;
+      if (is_short || kernel_.short_calls.doubt(n_)) threads = 1;
+      if (is_short && !pieces_matter(kernel_, division_)) kernel_.short_calls.add(n_);
     }
     if (threads > 1) threads = std::min(threads, os::usable_cpus());
     const auto work = [&](std::uint64_t piece) { run_piece(first + piece); };
@@ -114,6 +115,37 @@ class DividedCall {
   const trident_entry_fn code_;  ///< of all pieces, whatever is swapped in meanwhile
 };
 
+constexpr std::uint64_t kLineBytes = 64;
+
+/// Elements of `bytes` up to the next line; none where no element begins one.
+std::optional<std::uint64_t> elements_to_line(const void* array, std::uint32_t bytes) {
+  const std::uint64_t to_line = -reinterpret_cast<std::uintptr_t>(array) % kLineBytes;
+  if (bytes == 0 || to_line % bytes != 0) return std::nullopt;
+  return to_line / bytes;
+}
+
+/// The arguments of a call from a later element on.
+struct LaterArguments {
+  LaterArguments(const Division& division, std::uint64_t first, const void* const* given_in, void* const* given_out) {
+    for (std::size_t i = 0; i < division.input_bytes.size(); ++i)
+      in[i] = static_cast<const std::byte*>(given_in[i]) + first * division.input_bytes[i];
+    for (std::size_t i = 0; i < division.outputs.size(); ++i)
+      out[i] = static_cast<std::byte*>(given_out[i]) + first * division.outputs[i].element_bytes;
+  }
+  std::array<const void*, limits::kInputsMax> in;
+  std::array<void*, limits::kOutputsMax> out;
+};
+
+/// Returns how a call may be split anywhere with the same bits; null where it may not. Only `exact` has one set of
+/// bits, and reductions have chunks.
+const Division* splits_anywhere(const Kernel& kernel) {
+  if (kernel.policy.kind != expr::PolicyKind::exact) return nullptr;
+  const auto lowered = kernel.lower();
+  if (!lowered.ok()) return nullptr;
+  const Division& division = lowered.value()->division;
+  return division.possible && division.scalar_count == 0 ? &division : nullptr;
+}
+
 /// Returns false where the call does not divide, or memory is too short for that; nothing has been done then.
 bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
              const std::uint64_t* params) try {
@@ -126,6 +158,12 @@ bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void
   return true;
 } catch (const std::bad_alloc&) {
   return false;
+}
+
+void call_from_line(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
+                    const std::uint64_t* params) {
+  if (kernel.short_calls.include(n)) return trident_call(&kernel, n, in, out, params);
+  if (!divided(kernel, permitted(kernel, threads), n, in, out, params)) trident_call(&kernel, n, in, out, params);
 }
 
 }  // namespace
@@ -197,10 +235,38 @@ void for_each_piece(const Kernel& kernel, unsigned threads, std::uint64_t pieces
   for (std::uint64_t piece = 0; piece < pieces; ++piece) run(piece);
 }
 
+std::uint64_t elements_before_lines(const Division& division, const void* const* in, void* const* out) {
+  struct Array {
+    std::uint64_t to_line, every, weight;  ///< the elements `to_line` + k `every` begin lines
+  };
+  std::array<Array, 8> arrays{};  // of more no choice would fit all
+  std::size_t count = 0;
+  const auto add = [&](const void* array, std::uint32_t bytes, std::uint64_t weight) {
+    const auto to_line = elements_to_line(array, bytes);
+    if (to_line && count < arrays.size()) arrays[count++] = {*to_line, kLineBytes / bytes, weight * bytes};
+  };
+  for (std::size_t i = 0; i < division.outputs.size(); ++i) add(out[i], division.outputs[i].element_bytes, 2);
+  for (std::size_t i = 0; i < division.input_bytes.size(); ++i) add(in[i], division.input_bytes[i], 1);
+  const auto gain = [&](std::uint64_t first) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (first % arrays[i].every == arrays[i].to_line) sum += arrays[i].weight;
+    return sum;
+  };
+  std::uint64_t best = 0, most = gain(0);
+  for (std::size_t i = 0; i < count; ++i)
+    if (const std::uint64_t sum = gain(arrays[i].to_line); sum > most) best = arrays[i].to_line, most = sum;
+  return best;
+}
+
 void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
                   const std::uint64_t* params) {
-  if (kernel.short_calls.include(n)) return trident_call(&kernel, n, in, out, params);
-  if (!divided(kernel, permitted(kernel, threads), n, in, out, params)) trident_call(&kernel, n, in, out, params);
+  const Division* const division = splits_anywhere(kernel);
+  const std::uint64_t first = division != nullptr ? elements_before_lines(*division, in, out) : 0;
+  if (first == 0 || first >= n) return call_from_line(kernel, threads, n, in, out, params);
+  kernel.code()(static_cast<const trident_kernel*>(&kernel), first, in, out, params);
+  const LaterArguments later(*division, first, in, out);
+  call_from_line(kernel, threads, n - first, later.in.data(), later.out.data(), params);
 }
 
 }  // namespace trident::client

@@ -11,6 +11,9 @@
 //
 // A kernel does not divide where a value depends on an element's number, on n, or on a reduction's result: x - mean(x).
 //
+// Under `exact`, calls without reductions split anywhere: a few elements first, so that the rest of the arrays begin
+// lines of the cache, and vectors need not straddle two.
+//
 // The first piece shows how long the others will take. Where a second thread would not pay, the rest is one more call.
 #pragma once
 
@@ -80,6 +83,13 @@ class ShortCalls {
     elements_.store(n, std::memory_order_relaxed);
     left_.store(kTrustedCalls, std::memory_order_relaxed);
   }
+  /// Returns whether a long first piece is doubted once: calls of `n` elements were short so far. Cold caches and a
+  /// busy processor make one piece long; two calls in a row show that the calls are.
+  [[nodiscard]] bool doubt(std::uint64_t n) {
+    if (n > elements_.load(std::memory_order_relaxed)) return false;
+    elements_.store(0, std::memory_order_relaxed);
+    return true;
+  }
 
  private:
   static constexpr std::uint32_t kTrustedCalls = 31;
@@ -90,6 +100,11 @@ class ShortCalls {
 inline constexpr std::uint64_t kDividedMin = 8 * kir::kChunk;
 /// Returns the number of threads that a caller who wants `threads` may have.
 unsigned permitted(const Kernel& kernel, unsigned threads);
+
+/// Returns how many elements a call does first, so that its arrays begin lines of the cache from there on: an access to
+/// two lines takes a vector twice as long, and malloc() returns the middle of a line. Outputs count twice, and where
+/// not all arrays can begin a line, those of most bytes do. 0 where nothing is gained.
+std::uint64_t elements_before_lines(const Division& division, const void* const* in, void* const* out);
 
 /// The lengths of a divided call's pieces; the last may be shorter.
 struct Pieces {

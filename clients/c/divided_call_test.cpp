@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -447,6 +448,74 @@ TEST_F(DividedCallTest, AnOutputMayBeAnInput) {
   EXPECT_EQ(expected, x);
 }
 
+TEST_F(DividedCallTest, WhereArraysLieChangesNoBitAndNothingBesideThemIsWritten) {
+  trident_kernel* const kernel = submit("p = sin(x)*y; (p, x + y)", TRIDENT_F32);
+  constexpr std::size_t kElements = 33'333, kRoom = 64;
+  const std::vector<float> x = random_values<float>(kElements), y = random_values<float>(kElements + 1);
+  const void* given[] = {x.data(), y.data()};
+  Outputs<float> whole(kernel, kElements);
+  trident_call(kernel, kElements, given, whole.pointers.data(), nullptr);
+  for (std::size_t place = 0; place < 32; ++place) {
+    // In and out at the same place of a line, at others, and at addresses that no float has.
+    const std::size_t places[] = {4 * place, place % 3 == 0 ? 4 * place : 20, 4 * (place % 5),
+                                  place % 4 == 0 ? 7u : 4 * place};
+    std::vector<std::vector<std::byte>> memory(
+        4, std::vector<std::byte>((kElements + kRoom) * sizeof(float), std::byte{0x5A}));
+    const auto at = [&](std::size_t i) { return memory[i].data() + places[i]; };
+    std::memcpy(at(0), x.data(), kElements * sizeof(float));
+    std::memcpy(at(1), y.data(), kElements * sizeof(float));
+    const void* in[] = {at(0), at(1)};
+    void* out[] = {at(2), at(3)};
+    auto expected = memory;
+    for (std::size_t i = 2; i < 4; ++i)
+      std::memcpy(expected[i].data() + places[i], whole.arrays[i - 2].data(), kElements * sizeof(float));
+    trident_call_parallel(kernel, kElements, in, out, nullptr, 1 + place % 2);
+    EXPECT_TRUE(expected == memory) << "place " << place;
+  }
+}
+
+// Oracle: all of the 64 choices.
+TEST(Lines, TheMostBytesBeginOne) {
+  std::mt19937_64 random(7);
+  std::array<int, 64> chosen{};
+  for (int round = 0; round < 20'000; ++round) {
+    Division division;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    std::vector<std::uint32_t> bytes;
+    const std::size_t outputs = 1 + random() % 2, inputs = random() % 4;
+    for (std::size_t i = 0; i < outputs + inputs; ++i) {
+      bytes.push_back(1u << random() % 4);
+      const bool is_table = i >= outputs && random() % 8 == 0, is_odd = random() % 16 == 0;
+      const std::uintptr_t address = 0x10000 + random() % 64 * (is_odd ? 1 : bytes.back());
+      if (i < outputs) {
+        division.outputs.emplace_back().element_bytes = bytes.back();
+        out.push_back(reinterpret_cast<void*>(address));
+        continue;
+      }
+      if (is_table) bytes.back() = 0;
+      division.input_bytes.push_back(bytes.back());
+      in.push_back(reinterpret_cast<const void*>(address));
+    }
+    const auto gain = [&](std::uint64_t first) {
+      std::uint64_t sum = 0;
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const auto address = reinterpret_cast<std::uintptr_t>(i < outputs ? out[i] : in[i - outputs]);
+        if ((address + first * bytes[i]) % 64 == 0) sum += bytes[i] * (i < outputs ? 2 : 1);
+      }
+      return sum;
+    };
+    std::uint64_t most = 0;
+    for (std::uint64_t first = 0; first < 64; ++first) most = std::max(most, gain(first));
+    const std::uint64_t first = elements_before_lines(division, in.data(), out.data());
+    ASSERT_LT(first, 64u);
+    ++chosen[first];
+    EXPECT_EQ(most, gain(first));
+    EXPECT_TRUE(gain(0) < most || first == 0);
+  }
+  EXPECT_GT(std::count_if(chosen.begin(), chosen.end(), [](int count) { return count != 0; }), 60);
+}
+
 TEST_F(DividedCallTest, EveryPieceSeesTheWholeTable) {
   trident_kernel* const kernel = submit("table t; i: i64; t[i]", TRIDENT_F64);
   std::vector<std::int64_t> i(80'000);
@@ -669,6 +738,18 @@ TEST(ShortCalls, AreTriedAgainAfterSomeCallsAndNeverTrustedBeyondTheirLength) {
     while (trusted < 1000 && known.include(50'000)) ++trusted;
     EXPECT_GT(trusted, 10);
     EXPECT_LT(trusted, 100) << "data that have become slow get their threads back";
+  }
+}
+
+TEST(ShortCalls, DoubtTheFirstLongPieceAfterShortOnesAndNoOther) {
+  ShortCalls known;
+  EXPECT_FALSE(known.doubt(50'000)) << "nothing has been short";
+  for (int again = 0; again < 2; ++again) {
+    known.add(50'000);
+    EXPECT_FALSE(known.doubt(50'001)) << "longer calls are others";
+    EXPECT_TRUE(known.doubt(50'000));
+    EXPECT_FALSE(known.include(50'000)) << "the next call asks again";
+    EXPECT_FALSE(known.doubt(50'000)) << "two in a row decide";
   }
 }
 

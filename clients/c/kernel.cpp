@@ -128,6 +128,12 @@ trident_entry_fn Kernel::enter(std::uint64_t n, const void* const* in, const std
   return submission.slot.code<EntryFunction>();
 }
 
+trident_entry_fn Kernel::code() const {
+  const trident_entry_fn published = __atomic_load_n(&entry, __ATOMIC_ACQUIRE);
+  if (published != &watched_entry && published != &counted_entry) return published;
+  return submission.slot.code<EntryFunction>();
+}
+
 Result<const Lowered*> Kernel::lower() const {
   if (const Lowered* made = lowered.load(std::memory_order_acquire)) return made;
   const StandardFloats floats;  // a call's thread may get here first

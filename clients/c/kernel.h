@@ -43,6 +43,8 @@ struct Kernel final : Handle {
   Result<const Lowered*> lower() const;
   /// Returns the code that a call of these arguments runs, and notes the call where calls are counted or watched.
   trident_entry_fn enter(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
+  /// Returns the code that calls run now; for a part of a call that notes itself.
+  trident_entry_fn code() const;
   /// Tells the daemon the ranges of a call's arguments; once.
   void observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
 
