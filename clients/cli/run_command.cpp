@@ -52,6 +52,7 @@ struct OutputValues {
   std::string name;
   ir::Type type = ir::Type::f64;
   bool scalar = false;
+  bool is_unsigned = false;  ///< elements of u64, which kernels compute as i64
   std::vector<std::byte> bytes;
 
   /// Element i as f is called with it.
@@ -63,7 +64,7 @@ struct OutputValues {
     };
     if (type == ir::Type::f32) return as(float{});
     if (type == ir::Type::i32) return as(std::int32_t{});
-    if (type == ir::Type::i64) return as(std::int64_t{});
+    if (type == ir::Type::i64) return is_unsigned ? as(std::uint64_t{}) : as(std::int64_t{});
     return as(double{});
   }
   [[nodiscard]] double at(std::uint64_t i) const {
@@ -351,6 +352,7 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
   std::vector<void*> out;
   for (std::uint32_t k = 0; k < outputs.size(); ++k) {
     outputs[k].type = element_of(trident_output_type(kernel, k)).type;
+    outputs[k].is_unsigned = trident_output_type(kernel, k) == TRIDENT_U64;
     outputs[k].scalar = trident_output_is_scalar(kernel, k) == 1;
     outputs[k].bytes.resize((outputs[k].scalar ? 1 : static_cast<std::size_t>(n)) * ir::bytes_of(outputs[k].type));
     out.push_back(outputs[k].bytes.data());

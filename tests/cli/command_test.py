@@ -522,6 +522,8 @@ class Command(CommandCase):
         self.assertEqual([3, 5], [float(v) for v in done.stdout.split()[1:]])
         done = self.trident("run", "param u in [4, 8]; k:i32 * 2", "-n", "4", "--csv", "-")
         self.assertEqual([0, 2, 4, 6], [float(v) for v in done.stdout.split()[1:]])
+        done = self.trident("run", "x: i64; (u64(x), x)", "-i", "x=-1,5", "--csv", "-")
+        self.assertEqual([f"{2**64 - 1},-1", "5,5"], done.stdout.split()[1:])
         wide = self.trident("run", "x", "-r", "x:-1.7e308:1.7e308", "-n", "3", "--csv", "-").stdout.split()[1:]
         self.assertEqual([-1.7e308, 0, 1.7e308], [float(v) for v in wide])
         given = self.trident("run", "x+1", "-i", "x=1")
