@@ -127,10 +127,11 @@ bool Judge::class_holds(std::size_t i, double got) const {
   // The correct value may be NaN, as that of the root of a negative number whose strict value is an infinity.
   if ((values().on_the_way[i] & kOverflows) != 0 && near_strict(i, got, reach_of_strict(i))) return true;
   if (std::isnan(correct) || std::isnan(got)) return std::isnan(correct) && std::isnan(got);
-  if (std::signbit(correct) != std::signbit(got)) return false;
-  // At the edge of overflow a value within the bound may be on the other side.
-  if (std::isinf(got)) return std::isfinite(bound) && std::fabs(correct) + bound + slack(greatest) >= greatest;
-  return std::isfinite(bound) && std::fabs(static_cast<long double>(got)) >= greatest - bound - slack(greatest);
+  // At the edge of overflow a value within the bound may be on the other side: where the bound reaches both infinities,
+  // with either sign.
+  const auto towards = [](long double infinite, long double other) { return std::signbit(infinite) ? -other : other; };
+  const long double other = std::isinf(got) ? towards(got, correct) : towards(correct, got);
+  return std::isfinite(bound) && other + bound + slack(greatest) >= greatest;
 }
 
 }  // namespace trident::equiv

@@ -152,6 +152,11 @@ TEST(PassesChecker, SourcesKeepTheirOwnPolicy) {
             // Zeros of both signs.
             "atan2(x, max(x, y))", "atan2(max(x, y), y)", "copysign(x, min(x, y))", "1/max(x, y)", "exp(1/min(x, y))",
             "max(x, y)^-3",
+            // Products of means underflow to -0 where their difference is 0.
+            "m = sum(x); a = sum(x*y)/m; p = sum(x*y*y)/m - a*a; atan2(p, p)",
+            "m = sum(x); a = sum(x*y)/m; copysign(1, sum(x*y*y)/m - a*a)",
+            // The bound of 0 reaches both infinities.
+            "z = 2 - y; 2*x*(pow(x, z)/2 - x*pow(x, 1 - y) + pow(x, z)/2)",
             // Rounding decides whether a condition compares NaN, or a maximum is of it.
             "if(sqrt(x - y*y) < 2, x, 1)", "if(sqrt(x*x - y*y) != x, x, y)", "p = x*x - y*y; if(x*p/p < y, x, 1)",
             "p = 1/(x*x - y*y); i32(p - 2*p) + i32(sin(p))", kMomentShadow}) {

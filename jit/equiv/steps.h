@@ -34,9 +34,25 @@ bool near_zero(expr::Type type, const Lanes<N>& a, std::size_t i) {
   return near_step(type, a, i, 0);
 }
 
+/// Returns whether rounding decides the sign of a zero: the correct value is 0, where products that underflowed give
+/// -0.
 template <class N>
-bool near_or_below_zero(expr::Type type, const Lanes<N>& a, std::size_t i) {
-  return approximate(a.c[i]) < 0 || near_zero(type, a, i);
+bool rounding_signs_zero(const Lanes<N>& a, std::size_t i) {
+  const long double c = approximate(a.c[i]);
+  return c == 0 && a.s[i] == 0 && std::signbit(c) != std::signbit(a.s[i]);
+}
+
+/// Returns whether rounding decides on which side of zero a lane is, that of a zero's sign counted.
+template <class N>
+bool near_signed_zero(expr::Type type, const Lanes<N>& a, std::size_t i) {
+  return near_zero(type, a, i) || rounding_signs_zero(a, i);
+}
+
+/// Returns whether a lane may be negative, as -0 is.
+template <class N>
+bool may_be_negative(expr::Type type, const Lanes<N>& a, std::size_t i) {
+  const long double c = approximate(a.c[i]);
+  return (c <= 0 && std::signbit(c)) || near_signed_zero(type, a, i);
 }
 
 /// Returns whether an operand is so near to its domain's edge that rounding decides whether the result is NaN.
@@ -45,10 +61,12 @@ template <class N>
                                              std::size_t i) {
   const expr::Op op = node.op;
   const auto near_a = [&](long double edge) { return near_step(node.type, a, i, edge); };
-  if (op == expr::Op::Recip) return near_a(0);
-  if (op == expr::Op::Div) return near_zero(node.type, b, i);
-  if (op == expr::Op::Pow) return near_a(0) || (a.s[i] < 0 && !exactly(b, i));
-  if (op == expr::Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b, i);
+  if (op == expr::Op::Recip) return near_signed_zero(node.type, a, i);
+  if (op == expr::Op::Div) return near_signed_zero(node.type, b, i);
+  if (op == expr::Op::Pow) return near_signed_zero(node.type, a, i) || (a.s[i] < 0 && !exactly(b, i));
+  if (op == expr::Op::Atan2)
+    return (near_signed_zero(node.type, a, i) && may_be_negative(node.type, b, i)) ||
+           (approximate(a.c[i]) == 0 && rounding_signs_zero(b, i));
   switch (expr::info(op).domain) {
     case expr::Domain::all: return false;
     case expr::Domain::from_zero: return near_a(0);
@@ -102,7 +120,7 @@ void step_lane(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, Lan
   } else if (node.op == expr::Op::Copysign || node.op == expr::Op::Sign) {
     const Lanes<N>& signed_by = node.op == expr::Op::Sign ? a : b;
     // The sign of a NaN is unspecified: machines may differ.
-    if (near_zero(node.type, signed_by, i) || std::isnan(signed_by.s[i])) r.unsure[i] |= kOpen;
+    if (near_signed_zero(node.type, signed_by, i) || std::isnan(signed_by.s[i])) r.unsure[i] |= kOpen;
     apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
   } else {
     round_lane(node, a, r, i);

@@ -48,11 +48,6 @@ expr::Expr without_ranges(expr::Expr source) {
   return source;
 }
 
-TEST(CorpusSources, LeaveOutWhatIsNotMeasured) {
-  each_corpus_source(
-      1, [](const std::string& name, const expr::Expr&) { EXPECT_FALSE(name.starts_with("fresh6")) << name; });
-}
-
 /// Tries one in so many of these kernels without ranges, too: such points take MPFR seven times as long.
 constexpr std::size_t kWithoutRanges = 3;
 
