@@ -14,14 +14,7 @@ using ir::Type;
 using kir::Op;
 
 namespace {
-constexpr std::uint64_t bits_of(double value) {
-  return std::bit_cast<std::uint64_t>(value);
-}
-constexpr std::uint64_t bits_of(float value) {
-  return std::bit_cast<std::uint32_t>(value);
-}
 constexpr double kTwo32 = 4294967296.0;
-constexpr double kTwo52 = 4503599627370496.0;
 
 /// Returns whether the lower half of an i64 is known to be zero, as that of exponents in place is.
 bool is_upper_half(const kir::Kernel& kernel, kir::Value v) {

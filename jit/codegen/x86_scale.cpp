@@ -23,13 +23,6 @@ using ir::Type;
 using kir::Op;
 
 namespace {
-constexpr std::uint64_t bits_of(double value) {
-  return std::bit_cast<std::uint64_t>(value);
-}
-constexpr std::uint64_t bits_of(float value) {
-  return std::bit_cast<std::uint32_t>(value);
-}
-constexpr double kTwo52 = 4503599627370496.0;
 
 constexpr std::uint8_t kBelow = 0x11;  ///< predicate of vcmpps: a < b, quiet
 /// Constants of the code behind the loop, one lane each, in this order.

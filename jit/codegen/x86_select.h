@@ -12,6 +12,8 @@
 // x86_ranges.h's, narrow elements x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -24,6 +26,15 @@
 #include "jit/kir/kir.h"
 
 namespace trident::codegen {
+
+/// Returns the bits of a constant, of an f32's in the lower half.
+constexpr std::uint64_t bits_of(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+constexpr std::uint64_t bits_of(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+inline constexpr double kTwo52 = 4503599627370496.0;  ///< from here on doubles are integers
 
 /// Returns the lanes of a kernel's body: as many as the widest of its values leave.
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant);
@@ -187,7 +198,7 @@ class X86Selector {
   VReg i64_to_f64(VReg a, bool upper_only = false);
   VReg i64_to_f32(VReg a);
   VReg narrow_i64(VReg a);
-  VReg select_scalef(const kir::Inst& inst), scale_within(const kir::Inst& inst), scale_apart(const kir::Inst& inst);
+  VReg select_scalef(const kir::Inst&inst), scale_within(const kir::Inst&inst), scale_apart(const kir::Inst&inst);
   VReg select_lookup(const kir::Inst& inst, VReg index);
   VReg lookup_avx512(const kir::Table& table, VReg index);
   VReg lookup_avx2(const kir::Table& table, VReg index);

@@ -302,7 +302,8 @@ TEST(Embedded, WithoutAThreadTheStatusNamesNoDaemon) {
   int status = 0;
   ASSERT_EQ(child, waitpid(child, &status, 0));
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kSkipped) GTEST_SKIP() << "no limit of processes can be set, or nobody reads the engine";
+  if (WEXITSTATUS(status) == kSkipped)
+    GTEST_SKIP() << "the limit of processes cannot be set, or the user nobody may not read the engine";
   EXPECT_EQ(TRIDENT_E_MEMORY, WEXITSTATUS(status));
 }
 
