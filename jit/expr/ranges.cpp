@@ -298,6 +298,15 @@ Fact remainder(const Fact& a, const Fact& b) {
   return out;
 }
 
+/// Returns the interval of x - f(x), exact as well as rounded, where f rounds finite values to integers by `op`.
+std::optional<Fact> fraction_of(Op op) {
+  if (op == Op::Floor) return interval(0, 1, false);
+  if (op == Op::Ceil) return interval(-1, 0, false);
+  if (op == Op::Trunc) return interval(-1, 1, false);
+  if (op == Op::Round || op == Op::Rint) return interval(-0.5, 0.5, false);
+  return std::nullopt;
+}
+
 Fact copysign(const Fact& a, const Fact& b) {
   const double low = mig(a);
   const double high = mag(a);
@@ -504,12 +513,31 @@ bool Ranges::is_unknown(const Node& n) const {
   return unknown(facts_[n.a.index]) || unknown(facts_[n.b.index]);
 }
 
+/// Returns the interval of x - floor(x), floor(x) - x and their like; none for other nodes. No interval of the operands
+/// shows it, as that of x is often unknown.
+std::optional<Fact> Ranges::fraction(const Node& n) const {
+  if (n.op != Op::Sub || !ir::is_float(n.type)) return std::nullopt;
+  const auto rounded_part = [&](NodeId x, NodeId step) {
+    const Node& f = expr_.nodes[step.index];
+    std::optional<Fact> part = f.a == x ? fraction_of(f.op) : std::nullopt;
+    if (part) part->may_be_nan = facts_[x.index].may_be_nan || has_inf(facts_[x.index]);
+    return part;
+  };
+  if (const std::optional<Fact> part = rounded_part(n.a, n.b)) return part;
+  const std::optional<Fact> part = rounded_part(n.b, n.a);
+  return part ? std::optional(negated(*part)) : std::nullopt;
+}
+
 Fact Ranges::analyse(const Node& n) const {
   if (n.op == Op::Variable) return variable(expr_.variables[n.imm], finite_inputs_);
-  if (is_unknown(n)) return any();
+  const std::optional<Fact> part = fraction(n);
+  if (is_unknown(n)) return part.value_or(any());
   const auto fact = [&](NodeId id) { return id.valid() ? facts_[id.index] : any(); };
   const Type operand = n.a.valid() ? expr_.nodes[n.a.index].type : n.type;
-  return fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);
+  Fact known = fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);
+  if (part) known.lo = std::max(known.lo, part->lo), known.hi = std::min(known.hi, part->hi);
+  if (part) known.may_be_nan = part->may_be_nan;
+  return known;
 }
 
 bool division_is_normal(Type type, const Fact& a, const Fact& b) {

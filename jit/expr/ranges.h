@@ -6,6 +6,7 @@
 // error of their expansion. Infinite ends mean that infinities may occur. Zero stands for both zeros.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "jit/expr/expr.h"
@@ -52,6 +53,7 @@ class Ranges {
  private:
   [[nodiscard]] Fact analyse(const Node& node) const;
   [[nodiscard]] bool is_unknown(const Node& node) const;
+  [[nodiscard]] std::optional<Fact> fraction(const Node& node) const;
 
   const Expr& expr_;
   kir::math::Accuracy accuracy_ = kir::math::Accuracy::ulp4;

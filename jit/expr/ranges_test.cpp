@@ -48,6 +48,35 @@ TEST(Ranges, UnknownVariablesMayBeAnything) {
   EXPECT_TRUE(fact_of("x in [-1, 1]; x / x").may_be_nan);
 }
 
+TEST(Ranges, FractionsLieWithinAUnitWhateverTheirValue) {
+  struct Case {
+    const char* text;
+    double lo, hi;
+  };
+  const Case cases[] = {{"x - floor(x)", 0, 1},
+                        {"floor(x) - x", -1, 0},
+                        {"x - ceil(x)", -1, 0},
+                        {"x - trunc(x)", -1, 1},
+                        {"x - round(x)", -0.5, 0.5},
+                        {"rint(x) - x", -0.5, 0.5},
+                        {"x - floor(y)", -INFINITY, INFINITY},
+                        {"x - abs(x)", -INFINITY, INFINITY}};
+  for (const Case& c : cases) {
+    for (const Type type : {Type::f32, Type::f64}) {
+      const Fact f = fact_of(c.text, type);
+      EXPECT_EQ(f.lo, c.lo) << c.text;
+      EXPECT_EQ(f.hi, c.hi) << c.text;
+      EXPECT_TRUE(f.may_be_nan) << c.text;  // of infinities
+    }
+  }
+  // A small negative number and its floor are a unit apart, rounded.
+  EXPECT_EQ(-1e-30F - std::floor(-1e-30F), 1);
+  EXPECT_FALSE(fact_of("x in [-1e30, 1e30]; x - floor(x)").may_be_nan);
+  const Fact both = fact_of("x in [0, 0.25]; x - floor(x)");
+  EXPECT_EQ(both.lo, 0);
+  EXPECT_EQ(both.hi, 0.25);
+}
+
 TEST(Ranges, OverflowGivesInfinity) {
   EXPECT_EQ(fact_of("x in [0, 1e200]; x * x").hi, INFINITY);
   EXPECT_EQ(fact_of("x in [0, 1e30]; x * x", Type::f32).hi, INFINITY);
