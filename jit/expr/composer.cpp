@@ -299,6 +299,7 @@ Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
       value.literal_depth = static_cast<std::uint16_t>(depth);
       value.integral = info(op).types != Types::F && first.integral && (!b.id.valid() || b.integral) &&
                        (!c.id.valid() || c.integral);
+      value.beyond_i32 = a.beyond_i32 || b.beyond_i32 || c.beyond_i32;
       if (depth >= static_cast<int>(limits::kNestingMax)) value = settle(value);
     }
   }
@@ -325,6 +326,8 @@ Value Composer::number(const Number& number, std::size_t offset) {
     value = literal(number.value, offset);
   }
   value.integral = number.integral;
+  value.beyond_i32 = number.integral && (number.wraps || number.integer < std::numeric_limits<std::int32_t>::min() ||
+                                         number.integer > (number.hexadecimal ? std::int64_t{0xFFFFFFFF} : 0x7FFFFFFF));
   return value;
 }
 
@@ -390,11 +393,11 @@ Value Composer::convert(Value a, Type type) {
   a = whole(a);
   if (failed_) return {};
   if (a.literal_depth > 0 && !ir::is_mask(type) && (a.integral || !ir::is_int(type))) {
-    if (a.bare && ir::is_int(type) && type == Type::i32) {
-      const double v = number_of(a);
-      if (v < -2147483648.0 || v > 4294967295.0) {
-        return fail(a.offset, ErrorCode::kTypeError, "%.17g does not fit i32", v);
-      }
+    // 3000000000 among i32 would be a negative number, and a comparison with it false for all.
+    if (a.beyond_i32 && type == Type::i32) {
+      constexpr char kCure[] = "does not fit i32: cast what it meets with i64(...), or write 32 bits in hexadecimal";
+      if (!a.bare) return fail(a.offset, ErrorCode::kTypeError, "a number here %s", kCure);
+      return fail(a.offset, ErrorCode::kTypeError, "%.17g %s", number_of(a), kCure);
     }
     a.id = retype(a.id, type);
     return a;

@@ -35,7 +35,8 @@ struct Value {
   std::uint16_t literal_depth = 0;  ///< > 0: a tree of literals only, this deep, whose type is not settled
   bool integral = false;            ///< with literal_depth: it may become an integer
   bool bare = false;                ///< with literal_depth: a single number, perhaps negated
-  Storage storage = Storage::own;   ///< an output of it keeps its elements so: a narrow cast was its last operation
+  bool beyond_i32 = false;  ///< with literal_depth: has an integer that an i32 holds neither as value nor as bits
+  Storage storage = Storage::own;  ///< an output of it keeps its elements so: a narrow cast was its last operation
 };
 
 /// A number as the lexers read it.
@@ -44,6 +45,7 @@ struct Number {
   std::int64_t integer = 0;  ///< when `integral`: the exact value
   bool integral = false;     ///< written without point or exponent, and fits i64
   bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` its value as a float
+  bool hexadecimal = false;  ///< with `integral`: bits, of which an i32 takes 32
 };
 
 /// A number that texts call by a name.

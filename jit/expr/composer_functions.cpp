@@ -145,7 +145,7 @@ Value Composer::first_of_all(Value a, std::size_t offset) {
   if (failed_) return {};
   const Value place = add({Op::Index, Type::i64, {}, {}, {}, 0}, offset);
   const std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  const Value beyond{.id = builder_.constant_int(Type::i64, none), .offset = offset};
+  const Value beyond{.id = builder_.constant_int(Type::i64, none), .offset = static_cast<std::uint32_t>(offset)};
   const Value least = unary(Op::MinOf, ternary(Op::Select, a, place, beyond, offset), offset);
   return binary(Op::Min, least, count_of_all(offset), offset);
 }

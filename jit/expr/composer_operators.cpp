@@ -197,6 +197,7 @@ Value Composer::power(Value a, Value b, std::size_t offset) {
   if (a.literal_depth > 0) {
     value.literal_depth = static_cast<std::uint16_t>(a.literal_depth + 1);
     value.integral = a.integral && exponent >= 0;
+    value.beyond_i32 = a.beyond_i32;
     if (value.literal_depth >= limits::kNestingMax) value = settle(value);
   }
   return value;
@@ -225,7 +226,9 @@ Value Composer::cast(Type type, Value a, std::size_t offset) {
   if (failed_) return {};
   a.storage = Storage::own;
   if (a.literal_depth > 0 && (a.integral || !ir::is_int(type))) {
-    a = convert(a, type);  // the type that a cast names is settled
+    const double v = a.bare ? number_of(a) : 0;
+    a.beyond_i32 = v < -2147483648.0 || v > 4294967295.0;  // a cast wraps 32 bits
+    a = convert(a, type);                                  // the type that a cast names is settled
     a.literal_depth = 0;
     a.bare = false;
     return a;

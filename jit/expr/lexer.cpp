@@ -44,6 +44,7 @@ bool whole(std::string_view digits, int base, Number& number) {
   number.integer = static_cast<std::int64_t>(value);
   number.value = static_cast<double>(value);
   number.wraps = number.integer < 0;
+  number.hexadecimal = base == 16;
   number.integral = true;
   return true;
 }

@@ -71,7 +71,18 @@ TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
   EXPECT_TRUE(same("x * 0x7FFFFFFFFFFFFFFF", "x * 9223372036854775807"));
   EXPECT_TRUE(same("(* x 0x8000000000000000)", "x * 9223372036854775808.0"));
   EXPECT_TRUE(same("(* x -0x9000000000000000)", "x * -10376293541461622784.0"));
-  EXPECT_NE(error_of("i:i32 & 0xFFFFFFFFFFFFFFFF").find("does not fit i32"), std::string::npos);
+  // Among i32 from 2^31 on: hexadecimal numbers are bits, decimal ones would be other numbers than they say.
+  EXPECT_TRUE(same("i:i32 ^^ 0x80000000", "i:i32 ^^ -2147483648"));
+  EXPECT_TRUE(same("i:i32 & (0xFFFFFFFF + 0)", "i:i32 & (-1 + 0)"));
+  EXPECT_TRUE(same("i:i32 < -2147483648", "i:i32 < -0x80000000"));
+  EXPECT_TRUE(same("i:i32 + i32(3000000000)", "i:i32 + -1294967296"));
+  EXPECT_TRUE(same("i:i64 < 3000000000 + 0", "i:i64 < 3000000000i64 + 0i64"));
+  for (const char* text :
+       {"i:i32 & 0xFFFFFFFFFFFFFFFF", "i:i32 & 0x100000000", "i:i32 < 3000000000", "i:u8; i < 3000000000",
+        "i:i32 + 2147483648", "i:i32 < -2147483649", "i:i32 < (3000000000 + 0)", "max(i:i32, 1, 2147483648)",
+        "i:i32 > 0 ? i : -3000000000", "i:i32 < 3000000000^2", "(< i:i32 3000000000)"}) {
+    EXPECT_NE(error_of(text).find("does not fit i32"), std::string::npos) << text;
+  }
   EXPECT_NE(error_of("x * 0x9000000000000000 + x * -8070450532247928832").find("written both"), std::string::npos);
   const Expr f32 = parsed("x + 0.1", {.type = Type::f32, .variables = {}});
   EXPECT_EQ(f32.nodes.back().type, Type::f32);
