@@ -51,6 +51,13 @@ JIT = (
     ("np.float32(x)", "x.astype(np.float32)", "x.astype(np.float32)"), ("round(x)", "np.round(x)", "np.round(x)", "np.round(x)"), ("abs(x) if x > 0 else y", "np.where(condition, a, b)", "np.where(x > 0, abs(x), y)", "np.where(x > 0, abs(x), y)"),
     ("1 < x < 3", "& | ~", "(1 < x) & (x < 3)", "(1 < x) & (x < 3)"), ("np.add(x, y, where=b)", "np.where", "np.where(b, x + y, 0)", "np.where(b, x + y, 0)"), ("np.add(x, y, dtype='f4')", "astype", "x.astype(np.float32) + y.astype(np.float32)"),
     ("np.empty_like(x) * 0", "np.zeros_like(x)", "np.zeros_like(x) * 0", "x * 0"), ("x.mean(dtype='i4')", "np.mean(x).astype(", "np.mean(x).astype(np.int32)"), ("i + 10**30", "as a float", "i + 1e30", "i + 1e30"),
+    ("u.T", "pass in the transposed array", "+u"), ("h.real", "write x", "+h"), ("x.imag", "write x * 0", "x * 0"), ("u.shape", "pass the extent in", "k + 1", "k + 1"),
+    ("u.dot(u)", "np.dot(x, y)", "np.dot(u.astype(np.int32), u.astype(np.int32))", "np.dot(u.astype('i4'), u.astype('i4'))"),
+    ("np.reciprocal(u)", "np.trunc(1 / x).astype(np.int64)", "np.trunc(1 / u).astype(np.int64)"), ("np.linalg.norm(h)", "np.linalg.norm of float16", "np.linalg.norm(h.astype(np.float32))", "np.linalg.norm(h.astype('f4'))"),
+    ("np.average(u, weights=u)", "np.sum(x * w) / np.sum(w), with x.astype(np.float64)", "np.sum(u.astype(np.float64) * u) / np.sum(u)"),
+    ("np.average(i * 2**62, weights=i)", "with x.astype(np.float64)", "np.sum((i * 2**62).astype(np.float64) * i) / np.sum(i)"),
+    ("np.mean(x, where=b)", "divided by np.sum(condition)", "np.sum(np.where(b, x, 0)) / np.sum(b)"), ("x.max(where=b, initial=2)", "np.max(np.where(condition, x, v))", "np.max(np.where(b, x, 2))"),
+    ("np.emath.sqrt(y)", "np.emath.sqrt cannot be recorded", "np.sqrt(y)"), ("u + [1, 2, 3, 4]", "pass it in as one", "u + s", "u + s"), ("u + 1j", "numbers and booleans can", "u + 1", "u + 1"),
     ("f.astype('u8')", "np.int64", "f.astype(np.int64)", "f.astype('i8')"))
 KERNEL = (  # text, words of the error, the cure, NumPy's text
     ("i^(-2)", "cast it with f64(...)", "f64(i)^(-2)", "i.astype(float)**-2"), ("i/3", "cast an operand with f64(...)", "f64(i)/3", "i/3"),

@@ -20,7 +20,7 @@ ONE = {
     "sinc": lambda x: np.sinc(np.where(np.isfinite(x), np.clip(x, -4, 4), 1)), "isposinf": lambda x: np.isposinf(x),
     "isneginf": lambda x: np.isneginf(x), "modf": lambda x: np.modf(x), "full_like": lambda x: np.full_like(x, 2.7),
     "full_like as": lambda x: np.full_like(x, 3, dtype=np.int64), "zeros_like": lambda x: np.zeros_like(x),
-    "ones_like": lambda x: np.ones_like(x, dtype=np.float32), "x.copy": lambda x: x.copy(), "x.conj": lambda x: x.conj(),
+    "ones_like": lambda x: np.ones_like(x, dtype=np.float32), "x.copy": lambda x: x.copy(), "x.conj": lambda x: (x.conj(), np.conj(x)),
     "any": lambda x: np.any(x), "all": lambda x: np.all(x), "x.any": lambda x: (x > 1).any(), "x.all": lambda x: (x == x).all(),
     "nansum": lambda x: np.nansum(np.clip(x, -9, 9)), "nanprod": lambda x: np.nanprod(np.clip(x, -2, 2)),
     "nanmean": lambda x: np.nanmean(np.clip(x, -9, 9)), "nanmin": lambda x: np.nanmin(x), "nanmax": lambda x: np.nanmax(x),

@@ -47,6 +47,9 @@ FUNCTIONS = {
     "x - min": lambda x: x - x.min(), "x - mean": lambda x: x - x.mean(), "norm": lambda x: (x - x.min()) / (x.max() - x.min()),
     "x * 0.1": lambda x: x * 0.1, "x < 0.1": lambda x: x < 0.1, "where 0.1": lambda x: np.where(x > 3, x, 0.1), "nansum": lambda x: np.nansum(x),
     "nanmax": lambda x: np.nanmax(x), "any": lambda x: x.any(), "argmax": lambda x: x.argmax(), "as f8": lambda x: x.astype(float) / 3,
+    "conj": lambda x: (np.conj(x), x.conj(), x.conjugate() + 1), "linalg.norm": lambda x: np.linalg.norm(x), "norm 0": lambda x: np.linalg.norm(x, axis=0),
+    "count": lambda x: np.count_nonzero(x) > x.astype(np.int64), "count 0": lambda x: np.count_nonzero(x, axis=0), "allclose": lambda x: (np.allclose(x, x) & (x > 3), np.allclose(x, 7) | (x > 3)),
+    "infinity": lambda x: (np.isposinf(x), np.isneginf(x)),
     "copy": lambda x: x.copy() + np.copy(x), "u4": lambda x: x.astype(np.uint32) + x.astype(np.uint32), "u8": lambda x: x.astype(np.uint64) * x.astype(np.uint64)}
 
 

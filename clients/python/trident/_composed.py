@@ -219,7 +219,7 @@ def _count_nonzero(trace, a, axis=None, keepdims=False):
 @along_axes(np.average, "axis")
 def _average(trace, a, axis=None, weights=None, returned=False, keepdims=None):
     if weights is not None:
-        raise TraceError("np.average with weights cannot be recorded; write np.sum(x * w) / np.sum(w)")
+        raise TraceError(_refusals.WEIGHTS)
     _plain("average", (returned, False))
     return np.mean(a, axis, **_kept(keepdims))
 
@@ -268,6 +268,10 @@ def _copy(trace, a, order="K", subok=False):
     return Tracer(_node(trace, a), trace)
 
 
+def _conjugate(trace, x):
+    return _copy(trace, x) if _node(trace, x).kind != g.BOOL else x.astype(np.int8)  # as NumPy has no conjugate of booleans
+
+
 def _recorded(build):
     """`build`, whose errors are refusals."""
     def call(trace, *args, **kwargs):
@@ -289,7 +293,7 @@ def _of_numpy(functions):
 
 UFUNCS = {name: _recorded(build) for name, build in {
     "logaddexp": _logaddexp, "logaddexp2": _logaddexp2, "heaviside": _heaviside, "signbit": _signbit, "divmod": _divmod,
-    "modf": _modf, "conjugate": lambda trace, x: _copy(trace, x)}.items()}
+    "modf": _modf, "conjugate": lambda trace, x: _conjugate(trace, x)}.items()}
 METHODS = {name: _recorded(build) for name, build in {
     "any": _any, "all": _all, "ptp": _ptp, "round": _round, "copy": _copy, "conj": _copy, "conjugate": _copy}.items()}
 FUNCTIONS = {np.linalg.norm: _recorded(_norm), **_of_numpy({

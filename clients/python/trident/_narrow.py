@@ -96,6 +96,8 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
 
     def _computed(self, name, function, inputs):
         """function(*inputs) in the type that NumPy has for it."""
+        if name == "conjugate":
+            name, function = "positive", np.positive
         if name == "divmod":
             return np.floor_divide(*inputs), np.remainder(*inputs)
         dtype = self._type_of(function, inputs)
@@ -150,7 +152,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             result = _narrow_functions.FUNCTIONS[func](self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
-        name = func.__name__.rstrip("_")
+        name = _refusals.named(func).rstrip("_")
         self._refuse(f"np.{name} of {self._dtype}", name)
 
     def _where(self, condition, x, y):
@@ -218,7 +220,7 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
             return (np.ones if value._node.mask else one)(1, value.dtype)
         if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
             return value
-        self._refuse(f"a value of type {type(value).__name__} beside an array of {self._dtype}")
+        self._trace.refuse(_refusals.of_value(value))
 
     def _number_sample(self, value, narrow):
         """Python's number of this call, which must fit the arrays that it meets in every call."""
@@ -246,14 +248,16 @@ class Narrow(NDArrayOperatorsMixin, metaclass=ByType):
         cure = _CURE[UINT64] if _has_uint64(inputs) else _CURE.get(self._dtype, "convert it first: x.astype(np.int32) or np.float32")
         if name is not None and not _tracer.knows(name):
             cure = _refusals.INSTEAD_OF.get(name, _refusals.ELSEWHERE)
+        if name == "reciprocal" and self._dtype.kind != "f":
+            cure = _refusals.INSTEAD_OF[name]
         self._trace.refuse(f"{what} cannot be recorded; {_AS_FLOATS.get(name, cure)}")
 
     def __getattr__(self, name):
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
-        if name in ("ptp", "round", "copy"):
+        if name in ("ptp", "round", "copy", "conj", "conjugate"):
             return lambda *args, **kwargs: getattr(np, name)(self, *args, **kwargs)
-        self._refuse(f"{self._dtype}: an array's .{name}")
+        self._trace.refuse(_refusals.of_attribute(name))
 
     __setattr__ = Tracer.__setattr__
 

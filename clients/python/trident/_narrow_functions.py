@@ -5,6 +5,7 @@ import numpy as np
 from . import _composed
 from . import _graph as g
 from . import _narrow
+from . import _refusals
 from . import _tracer
 from . import _unsigned
 from ._tracer import Tracer
@@ -75,7 +76,9 @@ def _of_integers(function):
 
 
 def _average(asked, x, axis=None, weights=None, returned=False, keepdims=None):
-    if type(x) is not _narrow.Narrow or weights is not None or returned is not False:
+    if weights is not None:
+        asked._trace.refuse(_refusals.WEIGHTS)
+    if type(x) is not _narrow.Narrow or returned is not False:
         return NotImplemented
     return _composed.FUNCTIONS[np.average](asked._trace, x, axis, keepdims=keepdims)
 
@@ -86,6 +89,30 @@ def _isclose(asked, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     if not all(type(v) in (int, float) or type(v) is Tracer and type(w) is _narrow.Narrow for v, w in zip(wide, (a, b))):
         return NotImplemented
     return _composed.FUNCTIONS[np.isclose](asked._trace, *wide, rtol, atol, equal_nan)
+
+
+def _allclose(asked, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    near = _isclose(asked, a, b, rtol, atol, equal_nan)
+    return near if near is NotImplemented else np.all(near)
+
+
+def _is_infinity(value):
+    def build(asked, x, out=None):
+        del asked
+        return NotImplemented if out is not None else np.equal(x, value) if x.dtype.kind == "f" else np.isinf(x)
+    return build
+
+
+def _of_stand_ins(function):
+    """A function of _composed.py that looks at its argument by NumPy's functions only."""
+    def build(asked, x, *args, **kwargs):
+        return _composed.FUNCTIONS[function](asked._trace, x, *args, **kwargs)
+    return build
+
+
+@_integers_only
+def _norm(asked, x, *args, **kwargs):
+    return _composed.FUNCTIONS[np.linalg.norm](asked._trace, x.astype(np.float64), *args, **kwargs)
 
 
 def _select(asked, condlist, choicelist, default=0):
@@ -124,6 +151,8 @@ def _piece(x, function, args, kwargs):
 
 FUNCTIONS = {
     np.nan_to_num: _nan_to_num, np.full_like: _filled(), np.zeros_like: _filled(0), np.ones_like: _filled(1), np.round: _same, np.around: _same, np.ptp: _ptp, np.copy: _copy, np.average: _average, np.isclose: _isclose,
+    np.allclose: _allclose, np.isposinf: _is_infinity(np.inf), np.isneginf: _is_infinity(-np.inf), np.linalg.norm: _norm,
+    np.count_nonzero: _of_stand_ins(np.count_nonzero),
     np.select: _select, np.piecewise: _piecewise, np.nansum: _of_integers(np.sum), np.nanprod: _of_integers(np.prod),
     np.nanmin: _of_integers(np.min), np.nanmax: _of_integers(np.max), np.nanmean: _of_integers(np.mean),
     **({np.round_: _same} if hasattr(np, "round_") else {})}

@@ -1,4 +1,23 @@
 """Refusals of @trident.jit: the words that say what to write instead of what cannot be recorded."""
+import numpy as np
+
+
+def named(function):
+    """NumPy's function as a text calls it after np: "linalg.norm", which is no np.norm, and "emath.sqrt", which is not np.sqrt."""
+    name = function.__name__
+    modules = [m for m in ("linalg", "fft", "emath") if vars(getattr(np, m)).get(name) is function and vars(np).get(name) is not function]
+    return f"{modules[0]}.{name}" if modules else name
+
+
+def of_attribute(name):
+    return (f"an array's .{name} cannot be recorded: the function is compiled for all elements at once; "
+            + INSTEAD.get(name, ELSEWHERE))
+
+
+def of_value(value):
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return "an array that is not an argument cannot be recorded: pass it in as one"
+    return f"a value of type {type(value).__name__} cannot be recorded; arrays, numbers and booleans can"
 
 
 def of_dtype(name, dtype):
@@ -18,7 +37,7 @@ TWO_CALLS = ("arrays of two calls meet: a value that a function keeps or reads f
 IN_PLACE = "changing an array in place (x += 1, x[i] = 1, out=) cannot be recorded; write x = x + 1, np.where(...)"
 INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as an argument",
             "size": "pass the number in as an argument", "ndim": "pass it in as an argument",
-            "dot": "write np.dot(x, y)", "real": "write x"}
+            "dot": "write np.dot(x, y)", "real": "write x", "imag": "write x * 0"}
 ELSEWHERE = "call it outside of the function, on arguments or results, or write it with ufuncs, np.where and reductions"
 INSTEAD_OF = {  # functions
     "inner": "write np.dot(x, y)", "diff": "pass both parts in, f(x[1:], x[:-1])", "interp": "write a loop with @trident.function",
@@ -36,8 +55,11 @@ INSTEAD_OF = {  # functions
     "searchsorted": "write a loop with @trident.function", "take": "pass in the elements, f(x[i])",
     "matmul": "write np.dot(x, y) for two vectors, and multiply matrices outside of the function"}
 OF_REDUCE = {"logical_and": "write np.all(x)", "logical_or": "write np.any(x)"}
-REDUCED_IN_PART = ("reductions with out, initial or where cannot be recorded; write np.sum(np.where(condition, x, 0)) for where, and "
-                   "np.sum(x) + v or np.maximum(np.max(x), v) for initial")
+REDUCED_IN_PART = ("reductions with out, initial or where cannot be recorded; write np.sum(np.where(condition, x, 0)) for where, divided "
+                   "by np.sum(condition) for a mean, np.sum(x) + v or np.maximum(np.max(x), v) for initial, and "
+                   "np.max(np.where(condition, x, v)) for both")
+WEIGHTS = ("np.average with weights cannot be recorded; write np.sum(x * w) / np.sum(w), with x.astype(np.float64) if both are "
+           "integers")
 BRANCH = "a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', 'in', a chained comparison)"
 CONVERSION = "a conversion to a Python number (math.sin(x), float(x))"
 OF_NUMBERS = {  # for an argument that is a Python number

@@ -22,8 +22,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import _elementwise
 from . import _graph as g
+from . import _refusals
 from ._elementwise import COMMON, as_bool
-from ._refusals import BRANCH, CONVERSION, ELSEWHERE, IN_PLACE, INSTEAD, INSTEAD_OF, KEPT, OF_NUMBERS, OF_REDUCE, TWO_CALLS, TraceError
+from ._refusals import BRANCH, CONVERSION, ELSEWHERE, IN_PLACE, INSTEAD_OF, KEPT, OF_NUMBERS, OF_REDUCE, TWO_CALLS, TraceError
 
 PYTHON_NUMBERS = (int, float, bool)  # whose operators are Python's own until an array is met
 
@@ -232,7 +233,8 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
         if func in _composed.FUNCTIONS:
             return _composed.FUNCTIONS[func](self._trace, *args, **kwargs)
         if func not in FUNCTIONS:
-            self._trace.refuse(f"np.{func.__name__} cannot be recorded; {INSTEAD_OF.get(func.__name__, ELSEWHERE)}")
+            name = _refusals.named(func)
+            self._trace.refuse(f"np.{name} cannot be recorded; {INSTEAD_OF.get(name, ELSEWHERE)}")
         return FUNCTIONS[func](self._trace, *args, **kwargs)
 
     def __getattr__(self, name):
@@ -240,8 +242,7 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
         if name in _composed.METHODS:
             return functools.partial(_composed.METHODS[name], self._trace, self)
-        self._trace.refuse(f"an array's .{name} cannot be recorded: the function is compiled for all elements at once; "
-                           + INSTEAD.get(name, ELSEWHERE))
+        self._trace.refuse(_refusals.of_attribute(name))
 
     def __setattr__(self, name, value):
         self._trace.refuse(IN_PLACE)
@@ -337,7 +338,7 @@ def _constant(value, kinds):
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
     if isinstance(value, (np.ndarray, list, tuple)):
-        raise TraceError("an array that is not an argument cannot be recorded: pass it in as one")
+        raise TraceError(_refusals.of_value(value))
     greatest = COMMON(kinds) if kinds else g.BOOL
     if isinstance(value, (bool, np.bool_)):
         return g.const(bool(value))
@@ -354,7 +355,7 @@ def _constant(value, kinds):
     if isinstance(value, (float, np.floating)):
         kind = greatest if greatest in g.FLOATS else g.F32 if isinstance(value, np.float32) else g.F64
         return g.const(float(value), kind)
-    raise TraceError(f"a value of type {type(value).__name__} cannot be recorded; arrays, numbers and booleans can")
+    raise TraceError(_refusals.of_value(value))
 
 
 _KIND = {dtype: kind for kind, dtype in g.DTYPE.items()}
@@ -413,5 +414,6 @@ FUNCTIONS = {np.where: _where, np.clip: _clip, **_reductions.FUNCTIONS}
 
 def knows(name):
     """Returns whether NumPy's function of that name can be recorded."""
-    function = vars(np).get(name)  # getattr() warns of old names
+    module, _, plain = name.rpartition(".")
+    function = vars(getattr(np, module) if module else np).get(plain)  # getattr() warns of old names
     return _elementwise.knows(name) or name in _composed.UFUNCS or function in FUNCTIONS or function in _composed.FUNCTIONS
