@@ -82,9 +82,10 @@ Result<unsigned> threads_of(std::uint32_t option, unsigned all) {
   if (text == nullptr || *text == '\0') return all;
   unsigned number = 0;
   const auto [end, problem] = std::from_chars(text, text + std::strlen(text), number);
-  if (problem != std::errc() || *end != '\0' || number == 0 || number > trident::client::kTeamMax)
-    return unknown_word("TRIDENT_NUM_THREADS", text, "a number from 1 to 64");
-  return std::min(number, all);
+  const bool is_great = problem == std::errc::result_out_of_range && *text != '-';  // set for a larger machine, maybe
+  if ((problem != std::errc() && !is_great) || *end != '\0' || (number == 0 && !is_great))
+    return unknown_word("TRIDENT_NUM_THREADS", text, "a number from 1 on");
+  return is_great ? all : std::min(number, all);
 }
 
 Result<trident_mode> mode_of(std::uint32_t option) {

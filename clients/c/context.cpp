@@ -12,6 +12,7 @@
 #include "clients/c/io_thread.h"
 #include "clients/c/peer.h"
 #include "runtime/base/submission_limits.h"
+#include "runtime/os/os_error.h"
 #include "schemas/stages.h"
 
 namespace trident::client {
@@ -77,7 +78,7 @@ Result<void> Context::start() {
   }
   if (settings_.mode != TRIDENT_MODE_DAEMON) return {};
   std::unique_lock lock(mutex);
-  if (!ensure_threads()) return make_error(ErrorCode::kOsError, "cannot start a thread");
+  if (!ensure_threads()) return *no_thread;
   connect_wanted = true;
   wake_io(lock);
   lock.lock();
@@ -156,13 +157,16 @@ void Context::end_job(Submission& submission, std::string_view why) {
 }
 
 /// Starts the threads that this context's mode needs and that do not run yet (also in a forked child). In mode embedded
-/// the engine takes the fresh jobs. Needs the mutex.
+/// the engine takes the fresh jobs. Returns false, with the reason in `no_thread`, where there is none. Needs the
+/// mutex.
 bool Context::ensure_threads() try {
+  no_thread.reset();
   if (settings_.mode == TRIDENT_MODE_EMBEDDED) {
     if (!engine_) {
       auto engine = EngineThread::start(*this);
       if (!engine) {
         engine_failure = engine.error().message;
+        no_thread = engine.error();
         return false;
       }
       engine_ = std::move(engine).value();
@@ -173,12 +177,13 @@ bool Context::ensure_threads() try {
   }
   if (io_) return true;
   if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_fd_ < 0) return false;
+  if (wake_fd_ < 0) return no_thread = os::os_error("eventfd"), false;
   auto io = std::make_unique<IoThread>(*this);
-  if (!io->start()) return false;
+  if (const auto started = io->start(); !started) return no_thread = started.error(), false;
   io_ = std::move(io);
   return true;
 } catch (const std::bad_alloc&) {
+  no_thread = Error{ErrorCode::kOutOfMemory, {}};
   return false;
 }
 
@@ -261,11 +266,15 @@ void Context::remove(Submission& submission) {
 
 Result<void> Context::wait(Submission& submission, std::uint32_t tier, std::uint32_t timeout_ms) {
   std::unique_lock lock(mutex);
-  if (submission.state == JobState::waiting && ensure_threads() && settings_.mode != TRIDENT_MODE_EMBEDDED) {
-    wake_io(lock);
-    lock.lock();
-  }
   const auto reached = [&] { return submission.slot.tier() >= tier || submission.state == JobState::finished; };
+  if (submission.state == JobState::waiting) {
+    const bool runs = ensure_threads();
+    if (!runs && !reached()) return *no_thread;
+    if (runs && settings_.mode != TRIDENT_MODE_EMBEDDED) {
+      wake_io(lock);
+      lock.lock();
+    }
+  }
   if (changed.wait_until(lock, after(timeout_ms), reached)) return {};
   const std::string why = why_waiting();
   return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms%s%s", tier, timeout_ms,
@@ -278,7 +287,8 @@ Result<std::string> Context::daemon_stats(std::uint32_t timeout_ms) {
     return make_error(ErrorCode::kDisconnected, "no daemon: the context's mode asks none");
   StatsRequest request;
   std::unique_lock lock(mutex);
-  if (stopping || !ensure_threads()) return no_daemon();
+  if (stopping) return no_daemon();
+  if (!ensure_threads()) return *no_thread;
   request.id = ++last_stats_id_;
   stats_requests.push_back(&request);
   wake_io(lock);
@@ -388,6 +398,8 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
 
 /// Returns why a waiting job waits; empty when nothing is wrong. Needs the mutex.
 std::string Context::why_waiting() const {
+  if (no_thread && engine_failure.empty())
+    return "no thread can be started: " + (no_thread->message.empty() ? "out of memory" : no_thread->message);
   if (connected || (last_failure.empty() && engine_failure.empty())) return {};
   std::string why = last_failure.empty() ? std::string() : "no daemon: " + last_failure;
   if (!engine_failure.empty()) why += (why.empty() ? "no engine: " : "; no engine: ") + engine_failure;

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,9 +163,10 @@ class Context {
   bool connected = false;       ///< welcomed
   int socket_fd = -1;           ///< the I/O thread's socket, for a forked child to close
   std::uint64_t failed_attempts = 0;
-  bool unreachable = false;    ///< the last attempt failed for a reason that no starting daemon changes
-  std::string last_failure;    ///< why the last attempt to connect failed
-  std::string engine_failure;  ///< why there is no engine, once it was needed
+  bool unreachable = false;        ///< the last attempt failed for a reason that no starting daemon changes
+  std::string last_failure;        ///< why the last attempt to connect failed
+  std::string engine_failure;      ///< why there is no engine, once it was needed
+  std::optional<Error> no_thread;  ///< why the last attempt to start the threads that ask a compiler failed
   trident_stats counters{};
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

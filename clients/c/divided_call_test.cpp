@@ -686,7 +686,11 @@ TEST(ThreadsOption, IsCheckedAndComesFromTheEnvironment) {
   options.threads = 65;
   EXPECT_EQ(0u, opened_threads());
   options.threads = 0;
-  for (const char* word : {"0", "65", "two", "-1", "2 "}) {
+  for (const char* word : {"65", "128", "99999999999999999999"}) {  // set for a larger machine
+    ::setenv("TRIDENT_NUM_THREADS", word, 1);
+    EXPECT_EQ(os::usable_cpus(), opened_threads()) << word;
+  }
+  for (const char* word : {"0", "two", "-1", "2 ", "1e9", "-99999999999999999999", "99999999999999999999 "}) {
     ::setenv("TRIDENT_NUM_THREADS", word, 1);
     EXPECT_EQ(0u, opened_threads()) << word;
     EXPECT_NE(nullptr, std::strstr(trident_last_error(), "TRIDENT_NUM_THREADS")) << trident_last_error();

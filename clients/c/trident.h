@@ -105,8 +105,8 @@ typedef struct trident_options {
                                   /run/trident/tridentd.sock */
   uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
   uint32_t no_speculation;     /* 1: data of calls are not looked at; so says the environment's TRIDENT_SPECULATE=0 */
-  uint32_t
-      threads; /* of trident_call_parallel(), at most 64; 0: TRIDENT_NUM_THREADS, else all processors. Since 0.1.6 */
+  uint32_t threads; /* of trident_call_parallel(), at most 64; 0: TRIDENT_NUM_THREADS, else all processors. No more are
+                       used than the machine, affinity and control groups give. Since 0.1.6 */
 } trident_options;
 
 typedef struct trident_variable {
@@ -316,8 +316,10 @@ TRIDENT_API void trident_for_each_piece(const trident_kernel* kernel, uint64_t p
                                         void (*work)(uint64_t piece, void* user), void* user, uint32_t threads);
 
 /* Blocks until the kernel has reached `tier` (as in trident_kernel_info) or nothing more will come (TRIDENT_OK), or the
- * time is over. Tier 0 prepares the interpreter and waits for nobody; without it a process that is out of memory at the
- * very first call gets NaN (the least integer) in every element. Not from a callback. */
+ * time is over (TRIDENT_E_TIMEOUT). Where no thread can be started that asks a compiler it returns at once
+ * (TRIDENT_E_MEMORY at a limit of the system); the next wait or submission tries again. Tier 0 prepares the interpreter
+ * and waits for nobody; without it a process that is out of memory at the very first call gets NaN (the least integer)
+ * in every element. Not from a callback. */
 TRIDENT_API trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t timeout_ms);
 /* Called from a thread of the library at each later swap and at the end (trident_kernel_info.done; also where this
  * process turns out to be unable to run code), unless that has been reached before; NULL switches off. When this
@@ -326,9 +328,10 @@ TRIDENT_API trident_status trident_wait(trident_kernel* kernel, uint32_t tier, u
 TRIDENT_API void trident_on_change(trident_kernel* kernel, void (*callback)(trident_kernel*, void*), void* user);
 
 TRIDENT_API trident_status trident_info(const trident_kernel* kernel, trident_kernel_info* info);
-/* Why the kernel runs no better code, in one sentence: no daemon and no engine, a daemon that hangs or refuses, a limit
- * that is named, a search that found nothing, a check that failed (with values), no right to run code, no instruction
- * set, the mode. NULL while nothing stands in its way, and of optimised code. Lives as long as the kernel. Since 0.1.3.
+/* Why the kernel runs no better code, in one sentence: no daemon and no engine, no thread, a daemon that hangs or
+ * refuses, a limit that is named, a search that found nothing, a check that failed (with values), no right to run code,
+ * no instruction set, the mode. NULL while nothing stands in its way, and of optimised code. Lives as long as the
+ * kernel. Since 0.1.3.
  */
 TRIDENT_API const char* trident_kernel_note(const trident_kernel* kernel);
 TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats);

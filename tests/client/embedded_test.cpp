@@ -126,7 +126,9 @@ TEST(Embedded, InterpretsThenCompilesThenOptimises) {
   expect_right(kernel, "compiled");
   ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, kPatienceMs)) << trident_last_error();
   // The job's end follows its last image.
-  for (int i = 0; i < 5000 && info_of(kernel).done == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const Clock::time_point begin = Clock::now();
+  while (info_of(kernel).done == 0 && seconds_since(begin) < kPatienceMs / 1000)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(1u, info_of(kernel).done);
   expect_right(kernel, "optimised");
   trident_stats stats{};
@@ -305,6 +307,51 @@ TEST(Embedded, WithoutAThreadTheStatusNamesNoDaemon) {
   if (WEXITSTATUS(status) == kSkipped)
     GTEST_SKIP() << "the limit of processes cannot be set, or the user nobody may not read the engine";
   EXPECT_EQ(TRIDENT_E_MEMORY, WEXITSTATUS(status));
+}
+
+// Mode auto opens without a thread; what would ask a compiler starts with the first kernel. The interpreter answers.
+TEST(Embedded, WithoutAThreadAKernelSaysSoAndNobodyWaits) {
+  constexpr int kSkipped = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;  // root has no limit of processes
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(kSkipped);
+    rlimit before{}, none{};
+    getrlimit(RLIMIT_NPROC, &before);
+    none.rlim_max = before.rlim_max;
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(kSkipped);
+    ::unsetenv("TRIDENT_MODE");
+    trident_options options{};
+    options.struct_size = sizeof(options);
+    options.socket_path = "/nowhere/tridentd.sock";
+    trident_ctx* ctx = nullptr;
+    trident_kernel* kernel = nullptr;
+    if (trident_open(&options, &ctx) != TRIDENT_OK) _exit(1);
+    if (trident_submit(ctx, kText, nullptr, &kernel) != TRIDENT_OK) _exit(2);
+    const char* note = trident_kernel_note(kernel);
+    if (note == nullptr || std::strstr(note, "no thread can be started: pthread_create") != note) _exit(3);
+    if (trident_wait(kernel, TRIDENT_TIER_INTERPRETER, 0) != TRIDENT_OK) _exit(4);
+    const Clock::time_point begin = Clock::now();
+    if (trident_wait(kernel, TRIDENT_TIER_BASELINE, kPatienceMs) != TRIDENT_E_MEMORY) _exit(5);
+    if (std::strstr(trident_last_error(), "pthread_create") == nullptr) _exit(6);
+    char stats[64];
+    if (trident_daemon_stats(ctx, stats, sizeof(stats), kPatienceMs) != TRIDENT_E_MEMORY) _exit(7);
+    if (seconds_since(begin) > kPatienceMs / 2000) _exit(8);
+    expect_right(kernel, "without a thread");
+    if (testing::Test::HasFailure()) _exit(9);
+    setrlimit(RLIMIT_NPROC, &before);  // where the program ends other threads, the next wait starts ours
+    trident_wait(kernel, TRIDENT_TIER_BASELINE, 1);
+    note = trident_kernel_note(kernel);
+    if (note != nullptr && std::strstr(note, "no thread") != nullptr) _exit(10);
+    trident_close_kernel(kernel);
+    trident_close(ctx);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(child, waitpid(child, &status, 0));
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kSkipped) GTEST_SKIP() << "no limit of processes can be set";
+  EXPECT_EQ(0, WEXITSTATUS(status));
 }
 
 TEST(Embedded, ClosingDoesNotWaitForASearch) {

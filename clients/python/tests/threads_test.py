@@ -113,13 +113,21 @@ class Threads(unittest.TestCase):
                 "    trident.get_num_threads(), trident.detect_number_of_threads(), trident._init_num_threads()\n"
                 "for w in caught: print(w.message)")
         for name in ("TRIDENT_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS"):
-            for word in ("0", "-1", "abc", "1e9", "65", " 2"):
-                self.assertRegex(printed(code, **{name: word}), f"\\A{name} is '{word}': expected a number from 1 to 64;[^\n]*\n\\Z")
-            for word in ("", "1", "64"):
+            for word in ("0", "-1", "abc", "1e9", "00", " 2"):
+                self.assertRegex(printed(code, **{name: word}), f"\\A{name} is '{word}': expected a number from 1 on;[^\n]*\n\\Z")
+            for word in ("", "1", "64", "65", "128", "9" * 5000):
                 self.assertEqual("", printed(code, **{name: word}), name)
         code = "import trident\ntry: trident.evaluate('x', {'x': 1.0})\nexcept trident.TridentError as e: print(e)"
         for word in ("0", "-1", "abc", "1e9"):
-            self.assertEqual(f"TRIDENT_NUM_THREADS is '{word}': expected a number from 1 to 64\n", printed(code, TRIDENT_NUM_THREADS=word))
+            self.assertEqual(f"TRIDENT_NUM_THREADS is '{word}': expected a number from 1 on\n", printed(code, TRIDENT_NUM_THREADS=word))
+
+    def test_more_threads_than_there_can_be(self):
+        """An environment that is set for a larger machine gives all the processors of this one; numexpr prints an error and uses one."""
+        code = "print(trident.evaluate('2*x', {'x': 1.0}), trident.get_num_threads(), trident.detect_number_of_threads() >= 1)"
+        for word in ("65", "128", "9" * 5000):
+            for name in ("TRIDENT_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+                threads = 64 if name == "TRIDENT_NUM_THREADS" else trident.detect_number_of_cores()
+                self.assertEqual(f"2.0 {threads} True", " ".join(said(code, **{name: word})), (name, word[:4]))
 
     def test_threads_start_with_the_first_long_call_that_wants_them(self):
         code = ("import numpy as np; os.environ['TRIDENT_MODE'] = 'interp'; count = lambda: len(os.listdir('/proc/self/task'))\n"

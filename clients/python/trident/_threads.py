@@ -73,14 +73,16 @@ def tell(function):
 
 
 def _of_environment(name):
-    """A number of threads; 0 for what is none. The library itself refuses a bad TRIDENT_NUM_THREADS."""
+    """A number of threads, at most _MAX: a greater one is for a larger machine. 0 for what is none; the library itself refuses a
+    bad TRIDENT_NUM_THREADS."""
     word = os.environ.get(name, "")
-    if word.isascii() and word.isdigit() and 1 <= int(word) <= _MAX:
-        return int(word)
+    digits = word.lstrip("0")
+    if digits.isascii() and digits.isdigit():
+        return min(int(digits[:3]), _MAX)  # of however many
     if word and name not in _warned_of and name != "OMP_NUM_THREADS":  # OpenMP's may be a list
         _warned_of.add(name)
         fate = "trident refuses to start" if name == "TRIDENT_NUM_THREADS" else "it is ignored"
-        warnings.warn(f"{name} is {shown(word)}: expected a number from 1 to {_MAX}; {fate}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{name} is {shown(word)}: expected a number from 1 on; {fate}", RuntimeWarning, stacklevel=2)
     return 0
 
 
