@@ -3,6 +3,7 @@ import itertools
 import os
 import subprocess
 import sys
+import tracemalloc
 import unittest
 
 os.environ.setdefault("TRIDENT_MODE", "interp")
@@ -118,6 +119,21 @@ class NarrowArrays(unittest.TestCase):
                 got = trident.jit(function)(x)
                 self.assertTrue(got.dtype.isnative, x.dtype)
                 np.testing.assert_array_equal(got, function(x))
+
+    def test_that_a_call_copies_no_array(self):
+        """By the most that NumPy has allocated at a time: the result and a little beside it."""
+        for kind in ("u1", "i1", "u2", "i2", "u4", "u8", "f2", "i8"):
+            x = np.tile(np.arange(200).astype(kind), 5000)
+            for layout, a in (("contiguous", x), ("strided", x[::2]), ("misaligned", np.frombuffer(b"0" + x.tobytes(), x.dtype, offset=1))):
+                with self.subTest(kind, layout=layout):
+                    function = trident.jit(lambda x: x * 3)
+                    function(a)
+                    tracemalloc.start()
+                    got, (_, most) = function(a), tracemalloc.get_traced_memory()
+                    tracemalloc.stop()
+                    np.testing.assert_array_equal(got, a * 3)
+                    self.assertTrue(got.flags.owndata)
+                    self.assertLess(most, got.nbytes + 100_000)
 
     def test_numbers_that_are_arguments(self):
         for kind, x in {**NARROW, "u4": UNSIGNED["u4"]}.items():

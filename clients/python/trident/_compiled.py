@@ -17,6 +17,7 @@ from ._strided import axes_of, empty, in_c_order, laid_out, result_of
 
 
 _SHARED_MIN = 1 << 16  # elements of a call that threads share
+_ELEMENTS = {**g.NARROW, _narrow.UINT64: "u64"}  # types that kernels load and store as they are
 _PLACES = "argmin", "argmax"  # reductions that count elements, in C's order
 
 
@@ -85,7 +86,7 @@ class Part:
 def _as_elements(node, dtype):
     if dtype not in _narrow.DTYPES:
         return node if node.op != "f16" else g.Node("cast", g.F32, (node,))  # rounded, and stored as float32
-    return g.Node(g.NARROW[dtype], node.kind, (node,)) if node.kind in (g.I32, g.F32) and node.op != "f16" else node
+    return g.Node(_ELEMENTS[dtype], node.kind, (node,)) if node.kind != g.F64 and node.op != "f16" else node
 
 
 def _replaced(root, known):
@@ -145,7 +146,7 @@ class PartKernel:
             raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
         try:
             self.kernel = promise.kernel(part.text, part.names,
-                                         {f"x{i}": g.NARROW.get(d) or name_of[d] for i, d in self.dtypes.items()},
+                                         {f"x{i}": _ELEMENTS.get(d) or name_of[d] for i, d in self.dtypes.items()},
                                          [f"x{i}" for i in numbers], max(v.size for _, v in used))
         except TridentError as error:
             if error.status != native.E_LIMIT:
@@ -159,7 +160,7 @@ class PartKernel:
     @staticmethod
     def _taken(kind, value, is_number):
         """The type in which the kernel takes an input: narrow arrays as they are, other types as its kind says."""
-        if not is_number and value.ndim and value.dtype.isnative and value.dtype in g.NARROW \
+        if not is_number and value.ndim and value.dtype.isnative and value.dtype in _ELEMENTS \
                 and kind in (g.BOOL, _narrow.kind_of(value.dtype) if value.dtype.kind != "b" else g.I32):
             return value.dtype
         return g.DTYPE[g.I32 if kind == g.BOOL else kind]
