@@ -298,13 +298,17 @@ Fact remainder(const Fact& a, const Fact& b) {
   return out;
 }
 
-/// Returns the interval of x - f(x), exact as well as rounded, where f rounds finite values to integers by `op`.
+/// Returns the interval of x - f(x), exact as well as rounded, where f rounds finite values to integers by `op`: none,
+/// half a unit or a unit to either side, as quarters show.
 std::optional<Fact> fraction_of(Op op) {
-  if (op == Op::Floor) return interval(0, 1, false);
-  if (op == Op::Ceil) return interval(-1, 0, false);
-  if (op == Op::Trunc) return interval(-1, 1, false);
-  if (op == Op::Round || op == Op::Rint) return interval(-0.5, 0.5, false);
-  return std::nullopt;
+  if (info(op).identities != Identities::integral) return std::nullopt;
+  Fact part = interval(0, 0, false);
+  for (const double x : {-0.75, -0.25, 0.25, 0.75}) {
+    const double rest = x - evaluate<double>(real_op(op), 0, x, 0, 0);
+    const double end = std::copysign(std::fabs(rest) > 0.5 ? 1 : 0.5, rest);
+    part = interval(std::min(part.lo, end), std::max(part.hi, end), false);
+  }
+  return part;
 }
 
 Fact copysign(const Fact& a, const Fact& b) {
