@@ -37,6 +37,9 @@ inline constexpr std::uint32_t kStreamBytes = 4u << 20;
 /// Bytes read per call from which reductions fetch ahead: less stays in the second-level cache, where a fetch is a
 /// waste.
 inline constexpr std::uint32_t kFetchBytes = 2u << 20;
+/// Bytes read and written per call up to which it stays in or near the first-level cache. In longer calls, short loops
+/// fetch the lines that they are going to write.
+inline constexpr std::uint32_t kNearBytes = 64u << 10;
 
 /// Code and constants with no relocations: entry at byte 0 of `code`; `pool_offset` is a multiple of 64.
 struct MachineCode {

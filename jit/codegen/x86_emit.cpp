@@ -106,6 +106,31 @@ void X86Emitter::fetch_ahead(std::uint32_t elements) {
   }
 }
 
+bool X86Emitter::fetches_outputs() const {
+  return std::any_of(pointers_.begin() + static_cast<std::ptrdiff_t>(kernel_.inputs.size()), pointers_.end(),
+                     [](std::uint8_t pointer) { return pointer != kNoReg; });
+}
+
+std::uint32_t X86Emitter::moved_bytes() const {
+  std::uint32_t bytes = fetched_bytes();
+  for (const kir::Output& output : kernel_.outputs)
+    if (output.kind == kir::OutputKind::array) bytes += kir::element_bytes(kernel_, output);
+  return bytes;
+}
+
+void X86Emitter::fetch_outputs(std::uint32_t elements) {
+  constexpr std::int32_t kLine = 64, kAhead = 512;
+  for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
+    const std::uint8_t pointer = pointers_[kernel_.inputs.size() + o];
+    if (pointer == kNoReg) continue;
+    const std::uint32_t bytes = kir::element_bytes(kernel_, kernel_.outputs[o]);
+    const auto end = static_cast<std::int32_t>(elements * bytes);
+    for (std::int32_t at = 0; at < end; at += kLine)
+      assembler_.prefetchw(x86::ptr(x86::gpq(pointer), x86::gpq(x86_gpr::kIndex),
+                                    static_cast<std::uint32_t>(std::countr_zero(bytes)), kAhead + at));
+  }
+}
+
 // --- operands --------------------------------------------------------------------------------------------------------
 
 x86::Mem X86Emitter::array_element(const MemRef& ref) {

@@ -60,6 +60,12 @@ class X86Emitter : public X86Writer {
   void fetch_ahead(std::uint32_t elements);
   /// Returns the bytes that an element reads from arrays whose pointers have registers.
   [[nodiscard]] std::uint32_t fetched_bytes() const;
+  /// Emits fetches of lines that later steps of `elements` will write.
+  void fetch_outputs(std::uint32_t elements);
+  /// Returns whether there are such lines: of arrays whose pointers have registers.
+  [[nodiscard]] bool fetches_outputs() const;
+  /// Returns the bytes that an element reads from and writes to arrays.
+  [[nodiscard]] std::uint32_t moved_bytes() const;
   /// Emits the code that blocks branch to in rare cases; a jump skips it when reached from above.
   void rare_cases();
   /// Says: kernels that stop at their exit go on here. The index is the number of elements that are done.

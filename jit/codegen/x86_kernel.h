@@ -41,6 +41,12 @@ class X86KernelEmitter {
   /// Emits `stage` while `step` elements are left, from the index on.
   void loop(const Stage& stage, std::uint32_t step, bool first);
   void loops();
+  /// Returns whether the main loop is so short that its stores decide how long it takes.
+  [[nodiscard]] bool waits_for_stores();
+  [[nodiscard]] bool has_far_loop() const { return !far_.block.insts.empty() && emitter_.fetches_outputs(); }
+  /// Emits the loop for calls whose arrays leave the first-level cache: it fetches the lines that it is going to write.
+  /// Stores of whole vectors wait for such lines one after another, most of all those that cross lines.
+  void far_loop();
   /// Emits the elements from the index up to `rsi`, fewer than a vector.
   void last_elements();
   void count_tail();
@@ -92,7 +98,7 @@ class X86KernelEmitter {
   UnwindWriter unwind_{UnwindHost{}};
   X86Environment environment_{emitter_, unwind_};
   X86Frame frame_{emitter_, unwind_};
-  Stage prologue_, start_, main_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, decided_, keep_,
+  Stage prologue_, start_, main_, far_, parking_, rest_, wide_, tail_, whole_end_, chunk_end_, join_, decided_, keep_,
       epilogue_;
   MemRef count_slot_{}, chunk_slot_{}, column_slot_{};  ///< of kernels with reductions
   std::uint32_t vectors_ = 1;

@@ -3,6 +3,8 @@
 //   endbr64; if the floating-point environment is not the standard one, go to the last block
 //   save registers; make a frame if values spill
 //   load array pointers; load constants that live in registers; invariants
+//   far loop     of short bodies, in calls beyond the first-level cache: two vectors a step, and the lines that it is
+//                going to write are fetched
 //   main loop    `vectors` vectors a step, while that many are left
 //   rest loop    a vector a step
 //   wide loop    a vector a step in lanes of four bytes, where the loops before have smaller lanes (AVX2)
@@ -44,6 +46,10 @@ namespace x86 = asmjit::x86;
 
 constexpr std::size_t kArenaBytes = 48 * 1024;    // on the stack: ordinary kernels need no more
 constexpr std::uint32_t kAlignedVectorsMin = 16;  ///< of a call, so that its first elements pay
+constexpr std::size_t kInstsThatWait = 16;        ///< for a vector; more of them take longer than its stores
+/// A step of the far loop. Stores of more vectors in a row take up to 1.5 times as long where the lines are in the
+/// second-level cache.
+constexpr std::uint32_t kFarVectors = 2;
 
 }  // namespace
 
@@ -65,6 +71,7 @@ X86KernelEmitter::X86KernelEmitter(const kir::Kernel& kernel, Isa isa, const Var
       prologue_(arena),
       start_(arena),
       main_(arena),
+      far_(arena),
       parking_(arena),
       rest_(arena),
       wide_(arena),
@@ -93,6 +100,7 @@ X86KernelEmitter::X86KernelEmitter(const kir::Kernel& kernel, Isa isa, const Var
 Result<MachineCode> X86KernelEmitter::run() {
   select();
   if (variant_.schedule) schedule_loops();
+  schedule(function_, far_.block, {.registers = {target_.avx512 ? 28u : 12u, 6}});
   allocate();
   TRY_VOID(check_frame(code_.frame_bytes));
   emit();
@@ -104,6 +112,7 @@ void X86KernelEmitter::select() {
   if (selector_.has_loop()) {
     main_.block = body(vectors_, false);
     if (vectors_ > 1) rest_.block = body(1, false);
+    if (waits_for_stores()) far_.block = body(kFarVectors, false);
     if (widens()) wide_.block = selector_.select_body(1, false);
     if (!copies_tail_) tail_.block = widens() ? selector_.select_body(1, true) : body(1, true);
   }
@@ -149,7 +158,7 @@ void X86KernelEmitter::allocate() {
     return codegen::allocate(function_, stage.block, locals, stage.placed);
   };
   code_.spills = place(main_).spills;
-  for (Stage* stage : {&prologue_, &start_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_,
+  for (Stage* stage : {&prologue_, &start_, &far_, &parking_, &rest_, &wide_, &tail_, &whole_end_, &chunk_end_, &join_,
                        &decided_, &keep_, &epilogue_})
     place(*stage);
   code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
@@ -198,7 +207,8 @@ void X86KernelEmitter::loop(const Stage& stage, std::uint32_t step, bool first) 
   if (variant_.schedule) a.align(asmjit::AlignMode::kCode, kLoopAlign);
   a.bind(top);
   if (fetches_) emitter_.fetch_ahead(step);
-  if (copies_tail_)
+  if (&stage == &far_) emitter_.fetch_outputs(step);
+  if (copies_tail_ && &stage != &far_)
     emitter_.recorded_block(stage.block, stage.placed);
   else
     emitter_.block(stage.block, stage.placed);
@@ -214,12 +224,28 @@ void X86KernelEmitter::loops() {
   const asmjit::Label streamed = a.newLabel();
   if (streams_) streaming_loop(streamed);
   if (small_.any()) align_stores();
-  loop(main_, vectors_ * lanes(), !small_.any() && !aligns_parts_);
+  if (has_far_loop()) far_loop();
+  loop(main_, vectors_ * lanes(), !small_.any() && !aligns_parts_ && !has_far_loop());
   count_main_loop();
   a.bind(streamed);
   if (vectors_ > 1 || streams_) loop(vectors_ > 1 ? rest_ : main_, lanes(), false);
   if (widens()) loop(wide_, target_.lanes, false);
   last_elements();
+}
+
+/// A kernel with an exit has none: where it exits may decide bits, and must not depend on the length of the call.
+bool X86KernelEmitter::waits_for_stores() {
+  return !selector_.reducer().any() && !kir::converts_elements(kernel_) && !kernel_.leaves_steps() &&
+         main_.block.insts.size() <= vectors_ * kInstsThatWait;
+}
+
+void X86KernelEmitter::far_loop() {
+  x86::Assembler& a = emitter_.assembler();
+  const asmjit::Label near = a.newLabel();
+  a.cmp(x86::rsi, kNearBytes / emitter_.moved_bytes());
+  a.jb(near);
+  loop(far_, kFarVectors * target_.lanes, false);
+  a.bind(near);
 }
 
 void X86KernelEmitter::last_elements() {
@@ -235,7 +261,7 @@ void X86KernelEmitter::last_elements() {
 bool X86KernelEmitter::uses_param_memory() const {
   if (selector_.reads_tables()) return true;
   if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
-  for (const Stage* stage : {&main_, &rest_, &wide_, &tail_, &decided_, &epilogue_, &prologue_})
+  for (const Stage* stage : {&main_, &far_, &rest_, &wide_, &tail_, &decided_, &epilogue_, &prologue_})
     for (const Placed& placed : stage->placed)
       if (placed.mem.place == Place::param) return true;
   return false;
