@@ -371,7 +371,7 @@ void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in
 
 void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                            const uint64_t* params, uint32_t threads) {
-  if (n < trident::client::kDividedMin || Handle::of(kernel)->is_function)
+  if (n < trident::client::kFromLineMin || Handle::of(kernel)->is_function)
     return trident_call(kernel, n, in, out, params);
   trident::client::call_divided(*Kernel::of(kernel), threads, n, in, out, params);
 }

@@ -117,11 +117,12 @@ class DividedCall {
 
 constexpr std::uint64_t kLineBytes = 64;
 
-/// Elements of `bytes` up to the next line; none where no element begins one.
-std::optional<std::uint64_t> elements_to_line(const void* array, std::uint32_t bytes) {
+/// Elements of 2^`log2` bytes up to the next line; none where no element begins one.
+std::optional<std::uint64_t> elements_to_line(const void* array, int log2) {
   const std::uint64_t to_line = -reinterpret_cast<std::uintptr_t>(array) % kLineBytes;
-  if (bytes == 0 || to_line % bytes != 0) return std::nullopt;
-  return to_line / bytes;
+  const std::uint64_t elements = to_line >> log2;
+  if (elements << log2 != to_line) return std::nullopt;
+  return elements;
 }
 
 /// The arguments of a call from a later element on.
@@ -162,7 +163,7 @@ bool divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void
 
 void call_from_line(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
                     const std::uint64_t* params) {
-  if (kernel.short_calls.include(n)) return trident_call(&kernel, n, in, out, params);
+  if (n < kDividedMin || kernel.short_calls.include(n)) return trident_call(&kernel, n, in, out, params);
   if (!divided(kernel, permitted(kernel, threads), n, in, out, params)) trident_call(&kernel, n, in, out, params);
 }
 
@@ -237,20 +238,22 @@ void for_each_piece(const Kernel& kernel, unsigned threads, std::uint64_t pieces
 
 std::uint64_t elements_before_lines(const Division& division, const void* const* in, void* const* out) {
   struct Array {
-    std::uint64_t to_line, every, weight;  ///< the elements `to_line` + k `every` begin lines
+    std::uint64_t to_line, mask, weight;  ///< the elements `to_line` + k (`mask` + 1) begin lines
   };
   std::array<Array, 8> arrays{};  // of more no choice would fit all
   std::size_t count = 0;
   const auto add = [&](const void* array, std::uint32_t bytes, std::uint64_t weight) {
-    const auto to_line = elements_to_line(array, bytes);
-    if (to_line && count < arrays.size()) arrays[count++] = {*to_line, kLineBytes / bytes, weight * bytes};
+    if (bytes == 0) return;                    // a table, or a scalar
+    const int log2 = std::countr_zero(bytes);  // no division: this is of every call
+    const auto to_line = elements_to_line(array, log2);
+    if (to_line && count < arrays.size()) arrays[count++] = {*to_line, (kLineBytes >> log2) - 1, weight << log2};
   };
   for (std::size_t i = 0; i < division.outputs.size(); ++i) add(out[i], division.outputs[i].element_bytes, 2);
   for (std::size_t i = 0; i < division.input_bytes.size(); ++i) add(in[i], division.input_bytes[i], 1);
   const auto gain = [&](std::uint64_t first) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < count; ++i)
-      if (first % arrays[i].every == arrays[i].to_line) sum += arrays[i].weight;
+      if ((first & arrays[i].mask) == arrays[i].to_line) sum += arrays[i].weight;
     return sum;
   };
   std::uint64_t best = 0, most = gain(0);

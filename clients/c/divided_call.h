@@ -98,6 +98,9 @@ class ShortCalls {
 };
 /// Elements of the shortest calls that are divided.
 inline constexpr std::uint64_t kDividedMin = 8 * kir::kChunk;
+/// Elements of the shortest calls whose arrays begin at lines of the cache: the first part of the call costs 30 ns.
+inline constexpr std::uint64_t kFromLineMin = 4096;
+static_assert(kFromLineMin <= kDividedMin);
 /// Returns the number of threads that a caller who wants `threads` may have.
 unsigned permitted(const Kernel& kernel, unsigned threads);
 

@@ -450,27 +450,29 @@ TEST_F(DividedCallTest, AnOutputMayBeAnInput) {
 
 TEST_F(DividedCallTest, WhereArraysLieChangesNoBitAndNothingBesideThemIsWritten) {
   trident_kernel* const kernel = submit("p = sin(x)*y; (p, x + y)", TRIDENT_F32);
-  constexpr std::size_t kElements = 33'333, kRoom = 64;
-  const std::vector<float> x = random_values<float>(kElements), y = random_values<float>(kElements + 1);
+  constexpr std::size_t kMost = 33'333, kRoom = 64;
+  const std::vector<float> x = random_values<float>(kMost), y = random_values<float>(kMost + 1);
   const void* given[] = {x.data(), y.data()};
-  Outputs<float> whole(kernel, kElements);
-  trident_call(kernel, kElements, given, whole.pointers.data(), nullptr);
-  for (std::size_t place = 0; place < 32; ++place) {
+  Outputs<float> whole(kernel, kMost);
+  trident_call(kernel, kMost, given, whole.pointers.data(), nullptr);
+  // Of 32 places, each with a length of those that are divided, of those that only begin at a line, and of the others.
+  for (std::size_t call = 0; call < 96; ++call) {
+    const std::size_t place = call % 32, elements = std::array<std::size_t, 3>{kMost, 4097, 4095}[call / 32];
     // In and out at the same place of a line, at others, and at addresses that no float has.
     const std::size_t places[] = {4 * place, place % 3 == 0 ? 4 * place : 20, 4 * (place % 5),
                                   place % 4 == 0 ? 7u : 4 * place};
     std::vector<std::vector<std::byte>> memory(
-        4, std::vector<std::byte>((kElements + kRoom) * sizeof(float), std::byte{0x5A}));
+        4, std::vector<std::byte>((elements + kRoom) * sizeof(float), std::byte{0x5A}));
     const auto at = [&](std::size_t i) { return memory[i].data() + places[i]; };
-    std::memcpy(at(0), x.data(), kElements * sizeof(float));
-    std::memcpy(at(1), y.data(), kElements * sizeof(float));
+    std::memcpy(at(0), x.data(), elements * sizeof(float));
+    std::memcpy(at(1), y.data(), elements * sizeof(float));
     const void* in[] = {at(0), at(1)};
     void* out[] = {at(2), at(3)};
     auto expected = memory;
     for (std::size_t i = 2; i < 4; ++i)
-      std::memcpy(expected[i].data() + places[i], whole.arrays[i - 2].data(), kElements * sizeof(float));
-    trident_call_parallel(kernel, kElements, in, out, nullptr, 1 + place % 2);
-    EXPECT_TRUE(expected == memory) << "place " << place;
+      std::memcpy(expected[i].data() + places[i], whole.arrays[i - 2].data(), elements * sizeof(float));
+    trident_call_parallel(kernel, elements, in, out, nullptr, 1 + place % 2);
+    EXPECT_TRUE(expected == memory) << "place " << place << " of " << elements;
   }
 }
 

@@ -1,6 +1,6 @@
 #include "bound.h"
 
-enum { kLongCall = 1 << 15 };  /* elements from which trident_call_parallel() may divide a call */
+enum { kLongCall = 4096 };     /* elements from which trident_call_parallel() does more than trident_call() */
 enum { kCopiedMax = 1 << 14 }; /* elements of a result that is made first and then copied to `out` */
 
 PyObject *numpy_empty, *numpy_copyto, *no_shape;

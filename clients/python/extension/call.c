@@ -89,9 +89,21 @@ static int fetch_all(PyObject* names, PyObject* const* slots, PyObject** values)
   return found;
 }
 
+/* Returns whether the last call of this thread was of the same Bound and kept no array: nothing needs to be kept anew.
+ */
+static int is_kept(const bound* b) {
+  PyObject* const last = PyObject_GetAttr(last_calls, s_call);
+  if (last == NULL) PyErr_Clear();
+  const int is_same = last != NULL && PyTuple_Check(last) && PyTuple_Size(last) == 6 &&
+                      PyTuple_GetItem(last, 5) == (PyObject*)b && PyTuple_GetItem(last, 2) == Py_None;
+  Py_XDECREF(last);
+  return is_same;
+}
+
 /* Keeps what re_evaluate() needs, as trident/_evaluate.py does. */
 static int keep_last(bound* b, PyObject* out) {
   const int has_out = out != NULL && out != Py_None;
+  if (!has_out && is_kept(b)) return 0;
   PyObject* const keeper = b->gives_tuple || b->parts != Py_None ? borrowed_all : borrowed;
   PyObject* const kept = has_out ? PyObject_CallFunctionObjArgs(keeper, out, NULL) : Py_NewRef(Py_None);
   PyObject* const last = kept == NULL ? NULL : PyTuple_Pack(6, b->owner, b->names, kept, b->order, b->casting, b);
