@@ -119,7 +119,9 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
     case Form::First: return first_of_all(x, offset);
     case Form::Var: return variance(arguments, offset);
     case Form::Std: return unary(Op::Sqrt, variance(arguments, offset), offset);
-    case Form::Missing: return fail(offset, ErrorCode::kUnsupported, "there is no kernel code for this function");
+    case Form::Missing:
+      return fail(offset, ErrorCode::kUnsupported,
+                  "there is no kernel code for this function; compute it outside and pass it in as an array");
     case Form::Op: break;
   }
   CHECK(false);

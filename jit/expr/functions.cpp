@@ -28,6 +28,17 @@ constexpr bool callable(const Function& f) {
   return f.form != Form::Op || (signature != Signature::Leaf && signature != Signature::Convert);
 }
 
+struct Foreign {
+  std::string_view name, cure;
+};
+constexpr Foreign kForeign[] = {
+#define W(name, text) {#name, "write " text},
+#define S(name, sentence) {#name, sentence},
+#include "jit/expr/foreign_functions.def"
+#undef W
+#undef S
+};
+
 constexpr std::size_t kSlots = 512;
 static_assert(kFunctionCount * 2 <= kSlots);
 
@@ -74,9 +85,9 @@ static std::string_view nearest_function(std::string_view name) {
   std::string_view best;
   std::size_t best_edits = name.size() / 3 + 1;
   for (const Function& f : kFunctions) {
-    if (!callable(f)) continue;
+    if (!callable(f) || f.form == Form::Missing) continue;
     const std::size_t distance = edits(name, f.name);
-    if (distance < best_edits || (distance == best_edits && best.empty())) {
+    if (distance < best_edits) {
       best_edits = distance;
       best = f.name;
     }
@@ -92,6 +103,8 @@ std::string unknown_function(std::string_view name) {
   const bool is_number = rest.find_first_not_of("0123456789") == std::string_view::npos;
   if (is_number && std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords))
     return said + "; a cast names " + kElementNames;
+  const auto foreign = std::ranges::find(kForeign, name, &Foreign::name);
+  if (foreign != std::end(kForeign)) return said + "; " + std::string(foreign->cure);
   const std::string_view near = nearest_function(name);
   return near.empty() ? said : said + "; did you mean '" + std::string(near) + "'?";
 }

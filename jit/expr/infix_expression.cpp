@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace trident::expr {
 namespace {
@@ -102,6 +103,34 @@ constexpr Op op_of(K kind) {
   CHECK(false);
 }
 
+struct ForeignWord {
+  std::string_view before, found, cure;
+};
+constexpr ForeignWord kForeignWords[] = {
+#define X(before, found, cure) {before, found, cure},
+#include "jit/expr/foreign_words.def"
+#undef X
+};
+
+// Returns the cure for a text that stops at `found`, with "; " in front; empty where there is none.
+std::string foreign_cure(std::string_view source, const Token& found) {
+  Lexer again(source);
+  Token before;  // stands in front of `found`
+  for (Token t = again.next(); t.offset < found.offset && t.kind != K::end && t.kind != K::bad; t = again.next())
+    before = t;
+  const std::string_view here = again.text(found), ahead = again.text(before);
+  const bool is_assignment = source.substr(found.offset, 2) == ":=";
+  for (const ForeignWord& row : kForeignWords) {
+    const bool adjoins = before.kind == K::name || before.offset + before.size == found.offset;
+    const bool follows = row.before.empty() || (row.before == ahead && adjoins);
+    if (follows && (row.found.empty() || row.found == (is_assignment ? ":=" : here)))
+      return "; " + std::string(row.cure);
+  }
+  const bool calls = before.kind == K::name && (found.kind == K::name || found.kind == K::number) &&
+                     find_function(ahead, hash_name(ahead)) != nullptr;
+  return calls ? "; write " + std::string(ahead) + "(...)" : "";
+}
+
 }  // namespace
 
 Value InfixExpressions::unexpected(const char* wanted) {
@@ -113,8 +142,8 @@ Value InfixExpressions::unexpected(const char* wanted) {
     return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "%s", lexer_.problem());
   }
   const std::string_view found = lexer_.text(token_).substr(0, 40);
-  return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "expected %s, found '%.*s'", wanted,
-                        static_cast<int>(found.size()), found.data());
+  return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "expected %s, found '%.*s'%s", wanted,
+                        static_cast<int>(found.size()), found.data(), foreign_cure(lexer_.source(), token_).c_str());
 }
 
 bool InfixExpressions::element_name(Variable& variable) {

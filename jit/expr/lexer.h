@@ -76,6 +76,7 @@ class Lexer {
   /// Says what is wrong with the last token, if it is bad.
   [[nodiscard]] const char* problem() const { return problem_; }
   [[nodiscard]] std::string_view text(const Token& token) const { return text_.substr(token.offset, token.size); }
+  [[nodiscard]] std::string_view source() const { return text_; }
   /// Just after the last byte of the text that is not blank.
   [[nodiscard]] std::size_t end_of_words() const;
 

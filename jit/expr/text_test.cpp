@@ -219,6 +219,25 @@ TEST(Infix, Errors) {
   EXPECT_NE(error_of("t = 1;\nsine(x) + t").find("<text>:2:1: unknown function 'sine'; did you mean 'sin'?"),
             std::string::npos);
   EXPECT_NE(error_of("2x").find("a name runs into a number"), std::string::npos);
+  for (const auto& [text, cure] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"x and y", "found 'and'; write '&&'"},
+                                                                  {"(x > 1 or y)", "write '||'"},
+                                                                  {"not x", "found 'x'; write '!'"},
+                                                                  {"7 mod 2", "write '%'"},
+                                                                  {"if x > 1 then 2 else 3", "write if(c, a, b)"},
+                                                                  {"(x > 1) then 2", "write if(c, a, b)"},
+                                                                  {"x <> y", "write '!='"},
+                                                                  {"x := 3; x", "write '='"},
+                                                                  {"x // y", "write floor(a/b)"},
+                                                                  {"x /* y */", "with '#'"},
+                                                                  {"x + y = 3", "write '==' to compare"},
+                                                                  {"sin x", "write sin(...)"},
+                                                                  {"2*sin 3", "write sin(...)"}}) {
+    EXPECT_NE(error_of(text).find(cure), std::string::npos) << error_of(text);
+  }
+  for (const char* text : {"x < > y", "x / / y", "x y", "x 3", "x + + ]"})  // as no other language has it
+    EXPECT_EQ(error_of(text).find("; write"), std::string::npos) << error_of(text);
+  EXPECT_EQ(error_of("foo(x)").find("did you mean"), std::string::npos);
   EXPECT_NE(error_of("sin(x, y)").find("sin takes 1 argument, here 2"), std::string::npos);
   std::string passes = "x";
   for (int i = 0; i < 8; ++i) passes = "x - sum(" + passes + ")";
@@ -330,6 +349,25 @@ TEST(Names, AreUtf8) {
             std::string::npos);
   EXPECT_NE(error_of("t\xE2\x82 = 1; t").find("not UTF-8"), std::string::npos);
   EXPECT_EQ(parsed("\xC3\xA9t\xC3\xA9 * 2").variables[0].name, "\xC3\xA9t\xC3\xA9");
+}
+
+// Names of other engines: the error says what to write, and that is a text.
+TEST(Functions, CuresOfThoseThatOthersHave) {
+  const std::pair<const char*, const char*> rows[] = {
+#define W(name, text) {#name, text},
+#define S(name, sentence)
+#include "jit/expr/foreign_functions.def"
+#undef W
+#undef S
+  };
+  for (const auto& [name, cure] : rows) {
+    EXPECT_NE(error_of(std::string(name) + "(x)").find(std::string("; write ") + cure), std::string::npos) << name;
+    const std::string text(cure);
+    EXPECT_FALSE(parsed(text.substr(0, text.find(", or"))).outputs.empty()) << name;
+  }
+  EXPECT_NE(error_of("rand()").find("pass random numbers in"), std::string::npos);
+  EXPECT_TRUE(same("i:i64; bitxor(i, 3)", "i:i64; i ^^ 3"));
+  EXPECT_TRUE(same("i:i64; bitnot(i)", "i:i64; ~i"));
 }
 
 TEST(Names, ThatTextsCanWrite) {
