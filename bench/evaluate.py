@@ -5,8 +5,9 @@ local_dict= as most programs call numexpr.
 
 Answers are compared first, each element with numexpr's; none may differ (Contest.tolerance). NumPy, which has one thread, gets
 the same arrays. Beside a float of the text it keeps f32, where numexpr, and so Trident, computes and answers in f64: rows where
-Trident is slower are marked with that, and counted apart. Each contestant is called in turn, often enough for a millisecond, and the medians of ROUNDS such
-rounds are compared. Trident's kernels are optimised before; the table of first calls is of a fresh process.
+Trident is slower are marked with that, and counted apart. Each contestant is called in turn, often enough for a millisecond,
+another one first in each round, and the medians of ROUNDS such rounds are compared. Trident's kernels are optimised before; the
+table of first calls is of a fresh process.
 
 usage: evaluate.py BUILD [--rounds N] [--sizes N,..] [--only NAME,..] [--types f32,f64] [--table]
 """
@@ -145,10 +146,10 @@ class Contest:
 
     def measure(self, rounds):
         """Returns the median seconds of each call."""
-        counts, times = {}, {key: [] for key in self.calls}
+        counts, times, order = {}, {key: [] for key in self.calls}, list(self.calls.items())
         with self.np.errstate(all="ignore"):
             for i in range(rounds + 1):
-                for key, call in self.calls.items():
+                for key, call in order[i % len(order):] + order[:i % len(order)]:
                     if key[0] != "NumPy":
                         (self.numexpr if key[0] == "numexpr" else self.trident).set_num_threads(key[1])
                     count = counts.get(key, 1)
