@@ -137,10 +137,10 @@ struct LaterArguments {
   std::array<void*, limits::kOutputsMax> out;
 };
 
-/// Returns how a call may be split anywhere with the same bits; null where it may not. Only `exact` has one set of
-/// bits, and reductions have chunks.
-const Division* splits_anywhere(const Kernel& kernel) {
-  if (kernel.policy.kind != expr::PolicyKind::exact) return nullptr;
+/// Returns how a call by `code` may be split anywhere with the same bits; null where it may not. Code that assumes
+/// ranges has one set of bits only under `exact`, and reductions have chunks.
+const Division* splits_anywhere(const Kernel& kernel, trident_entry_fn code) {
+  if (kernel.policy.kind != expr::PolicyKind::exact && !kernel.submission.slot.is_steady(code)) return nullptr;
   const auto lowered = kernel.lower();
   if (!lowered.ok()) return nullptr;
   const Division& division = lowered.value()->division;
@@ -264,10 +264,12 @@ std::uint64_t elements_before_lines(const Division& division, const void* const*
 
 void call_divided(const Kernel& kernel, unsigned threads, std::uint64_t n, const void* const* in, void* const* out,
                   const std::uint64_t* params) {
-  const Division* const division = splits_anywhere(kernel);
+  const trident_entry_fn code = kernel.code();
+  const Division* const division = splits_anywhere(kernel, code);
   const std::uint64_t first = division != nullptr ? elements_before_lines(*division, in, out) : 0;
   if (first == 0 || first >= n) return call_from_line(kernel, threads, n, in, out, params);
-  kernel.code()(static_cast<const trident_kernel*>(&kernel), first, in, out, params);
+  kernel.count_part(first);
+  code(static_cast<const trident_kernel*>(&kernel), first, in, out, params);
   const LaterArguments later(*division, first, in, out);
   call_from_line(kernel, threads, n - first, later.in.data(), later.out.data(), params);
 }

@@ -11,8 +11,8 @@
 //
 // A kernel does not divide where a value depends on an element's number, on n, or on a reduction's result: x - mean(x).
 //
-// Under `exact`, calls without reductions split anywhere: a few elements first, so that the rest of the arrays begin
-// lines of the cache, and vectors need not straddle two.
+// Calls without reductions split anywhere under `exact`, and by code that assumes no ranges under every policy: a few
+// elements first, so that the rest of the arrays begin lines of the cache, and vectors need not straddle two.
 //
 // The first piece shows how long the others will take. Where a second thread would not pay, the rest is one more call.
 #pragma once

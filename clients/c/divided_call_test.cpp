@@ -449,13 +449,18 @@ TEST_F(DividedCallTest, AnOutputMayBeAnInput) {
 }
 
 TEST_F(DividedCallTest, WhereArraysLieChangesNoBitAndNothingBesideThemIsWritten) {
-  trident_kernel* const kernel = submit("p = sin(x)*y; (p, x + y)", TRIDENT_F32);
   constexpr std::size_t kMost = 33'333, kRoom = 64;
   const std::vector<float> x = random_values<float>(kMost), y = random_values<float>(kMost + 1);
   const void* given[] = {x.data(), y.data()};
-  Outputs<float> whole(kernel, kMost);
-  trident_call(kernel, kMost, given, whole.pointers.data(), nullptr);
-  // Of 32 places, each with a length of those that are divided, of those that only begin at a line, and of the others.
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.type = TRIDENT_F32;
+  options.policy = TRIDENT_EXACT;
+  trident_kernel* const exact = InterpretedContext::submit("p = sin(x)*y; (p, x + y)", &options);
+  options.policy = TRIDENT_BOUNDED;
+  trident_kernel* const bounded = InterpretedContext::submit("p = sin(x)*y; (p, x + y)", &options);
+  Outputs<float> whole(exact, kMost);
+  trident_call(exact, kMost, given, whole.pointers.data(), nullptr);
+  // 32 places, each with a length that is divided, one that only begins at a line, and one that does neither.
   for (std::size_t call = 0; call < 96; ++call) {
     const std::size_t place = call % 32, elements = std::array<std::size_t, 3>{kMost, 4097, 4095}[call / 32];
     // In and out at the same place of a line, at others, and at addresses that no float has.
@@ -471,7 +476,7 @@ TEST_F(DividedCallTest, WhereArraysLieChangesNoBitAndNothingBesideThemIsWritten)
     auto expected = memory;
     for (std::size_t i = 2; i < 4; ++i)
       std::memcpy(expected[i].data() + places[i], whole.arrays[i - 2].data(), elements * sizeof(float));
-    trident_call_parallel(kernel, elements, in, out, nullptr, 1 + place % 2);
+    trident_call_parallel(call % 2 == 0 ? exact : bounded, elements, in, out, nullptr, 1 + call / 2 % 2);
     EXPECT_TRUE(expected == memory) << "place " << place << " of " << elements;
   }
 }
@@ -706,6 +711,25 @@ std::vector<std::uint64_t> seen_lengths;
 void note_length(const trident_kernel*, std::uint64_t n, const void* const*, void* const* out, const std::uint64_t*) {
   seen_lengths.push_back(n);
   std::memset(out[0], 0, sizeof(double));
+}
+
+// Code that assumes ranges chooses its kernel by the place in the call, and bits may differ with it, except under
+// exact.
+TEST_F(DividedCallTest, CallsOfCodeThatIsNotSteadyBeginWhereTheArraysDo) {
+  alignas(64) static double x[8192], y[8192];
+  constexpr std::uint64_t kLength = 5000;
+  for (const trident_policy policy : {TRIDENT_EXACT, TRIDENT_BOUNDED, TRIDENT_FAST}) {
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.policy = policy;
+    trident_kernel* kernel = InterpretedContext::submit("x + 1", &options);
+    __atomic_store_n(&kernel->entry, &note_length, __ATOMIC_RELEASE);  // none of the slot's: not steady
+    seen_lengths.clear();
+    const void* in[] = {x + 3};
+    void* out[] = {y + 3};
+    trident_call_parallel(kernel, kLength, in, out, nullptr, 1);
+    const std::vector<std::uint64_t> from_line = {5, kLength - 5}, whole = {kLength};
+    EXPECT_EQ(policy == TRIDENT_EXACT ? from_line : whole, seen_lengths);
+  }
 }
 
 // Code of sum(3*x) may be 3*sum(x), which rounds the result of each piece: then one thread takes the pieces that two

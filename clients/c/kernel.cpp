@@ -134,6 +134,12 @@ trident_entry_fn Kernel::code() const {
   return submission.slot.code<EntryFunction>();
 }
 
+void Kernel::count_part(std::uint64_t elements) const {
+  const trident_entry_fn published = __atomic_load_n(&entry, __ATOMIC_ACQUIRE);
+  if (published == &watched_entry || published == &counted_entry)
+    call_weight.fetch_add(elements, std::memory_order_relaxed);
+}
+
 Result<const Lowered*> Kernel::lower() const {
   if (const Lowered* made = lowered.load(std::memory_order_acquire)) return made;
   const StandardFloats floats;  // a call's thread may get here first

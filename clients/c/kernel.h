@@ -45,6 +45,8 @@ struct Kernel final : Handle {
   trident_entry_fn enter(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
   /// Returns the code that calls run now; for a part of a call that notes itself.
   trident_entry_fn code() const;
+  /// Adds such a part's elements to the call's weight, where calls are counted.
+  void count_part(std::uint64_t elements) const;
   /// Tells the daemon the ranges of a call's arguments; once.
   void observe(std::uint64_t n, const void* const* in, const std::uint64_t* params) const;
 

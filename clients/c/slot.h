@@ -80,6 +80,13 @@ class Slot {
     return reinterpret_cast<Function*>(code_.load(std::memory_order_acquire));
   }
 
+  /// Returns whether `function`, which code() has returned, gives an element the same bits wherever it stands in a
+  /// call: it does not choose between kernels. Needs no mutex.
+  template <class Function>
+  [[nodiscard]] bool is_steady(Function* function) const {
+    return steady_.load(std::memory_order_acquire) == reinterpret_cast<Code>(function);
+  }
+
   /// The image that is the entry; null for the fallback. It stays where it is as long as the slot.
   [[nodiscard]] const ImageMap* image() const { return current_; }
   /// The entry's tier.
@@ -111,6 +118,7 @@ class Slot {
   }
 
   void enter(Code code) {
+    steady_.store(speculates() ? nullptr : code, std::memory_order_release);
     code_.store(code, std::memory_order_release);
     if (detour_ == nullptr) store_(entry_, code);
   }
@@ -119,6 +127,7 @@ class Slot {
   void (*store_)(void* entry, Code code);
   Code fallback_;
   std::atomic<Code> code_ = nullptr;
+  std::atomic<Code> steady_ = nullptr;  ///< code_, or null where that assumes ranges
   Code detour_ = nullptr, resting_ = nullptr;
   std::array<ImageMap, kMapsMax> maps_;   ///< every image that has been the entry, in order
   std::array<bool, kMapsMax> revoked_{};  ///< withdrawn: not to be taken again

@@ -149,6 +149,24 @@ TEST_F(SlotTest, ImagesAreUnmappedWithTheSlotAndNotBefore) {
   for (Number* entry : entries) EXPECT_FALSE(is_mapped(entry));
 }
 
+TEST_F(SlotTest, CodeThatAssumesRangesIsNotSteady) {
+  Handle handle;
+  const auto steady = [&] { return handle.slot.is_steady(handle.slot.code<Number>()); };
+  EXPECT_TRUE(steady());
+  handle.slot.publish(mapped(number_image(TRIDENT_TIER_OPTIMISED, 1)));
+  Number* const plain = handle.load();
+  EXPECT_TRUE(steady());
+  NumberImage speculative = number_image(TRIDENT_TIER_OPTIMISED, 2, true);
+  speculative.claim.may_speculate = true;
+  handle.slot.publish(mapped(speculative));
+  EXPECT_EQ(2u, handle.call());
+  EXPECT_FALSE(steady());
+  EXPECT_FALSE(handle.slot.is_steady(plain));
+  EXPECT_TRUE(handle.slot.leave_speculation());
+  EXPECT_TRUE(steady());
+  EXPECT_TRUE(handle.slot.is_steady(plain));
+}
+
 TEST_F(SlotTest, AClosedSlotWantsNothingAndStillAnswers) {
   Handle handle;
   const NumberImage first = number_image(TRIDENT_TIER_BASELINE, 1), second = number_image(TRIDENT_TIER_OPTIMISED, 2);
