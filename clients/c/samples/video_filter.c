@@ -72,8 +72,9 @@ static int rearrange(struct translation* t, const char* token) {
   const int swaps = !strncmp(token, "swap", 4);
   if (!swaps && strncmp(token, "dup", 3)) return 0;
   const char* number = token + (swaps ? 4 : 3);
-  const int below = *number ? atoi(number) : swaps;
-  if (below < 0 || below >= t->depth) {
+  if (strspn(number, "0123456789") != strlen(number)) return 0;
+  const long below = *number ? strtol(number, NULL, 10) : swaps;
+  if (below >= t->depth) {
     t->error = "dup or swap reaches below the values";
     return 1;
   }
@@ -99,7 +100,7 @@ static void translate_token(struct translation* t, const char* token, int bits) 
   if (token[0] && !token[1] && strchr("xyz", token[0])) return snprintf(value, sizeof value, "f32(%s)", token), push(t, value);
   char* end;
   const double number = strtod(token, &end);
-  if (*end) {
+  if (*end || !isfinite(number)) {
     t->error = "a word that is no operator, no number and none of x, y, z";
     return;
   }
