@@ -73,7 +73,9 @@ EVALUATE = (
     ("x if x > 1 else y", "where(condition, a, b)", "where(x > 1, x, y)", "np.where(x > 1, x, y)"), ("i in (1, 3)", "(x == a) | (x == b)", "(i == 1) | (i == 3)", "np.isin(i, (1, 3))"),
     ("i not in (1, 3)", "(x != a) & (x != b)", "(i != 1) & (i != 3)", "~np.isin(i, (1, 3))"), ("1 < x < 3", "(a < x) & (x < b)", "(1 < x) & (x < 3)", "(1 < x) & (x < 3)"),
     ("x > 1 and y > 1", "'&' instead of 'and'", "(x > 1) & (y > 1)", "(x > 1) & (y > 1)"), ("not (x > 1)", "'~' instead of 'not'", "~(x > 1)", "~(x > 1)"),
-    ("np.sin(x)", "Write sin(x) without the prefix", "sin(x)", "np.sin(x)"), ("x & 1", "booleans or integers", "i & 1", "i & 1"), ("x ^ 2", "a power is x**y", "x**2", "x**2"), ("-(x > 1)", "write ~", "~(x > 1)", "~(x > 1)"))
+    ("x > 1 && y > 1", "write '&' for '&&', and (a < b)", "(x > 1) & (y > 1)", "(x > 1) & (y > 1)"), ("(x > 1) || (y > 1)", "write '|' for", "(x > 1) | (y > 1)", "(x > 1) | (y > 1)"),
+    ("!(x > 1)", "write '~' for '!'", "~(x > 1)", "~(x > 1)"), ("x <> y", "write '!='", "x != y", "x != y"), ("x = y", "write '=='", "x == y", "x == y"),
+    ("x - sum(x)", "give the result a name", "x - w", "x - w"), ("np.sin(x)", "Write sin(x) without the prefix", "sin(x)", "np.sin(x)"), ("x & 1", "booleans or integers", "i & 1", "i & 1"), ("x ^ 2", "a power is x**y", "x**2", "x**2"), ("-(x > 1)", "write ~", "~(x > 1)", "~(x > 1)"))
 OF_NUMPY = {"amin": "np.min(x)", "amax": "np.max(x)", "bool": "x.astype(bool)", "clip": "np.clip(x, lo, hi)", "pow": "np.power(x, y)", "arcsin2": "np.arctan2(y, x)",
             "atan2": "np.arctan2(y, x)", "asin": "np.arcsin(x)", "acos": "np.arccos(x)", "atan": "np.arctan(x)", "isclose": "np.isclose(x, y)",
             "select": "np.select([a, b], [x, y], z)", "len": "len(x)"}
@@ -159,7 +161,7 @@ class Cures(unittest.TestCase):
     def test_of_texts_of_evaluate(self):
         for refused, says, cure, oracle in EVALUATE:
             with self.subTest(refused):
-                with self.assertRaises((TypeError, ValueError, NotImplementedError)) as raised:
+                with self.assertRaises((TypeError, ValueError, NotImplementedError, SyntaxError, RuntimeError)) as raised:
                     trident.evaluate(refused, A)
                 self.assertIn(says, str(raised.exception))
                 self.same(eval(oracle, {"np": np, **A}), trident.evaluate(cure, A))  # pylint: disable=eval-used

@@ -1,5 +1,6 @@
 """Cures for what the language of evaluate() does not have: what to write instead."""
 import ast
+import re
 
 import numpy as np
 
@@ -18,6 +19,9 @@ _OF_FUNCTIONS = {
     **dict.fromkeys(("erf", "erfc"), "trident.Kernel has it")}
 BOOLEANS = ("You can't use Python's standard boolean operators in expressions. You should use their bitwise "
             "counterparts instead: '&' instead of 'and', '|' instead of 'or', and '~' instead of 'not'.")
+INNER_REDUCTION = ("invalid program: reduction operations must occur last: evaluate the reduction alone, give the result a name, "
+                   "and use that")
+_SIGNS = [(re.compile(sign), cure) for sign, cure in (("&&", "&"), (r"\|\|", "|"), ("<>", "!="), ("!(?!=)", "~"), ("(?<![<>=!])=(?!=)", "=="))]
 _CHAINED = "'{}' is a chain of comparisons, which expressions do not have: write (a < x) & (x < b)"
 _MADE_OF = "they consist of names, numbers, operators, calls of functions, .real and .imag"
 
@@ -26,6 +30,16 @@ def of_function(name):
     from . import _tracer  # not at the top: texts without faults need no jit
     known = _OF_FUNCTIONS.get(name, "@trident.jit takes NumPy's" if _tracer.knows(name) else "compute it outside, and give the result a name")
     return f"'{name}' is not a function that expressions know; {known}"
+
+
+def of_signs(text, offset):
+    """Where Python's parser stops, from 1 on, at a sign that C and others write: what to write for it, with brackets around
+    comparisons; they bind less tightly than & and |."""
+    for sign, cure in _SIGNS:
+        found = next((m[0] for m in sign.finditer(text) if m.start() < (offset or 0) <= m.end() + 1), None)
+        if found is not None:
+            return f": write '{cure}' for '{found}'" + (", and (a < b) around each comparison" if cure in "&|" else "")
+    return ""
 
 
 def of_chain(shown):

@@ -92,6 +92,7 @@ def parse(text, sanitize=True):
         pass
     except SyntaxError as error:
         if "too many nested parentheses" not in str(error):
+            error.msg += _cures.of_signs(text, error.offset)
             raise
     return _staged(text) or _named(_deep_tree(text))
 
@@ -353,7 +354,7 @@ class _Walker:
             return operands
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
             if tree.func.id in _REDUCTIONS or tree.func.id in BEYOND_REDUCTIONS:
-                raise g.refused(RuntimeError, "invalid program: reduction operations must occur last")
+                raise RuntimeError(_cures.INNER_REDUCTION)
             if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS and tree.func.id not in _AS_NUMPY:
                 raise g.refused(TypeError, _cures.of_function(tree.func.id))
             if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
