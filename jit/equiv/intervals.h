@@ -62,7 +62,7 @@ template <class N>
 bool may_be_infinity_times_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
   const auto rounds_to_zero = [i](const Lanes<N>& lanes) {
     const Around x = around(lanes, i);
-    return !surely_exact(lanes, i) && std::fabs(x.v) <= x.d;
+    return !surely_exact(lanes, i) && !std::isnan(x.v) && std::fabs(x.v) <= x.d;
   };
   return (std::isinf(a.s[i]) && rounds_to_zero(b)) || (std::isinf(b.s[i]) && rounds_to_zero(a));
 }
@@ -103,7 +103,7 @@ template <class N>
 bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
   const auto reaches_zero = [i](const Lanes<N>& lanes) {
     const Around x = around(lanes, i);
-    return std::fabs(x.v) <= x.d;
+    return !std::isnan(x.v) && std::fabs(x.v) <= x.d;
   };
   return reaches_zero(a) && reaches_zero(b) && !(surely_exact(a, i) && surely_exact(b, i));
 }
@@ -138,7 +138,7 @@ inline bool overflows_at_an_end(expr::RealOp op, std::int64_t exponent, const Ar
 template <class N>
 [[gnu::always_inline]] inline void note_overflow(expr::Type type, Lanes<N>& r, std::size_t i) {
   const long double size = std::fabs(approximate(r.c[i])), greatest = greatest_finite(type);
-  if (!(size + r.d[i] > greatest) || !std::isfinite(size) || !std::isfinite(r.d[i])) return;
+  if (!is_finite(size) || !is_finite(r.d[i]) || !(size + r.d[i] > greatest)) return;
   r.unsure[i] |= kOverflows;
   if (size - r.d[i] <= greatest) r.unsure[i] |= kMayOverflow;
 }
@@ -178,7 +178,7 @@ template <class N>
   if (step && opens) d = std::max(d, jump_of(op, a, b, i) + a.d[i]);
   if (step && d > a.d[i]) r.unsure[i] |= kEitherSide;
   if (const long double apart = apart_by_zeros(node.op, a, b, r, i); apart > 0) d += apart, r.unsure[i] |= kEitherSide;
-  if (std::isfinite(result)) d += k * unit_error(node.op, node.type, exponent, x, y, std::fabs(result) + d);
+  if (is_finite(result) && is_finite(d)) d += k * unit_error(node.op, node.type, exponent, x, y, std::fabs(result) + d);
   r.d[i] = d >= 0 ? d : std::numeric_limits<long double>::infinity();
   if (is_approximate(node)) r.unsure[i] |= kApproximate;
   if (!surely_exact(a, i) && reaches_edge(expr::info(node.op).domain, a, i)) r.unsure[i] |= kMayBeNan;
@@ -216,6 +216,17 @@ bool nan_decides(expr::Op op, const Lanes<N>& a, const Lanes<N>& b, const Lanes<
   return is_nan || r.ci[i] != by_nan;
 }
 
+/// Returns whether two intervals meet that are not both points.
+inline bool meet(const Around& a, const Around& b) {
+  const bool numbers = is_finite(a.v) && is_finite(b.v);
+  if (is_finite(a.d) && is_finite(b.d)) {
+    const long double reach = a.d + b.d;
+    return reach > 0 && numbers && std::fabs(a.v - b.v) <= reach;
+  }
+  if (std::isnan(a.d) || std::isnan(b.d)) return true;
+  return numbers || (!std::isnan(a.v) && !std::isnan(b.v) && a.v != b.v);
+}
+
 /// Sets the interval of a comparison.
 template <class N>
 void comparison_error(expr::Op op, expr::Type type, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i,
@@ -224,8 +235,7 @@ void comparison_error(expr::Op op, expr::Type type, const Lanes<N>& a, const Lan
   if (!ir::is_float(type)) {
     either = either || !a.whole[i].sure() || !b.whole[i].sure();
   } else if (!surely_exact(a, i) || !surely_exact(b, i)) {
-    const long double apart = std::fabs(approximate(a.c[i]) - approximate(b.c[i])), reach = a.d[i] + b.d[i];
-    either = either || (reach > 0 && apart <= reach) || std::isnan(reach) || nan_decides(op, a, b, r, i);
+    either = either || meet(around(a, i), around(b, i)) || nan_decides(op, a, b, r, i);
   }
   r.whole[i] = either ? Whole{-1, 0} : Whole{r.ci[i], r.ci[i]};
   if (either) r.unsure[i] |= kEitherSide;
@@ -243,9 +253,13 @@ void selection_error(expr::Type type, const Lanes<N>& condition, const Lanes<N>&
     r.whole[i] = sure ? taken.whole[i] : hull(taken.whole[i], other.whole[i]);
   } else {
     r.d[i] = taken.d[i];
-    const long double apart = std::fabs(approximate(taken.c[i]) - approximate(other.c[i])) + other.d[i];
+    const auto apart = [&] {
+      const bool numbers = is_finite(approximate(taken.c[i])) && is_finite(approximate(other.c[i]));
+      if (!numbers || !is_finite(other.d[i])) return std::numeric_limits<long double>::infinity();
+      return std::fabs(approximate(taken.c[i]) - approximate(other.c[i])) + other.d[i];
+    };
     const bool equal = approximate(taken.c[i]) == approximate(other.c[i]) && other.d[i] == 0;
-    if (!sure && !equal) r.d[i] = apart >= 0 ? std::max(r.d[i], apart) : std::numeric_limits<long double>::infinity();
+    if (!sure && !equal) r.d[i] = std::max(r.d[i], apart());
   }
   if (!sure) r.unsure[i] = static_cast<std::uint8_t>(r.unsure[i] | kEitherSide | other.unsure[i]);
 }

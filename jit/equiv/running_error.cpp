@@ -62,18 +62,23 @@ long double of_exponential(RealOp op, const Around& a, long double result, long 
 }
 
 long double of_quotient(const Around& a, const Around& b, long double result) {
+  if (!is_finite(b.d) || !is_finite(a.d) || (!is_finite(result) && b.d != 0)) return kUnbounded;
+  if (!is_finite(b.v)) return 0;
   const long double least = magnitude(b) - b.d;
   if (!(least > 0)) return kUnbounded;
   return (a.d + product(std::fabs(result), b.d)) / least;
 }
 
 long double of_root(const Around& a, long double result) {
+  if (!is_finite(a.d)) return kUnbounded;
+  if (!is_finite(a.v)) return 0;
   const long double least = a.v - a.d;
   const long double up = a.d / (result + std::sqrt(a.v + a.d));
   return least > 0 ? a.d / (result + std::sqrt(least)) : std::max(up, result);
 }
 
 long double of_inverse_root(const Around& a, long double result) {
+  if (!is_finite(a.d)) return kUnbounded;
   const long double least = a.v - a.d;
   return least > 0 ? 1 / std::sqrt(least) - result + 0x1p-62L * result : kUnbounded;
 }
@@ -149,7 +154,9 @@ long double of_remainder(const Around& a, const Around& b, long double result) {
 long double of_extreme(const Around& a, const Around& b, long double result) {
   if (std::isnan(a.v)) return b.d;
   if (std::isnan(b.v)) return a.d;
-  if (std::fabs(a.v - b.v) > a.d + b.d) return result == a.v ? a.d : b.d;
+  if (!is_finite(a.d) || !is_finite(b.d)) return kUnbounded;
+  const bool numbers = is_finite(a.v) && is_finite(b.v);
+  if (numbers ? std::fabs(a.v - b.v) > a.d + b.d : a.v != b.v) return result == a.v ? a.d : b.d;
   return std::max(a.d, b.d);
 }
 
@@ -161,7 +168,9 @@ long double running_detail::carried_by_others(RealOp op, std::int64_t exponent, 
     case RealOp::Add:
     case RealOp::Sub:
     case RealOp::Mul: break;  // inline
-    case RealOp::Fma: return known(carried_by_product(a, b) + c.d);
+    case RealOp::Fma:
+      if (product_is_unbounded(a, b) || !is_finite(c.d)) return kUnbounded;
+      return known(carried_by_product(a, b) + c.d);
     case RealOp::Div: return known(of_quotient(a, b, result));
     case RealOp::Recip: return known(of_quotient({1, 0}, a, result));
     case RealOp::Neg:

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "jit/equiv/tracked.h"
 #include "jit/expr/expr.h"
 
 namespace trident::equiv {
@@ -45,6 +46,12 @@ inline long double product(long double a, long double b) {
 inline long double carried_by_product(const Around& a, const Around& b) {
   return product(std::fabs(a.v), b.d) + product(std::fabs(b.v), a.d) + product(a.d, b.d);
 }
+/// Returns whether that is infinite by an infinity of an operand: asked first, since such arithmetic takes hundreds of
+/// cycles (tracked.h).
+inline bool product_is_unbounded(const Around& a, const Around& b) {
+  return (!is_finite(b.d) && (a.v != 0 || a.d != 0)) || (!is_finite(a.d) && (b.v != 0 || b.d != 0)) ||
+         (!is_finite(a.v) && b.d != 0) || (!is_finite(b.v) && a.d != 0);
+}
 constexpr long double half_ulp_of_one(expr::Type type) {
   return type == expr::Type::f32 ? 0x1p-24L : 0x1p-53L;
 }
@@ -66,8 +73,13 @@ long double unit_of_function(expr::Op op, expr::Type type, std::int64_t exponent
                                                   const Around& b, const Around& c, long double result) {
   if (a.d == 0 && b.d == 0 && c.d == 0) return 0;
   if (std::isnan(result)) return 0;
-  if (op == expr::RealOp::Add || op == expr::RealOp::Sub) return running_detail::known(a.d + b.d);
-  if (op == expr::RealOp::Mul) return running_detail::known(running_detail::carried_by_product(a, b));
+  constexpr long double kUnbounded = std::numeric_limits<long double>::infinity();
+  if (op == expr::RealOp::Add || op == expr::RealOp::Sub)
+    return is_finite(a.d) && is_finite(b.d) ? running_detail::known(a.d + b.d) : kUnbounded;
+  if (op == expr::RealOp::Mul) {
+    if (running_detail::product_is_unbounded(a, b)) return kUnbounded;
+    return running_detail::known(running_detail::carried_by_product(a, b));
+  }
   return running_detail::carried_by_others(op, exponent, a, b, c, result);
 }
 

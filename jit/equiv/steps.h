@@ -11,13 +11,21 @@
 
 namespace trident::equiv {
 
+// Infinities and NaN are sorted out before any arithmetic: it would take hundreds of cycles (tracked.h).
+
 /// Returns how near to a step the correct value may be for rounding to decide the side: a few roundings, and no farther
 /// than the running error reaches, for beyond it the policy promises the correct side.
 template <class N>
 long double step_tolerance(expr::Type type, const Lanes<N>& a, std::size_t i) {
-  const long double c = approximate(a.c[i]), unknown = 2 * error_of(a.c[i]);
-  const long double off = std::fabs(static_cast<long double>(a.s[i]) - c);
-  return std::min(8 * off + 16 * ulp_at(type, c) + unknown, a.d[i] + unknown);  // the first where one is NaN
+  const long double c = approximate(a.c[i]), e = error_of(a.c[i]);
+  const bool knows_off = std::isfinite(a.s[i]) && is_finite(c) && is_finite(e), knows_reach = is_finite(a.d[i]);
+  const auto of_roundings = [&]() -> long double {
+    if (!knows_off) return std::fabs(class_of(a.s[i]) - class_of(c)) + class_of(e);
+    return 8 * std::fabs(static_cast<long double>(a.s[i]) - c) + 16 * ulp_at(type, c) + 2 * e;
+  };
+  const auto of_reach = [&] { return knows_reach && is_finite(e) ? a.d[i] + 2 * e : class_of(a.d[i]) + class_of(e); };
+  const long double roundings = of_roundings(), reach = of_reach();
+  return std::isnan(roundings) || std::isnan(reach) ? roundings : std::min(roundings, reach);
 }
 
 /// Returns whether rounding decides on which side of `step` a lane is.
@@ -25,8 +33,10 @@ template <class N>
 bool near_step(expr::Type type, const Lanes<N>& a, std::size_t i, long double step) {
   if (exactly(a, i)) return false;
   const long double c = approximate(a.c[i]);
-  if (std::isnan(a.s[i]) && std::isnan(c)) return false;
-  return !(std::fabs(c - step) > step_tolerance(type, a, i));
+  if (std::isnan(c)) return !std::isnan(a.s[i]);
+  const long double tolerance = step_tolerance(type, a, i);
+  if (!is_finite(tolerance)) return true;
+  return is_finite(c) && !(std::fabs(c - step) > tolerance);
 }
 
 template <class N>
@@ -137,6 +147,13 @@ inline bool comparison_holds(expr::Op op, bool is_less, bool is_equal, bool orde
   return (op == expr::Op::Eq) == is_equal;
 }
 
+/// Returns whether two numbers are farther from each other than both tolerances together.
+inline bool are_apart(long double a, long double b, long double of_a, long double of_b) {
+  if (!is_finite(of_a) || !is_finite(of_b)) return false;
+  if (!is_finite(a) || !is_finite(b)) return a != b;
+  return std::fabs(a - b) > of_a + of_b;
+}
+
 /// Compares two lanes, floats or integers.
 template <class N>
 void compare_lane(expr::Op op, expr::Type type, const Lanes<N>& a, const Lanes<N>& b, Lanes<N>& r, std::size_t i) {
@@ -148,11 +165,11 @@ void compare_lane(expr::Op op, expr::Type type, const Lanes<N>& a, const Lanes<N
   const bool ordered_s = !std::isnan(a.s[i]) && !std::isnan(b.s[i]);
   const bool ordered_c = !std::isnan(approximate(a.c[i])) && !std::isnan(approximate(b.c[i]));
   r.si[i] = comparison_holds(op, a.s[i] < b.s[i], a.s[i] == b.s[i], ordered_s) ? -1 : 0;
-  r.ci[i] = comparison_holds(op, less(a.c[i], b.c[i]), equal(a.c[i], b.c[i]), ordered_c) ? -1 : 0;
+  r.ci[i] = comparison_holds(op, ordered_c && less(a.c[i], b.c[i]), equal(a.c[i], b.c[i]), ordered_c) ? -1 : 0;
   if (ordered_s != ordered_c) r.unsure[i] |= kOpen;
   if (!ordered_s || !ordered_c || (exactly(a, i) && exactly(b, i))) return;
-  const long double margin = std::fabs(approximate(a.c[i]) - approximate(b.c[i]));
-  if (!(margin > step_tolerance(type, a, i) + step_tolerance(type, b, i))) r.unsure[i] |= kOpen;
+  if (!are_apart(approximate(a.c[i]), approximate(b.c[i]), step_tolerance(type, a, i), step_tolerance(type, b, i)))
+    r.unsure[i] |= kOpen;
 }
 
 /// f32(x) of an f64 x is, by its meaning, the rounded value; it jumps at the middle between two floats.

@@ -2,13 +2,19 @@
 // T is double for f32 expressions and long double (64-bit significand on x86-64) for f64. A bound that grows too large
 // (cancellation, the edge of a domain) is not trusted: reference.cpp then asks Big.
 //
+// Infinities and NaN are treated apart: for each operation of long double on one of them x87 takes hundreds of cycles,
+// and unbounded expressions have many. What follows from them depends on signs and zeros alone, so it is computed in
+// double with 1 for every other number.
+//
 // Rules: |true - v| <= e. Every op adds its own rounding (half a unit; kFunctionUnits for libm, whose documented errors
 // are at most 5) to the effect of its operands' errors. Bounds on derivatives hold over the operand's whole interval as
 // long as the guard beside them does; where it fails the bound is infinite.
 #pragma once
 
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "jit/expr/expr.h"
@@ -29,6 +35,28 @@ template <class T>
 inline constexpr T kLeastError = std::numeric_limits<T>::min() * (1 << 22);
 /// Error allowed to a libm function, in units: three times the worst that glibc documents.
 inline constexpr int kFunctionUnits = 16;
+
+/// Returns whether a number is neither infinite nor NaN, by its exponent's bits where it has 64 bits of its own:
+/// comparisons of NaN are among the slow operations.
+inline bool is_finite(const long double& x) {
+  if constexpr (LDBL_MANT_DIG == 64) {
+    constexpr std::uint16_t kExponent = 0x7FFF;
+    std::uint16_t top = 0;
+    std::memcpy(&top, reinterpret_cast<const char*>(&x) + 8, sizeof top);
+    return (top & kExponent) != kExponent;
+  } else {
+    return std::isfinite(x);
+  }
+}
+inline bool is_finite(const double& x) {
+  return std::isfinite(x);
+}
+
+/// Returns a number that stands for all of the same sign in operations on infinities and NaN.
+inline double class_of(const long double& x) {
+  if (!is_finite(x)) return static_cast<double>(x);
+  return std::copysign(x == 0 ? 0.0 : 1.0, static_cast<double>(x));
+}
 
 template <class T>
 T reciprocal_sqrt(T x) {
@@ -125,6 +153,34 @@ template <class T>
   CHECK(false);
 }
 
+/// Returns whether the op is arithmetic that the processor rounds correctly: its infinities and NaN follow from those
+/// of its operands, their signs and zeros.
+constexpr bool is_basic(expr::Op op) {
+  const expr::OpInfo& row = expr::info(op);
+  if (!row.is_real || row.rounding != expr::Rounding::correct) return false;
+  using enum expr::Propagation;
+  return row.propagation == additive || row.propagation == bilinear || row.propagation == quotient ||
+         row.propagation == relative;
+}
+/// Returns whether the op of NaN is NaN.
+constexpr bool keeps_nan(expr::Op op) {
+  return expr::info(op).arity == 1 && expr::info(op).propagation != expr::Propagation::base_and_exponent;
+}
+
+/// Evaluates the op on plain values, with its special values in double.
+template <class T>
+[[gnu::always_inline]] inline T apply_classes(expr::RealOp op, std::int64_t exponent, const T& a, const T& b,
+                                              const T& c) {
+  if constexpr (std::is_same_v<T, long double>) {
+    const auto row = static_cast<expr::Op>(op);
+    const int arity = expr::info(row).arity;
+    if (keeps_nan(row) && std::isnan(a)) return a;
+    const bool finite = !is_basic(row) || (is_finite(a) && (arity < 2 || is_finite(b)) && (arity < 3 || is_finite(c)));
+    if (!finite) return apply_plain<double>(op, exponent, class_of(a), class_of(b), class_of(c));
+  }
+  return apply_plain<T>(op, exponent, a, b, c);
+}
+
 /// Returns how many units the op's own rounding costs: none for exact ops.
 constexpr int units_of(expr::Op op) {
   switch (expr::info(op).rounding) {
@@ -175,7 +231,9 @@ bool is_surely_nan(expr::Op op, const Tracked<T>& a, const Tracked<T>& b, const 
 template <class T>
 T of_extreme(const Tracked<T>& a, const Tracked<T>& b, T v) {
   if ((std::isnan(a.v) && a.e != 0) || (std::isnan(b.v) && b.e != 0)) return kInfinite<T>;
-  if (std::fabs(a.v - b.v) > a.e + b.e) return v == a.v ? a.e : b.e;
+  const bool known = is_finite(a.e) && is_finite(b.e), numbers = is_finite(a.v) && is_finite(b.v);
+  const bool apart = numbers ? std::fabs(a.v - b.v) > a.e + b.e : !std::isnan(a.v) && !std::isnan(b.v) && a.v != b.v;
+  if (known && apart) return v == a.v ? a.e : b.e;
   return std::fmax(a.e, b.e);
 }
 
@@ -251,22 +309,55 @@ template <class T>
   CHECK(false);
 }
 
+/// Returns the error caused by the operands' errors where a value or an error is infinite or NaN: that of propagate().
+template <class T>
+T propagate_classes(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c,
+                    T v) {
+  using enum expr::Propagation;
+  const double x = std::fabs(class_of(a.v)), y = std::fabs(class_of(b.v)), size = std::fabs(class_of(v));
+  const double xe = class_of(a.e), ye = class_of(b.e);
+  const expr::Propagation rule = expr::info(op).propagation;
+  const auto known = [](const Tracked<T>& n) { return !is_finite(n.v) || std::fabs(n.v) > 4 * n.e; };
+  if (rule == proportional && !is_finite(a.e)) return a.e;
+  if (rule == relative) return is_finite(a.e) && known(a) ? static_cast<T>(size * xe / x) : kInfinite<T>;
+  if (rule == additive) return xe + ye;
+  if (rule == quotient) return is_finite(b.e) && known(b) ? static_cast<T>((xe + size * ye) / y) : kInfinite<T>;
+  if (rule == bilinear) return x * ye + y * xe + xe * ye + (expr::info(op).arity == 3 ? class_of(c.e) : 0.0);
+  return propagate(op, exponent, a, b, c, v);
+}
+
 }  // namespace tracked_detail
 
-/// Evaluates the op with its error bound.
-template <class T>
+/// Evaluates the op with its error bound. `finite`: no operand's value and error is infinite or NaN.
+template <class T, bool finite = false>
 [[gnu::always_inline]] inline Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a,
                                                const Tracked<T>& b, const Tracked<T>& c) {
   Tracked<T> r;
-  r.v = apply_plain(expr::real_op(op), exponent, a.v, b.v, c.v);
-  if (a.e != 0 || b.e != 0 || c.e != 0) r.e = tracked_detail::propagate(op, exponent, a, b, c, r.v);
+  constexpr bool may_be_slow = !finite && std::is_same_v<T, long double>;
+  r.v = may_be_slow ? apply_classes(expr::real_op(op), exponent, a.v, b.v, c.v)
+                    : apply_plain(expr::real_op(op), exponent, a.v, b.v, c.v);
+  if (std::isnan(r.v)) [[unlikely]] {
+    r.e = tracked_detail::is_surely_nan(op, a, b, c) ? T(0) : tracked_detail::kInfinite<T>;
+    return r;
+  }
+  if (a.e != 0 || b.e != 0 || c.e != 0) {
+    const auto is_plain = [](const Tracked<T>& n) { return is_finite(n.v) && is_finite(n.e); };
+    const int arity = expr::info(op).arity;
+    if (!may_be_slow || (is_plain(a) && (arity < 2 || is_plain(b)) && (arity < 3 || is_plain(c))))
+      r.e = tracked_detail::propagate(op, exponent, a, b, c, r.v);
+    else
+      r.e = tracked_detail::propagate_classes(op, exponent, a, b, c, r.v);
+  }
   constexpr std::int64_t kExactExponentMax = std::int64_t{1} << 50;  // beyond it the carrier may not hold the exponent
   if (op == expr::Op::Powi && (exponent > kExactExponentMax || exponent < -kExactExponentMax))
     r.e = tracked_detail::kInfinite<T>;
   const int units = units_of(op);
-  if (units != 0) r.e += static_cast<T>(units) * (std::fabs(r.v) * kUnit<T> + kLeastError<T>);
-  if (std::isnan(r.v)) [[unlikely]]
-    r.e = tracked_detail::is_surely_nan(op, a, b, c) ? T(0) : tracked_detail::kInfinite<T>;
+  if (units == 0) return r;
+  if (may_be_slow && !(is_finite(r.v) && is_finite(r.e))) {
+    if (!std::isnan(r.e)) r.e = tracked_detail::kInfinite<T>;
+  } else {
+    r.e += static_cast<T>(units) * (std::fabs(r.v) * kUnit<T> + kLeastError<T>);
+  }
   return r;
 }
 
