@@ -89,7 +89,7 @@ Result<unsigned> threads_of(std::uint32_t option, unsigned all) {
 }
 
 Result<trident_mode> mode_of(std::uint32_t option) {
-  if (option > TRIDENT_MODE_INTERP) return invalid("unknown mode");
+  if (option > TRIDENT_MODE_INTERP) return invalid("trident_options.mode is none of TRIDENT_MODE_...");
   if (trident::client::is_privileged_process()) return TRIDENT_MODE_INTERP;
   if (option != TRIDENT_MODE_AUTO) return static_cast<trident_mode>(option);
   const char* text = ::secure_getenv("TRIDENT_MODE");
@@ -110,13 +110,18 @@ Result<expr::Variable> variable_of(const trident_variable& from, std::uint32_t s
     return Error{ErrorCode::kInvalidArgument, "no text can name a variable '" + std::string(from.name) + "'"};
   }
   const std::optional<trident::ir::Element> element = trident::ir::element_of_number(from.type);
-  if (!element) return invalid("unknown type of a variable");
+  if (!element)
+    return Error{ErrorCode::kInvalidArgument, "unknown type of the variable '" + std::string(from.name) + "'"};
   if (from.scalar > TRIDENT_TABLE) {
     return invalid("trident_variable.scalar is neither TRIDENT_ARRAY, TRIDENT_SCALAR nor TRIDENT_TABLE");
   }
-  if (!(from.lo <= from.hi)) return invalid("a variable's range is empty");
-  return expr::Variable{from.name, element->type, static_cast<expr::VariableKind>(from.scalar),
-                        from.lo,   from.hi,       element->storage};
+  if (!(from.lo <= from.hi))
+    return Error{ErrorCode::kInvalidArgument, "the range of '" + std::string(from.name) + "' is empty"};
+  const auto kind = static_cast<expr::VariableKind>(from.scalar);
+  // A designated initialiser that names no range leaves zeros. Nobody passes a variable in that is always zero.
+  if (from.lo == 0 && from.hi == 0)
+    return expr::Variable{.name = from.name, .type = element->type, .kind = kind, .storage = element->storage};
+  return expr::Variable{from.name, element->type, kind, from.lo, from.hi, element->storage};
 }
 
 Result<expr::ParseOptions> parse_options_of(const trident_submit_options& options) {
@@ -128,7 +133,8 @@ Result<expr::ParseOptions> parse_options_of(const trident_submit_options& option
                                                 " variables; a kernel takes at most " +
                                                 std::to_string(trident::limits::kInputsMax)};
   }
-  if (options.variable_count != 0 && options.variables == nullptr) return invalid("variables is null");
+  if (options.variable_count != 0 && options.variables == nullptr)
+    return invalid("trident_submit_options.variables is null");
   expr::ParseOptions parse;
   parse.type = static_cast<trident::ir::Type>(options.type);
   parse.variables.reserve(options.variable_count);
@@ -146,7 +152,7 @@ Result<expr::Expr> parse_text(std::string_view text, const trident_submit_option
     case TRIDENT_SYNTAX_INFIX: return expr::parse_infix(text, parse);
     case TRIDENT_SYNTAX_SEXPR: return expr::parse_sexpr(text, parse);
     case TRIDENT_SYNTAX_FPCORE: return expr::parse_fpcore(text, parse);
-    default: return invalid("unknown syntax");
+    default: return invalid("trident_submit_options.syntax is none of TRIDENT_SYNTAX_...");
   }
 }
 
@@ -159,7 +165,8 @@ Result<expr::Expr> expression_of(std::string_view text, const trident_submit_opt
 }
 
 Result<expr::Policy> policy_of(const trident_submit_options& options) {
-  if (options.policy > TRIDENT_FAST) return invalid("unknown policy");
+  if (options.policy > TRIDENT_FAST)
+    return invalid("trident_submit_options.policy is none of TRIDENT_EXACT, _BOUNDED, _FAST");
   if (options.k != 0 && !(options.k >= trident::limits::kPolicyKMin && options.k <= trident::limits::kPolicyKMax)) {
     return invalid("trident_submit_options.k is neither 0 nor from 2 to 1e6");
   }

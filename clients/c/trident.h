@@ -113,7 +113,7 @@ typedef struct trident_variable {
   const char* name; /* one that a text of this syntax can write: else TRIDENT_E_INVALID */
   uint32_t type;    /* enum trident_type */
   uint32_t scalar;  /* enum trident_variable_kind */
-  double lo, hi;    /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
+  double lo, hi;    /* a promise about every value; both 0, or lo = -inf and hi = inf: anything, NaN included */
 } trident_variable;
 
 typedef struct trident_submit_options {

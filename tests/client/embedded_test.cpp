@@ -238,6 +238,36 @@ TEST(Embedded, TablesAreReadByTheNumbersOfTheirElements) {
   trident_close(ctx);
 }
 
+TEST(Embedded, VariablesWithoutRangesMayBeAnything) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  trident_variable variables[2] = {};  // zeros, as a designated initialiser leaves them
+  variables[0].name = "s", variables[0].type = TRIDENT_F64, variables[0].scalar = TRIDENT_SCALAR;
+  variables[1].name = "x", variables[1].type = TRIDENT_F64;
+  for (const trident_policy policy : {TRIDENT_EXACT, TRIDENT_BOUNDED, TRIDENT_FAST}) {
+    trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+    options.variables = variables, options.variable_count = 2, options.policy = policy;
+    trident_kernel* kernel = nullptr;
+    ASSERT_EQ(TRIDENT_OK, trident_submit(ctx, "exp(s*x) + sin(x)/(1 + s)", &options, &kernel)) << trident_last_error();
+    for (const std::uint32_t tier : {TRIDENT_TIER_INTERPRETER, TRIDENT_TIER_BASELINE, TRIDENT_TIER_OPTIMISED}) {
+      ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, tier, kPatienceMs)) << trident_last_error();
+      std::vector<double> x(kElements), y(kElements);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01 * static_cast<double>(i);
+      const double s = 0.5;
+      std::uint64_t param;
+      std::memcpy(&param, &s, sizeof(s));
+      const void* in[] = {x.data()};
+      void* out[] = {y.data()};
+      trident_call(kernel, kElements, in, out, &param);
+      for (std::size_t i = 0; i < y.size(); ++i)
+        ASSERT_NEAR(1, y[i] / (std::exp(s * x[i]) + std::sin(x[i]) / (1 + s)), 1e-12)
+            << "policy " << policy << ", tier " << tier;
+    }
+    trident_close_kernel(kernel);
+  }
+  trident_close(ctx);
+}
+
 TEST(Embedded, NoElementsNeedNoTablesWhereAllOutputsAreArrays) {
   trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
   ASSERT_NE(nullptr, ctx);
