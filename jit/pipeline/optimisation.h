@@ -72,11 +72,9 @@ class Optimisation {
 
   [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
-  // Measures the candidates. Checks of the winner may take what is left of the budget.
-  Result<judge::Verdict> judge_candidates() {
-    check_end_ = {};
-    return find_winner(tournament_ns());
-  }
+  // Measures the candidates. Checks of the winner may take what is left of the budget, but for a reserve: if they do
+  // not end in time, the best of what needs no such checks is found with that.
+  Result<judge::Verdict> judge_candidates();
 
   // Offers the winner, if any, while the search goes on.
   void offer(const judge::Verdict& verdict) const;
@@ -161,6 +159,9 @@ class Optimisation {
 
   [[nodiscard]] std::uint64_t tournament_ns() const { return size_of_call().tournament_ns(); }
 
+  // Candidates that may win: all, those of forms that passed every check, those whose code has passed all of its own
+  // too.
+  enum class Entrants : std::uint8_t { all, of_checked_forms, checked };
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first. When
   // there is no time for that, those win that need no such check.
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
@@ -176,7 +177,7 @@ class Optimisation {
 
   // Makes the checks that only winners are asked for.
   Result<void> check_whole(std::size_t candidate);
-  [[nodiscard]] bool is_checked_whole(const Candidate& c) const;
+  [[nodiscard]] bool may_win(const Candidate& c, Entrants who) const;
 
   // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
   Result<void> check_parts(std::size_t f);
@@ -219,7 +220,8 @@ class Optimisation {
   Deadline check_end_;         ///< end of the current checks
   TwoThreads threads_{[this] { return out_of_time(); }};
   std::optional<judge::Verdict> interim_, first_;
-  bool outrun_ = false;  ///< what beats the baseline is of no use
+  bool has_reserve_ = false;  ///< of time, for the winner's code: `check_end_` ends the checks of its form before
+  bool outrun_ = false;       ///< what beats the baseline is of no use
 };
 
 }  // namespace trident::pipeline

@@ -5,8 +5,9 @@
 // searched afterwards, and their last form must beat that winner.
 //
 // Budget: the meaning of the forms is checked within kMeaningShare of what is left then, and so are small steps. The
-// code of the candidates is checked in what is left but for kEndTournaments times what the tournament takes. When
-// checks run out of time the candidates already checked go on; without a checked baseline there is no answer
+// code of the candidates is checked in what is left but for kEndTournaments times what the tournament takes, and the
+// winner's form in what is left then but for a reserve, in which the best of the source's own code is found otherwise.
+// When checks run out of time the candidates already checked go on; without a checked baseline there is no answer
 // (budget_spent). The budget of a large expression, whose checks take seconds, ends by the clock (kLargeClockNs):
 // what was offered until then stays.
 #include <algorithm>

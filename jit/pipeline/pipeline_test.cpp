@@ -335,6 +335,25 @@ TEST(Optimise, ChecksThatTakeTooLongLeaveTimeForTheJudge) {
   EXPECT_GT(optimised->baseline_ns, 0);
 }
 
+// Sixteen products and sums in a chain: several vectors at once take a fraction of the baseline's time.
+TEST(Optimise, WinnersThatCannotBeCheckedInTimeLeaveTheBestOfTheSource) {
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
+  constexpr std::uint64_t kBudgetNs = 6'000'000'000, kReserveNs = 250'000'000;
+  std::string text = "x";
+  for (int i = 0; i < 16; ++i) text = "(" + text + ") * y + x";
+  const auto e = parsed(text, Type::f32, ranged(Type::f32));
+  const Options options{.target = {.isa = host_isas().back()}, .budget = {.cpu_ns = kBudgetNs}};
+  const std::uint64_t late_ns = os::thread_work_ns() + kBudgetNs - kReserveNs;
+  auto optimised = optimise(e, options, [&](const Progress& p) {  // the first tournament leaves nothing but the reserve
+    while (p.stage == Stage::judge && os::thread_work_ns() < late_ns) {
+    }
+  });
+  ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+  EXPECT_EQ(optimised->outcome, Outcome::published) << optimised->note;
+  EXPECT_TRUE(optimised->detail.starts_with("source")) << optimised->detail;
+  expect_right_code(e, optimised->winner, host_isas().back());
+}
+
 // Behind a mask that is 0 at all but one of 10^6 points of a grid, where expm1(x) / x is 1 and (exp(x) - 1) / x is not.
 TEST(Optimise, WhatNoDrawnPointShowsIsCarefulToo) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";

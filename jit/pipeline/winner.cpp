@@ -11,6 +11,10 @@ namespace {
 /// then is worth a look.
 constexpr std::uint64_t kLateShare = 4;
 
+/// Checks of the winner end a tournament's time before the budget does. A tournament takes this part of it, and the
+/// check of one candidate's code the rest.
+constexpr std::uint64_t kReserveShare = 2;
+
 /// The tournament of few takes a part of the time of one of all.
 constexpr std::uint64_t kRematchShare = 2;
 /// The greatest time, over the winner's, of a kernel that is worth another swap.
@@ -18,13 +22,20 @@ constexpr double kWorthASwap = 0.99;
 
 }  // namespace
 
+Result<judge::Verdict> Optimisation::judge_candidates() {
+  has_reserve_ = true;
+  check_end_ = Deadline(passes_.left().without(std::min(tournament_ns(), passes_.left_ns() / kLateShare)));
+  return find_winner(tournament_ns());
+}
+
 Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
-  for (bool in_time = true;;) {
+  for (Entrants who = Entrants::all;;) {
     std::vector<std::size_t> entrants;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (candidates_[i].holds() && (in_time || is_checked_whole(candidates_[i]))) entrants.push_back(i);
-    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload(), cpu_ns));
+      if (may_win(candidates_[i], who)) entrants.push_back(i);
+    const std::uint64_t share = who == Entrants::of_checked_forms ? kReserveShare : 1;
+    TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload(), cpu_ns / share));
     if (!verdict.incumbent_ran()) {
       baseline_died(verdict, call.workload().elements);
       return verdict;
@@ -39,11 +50,12 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
     if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
     if (!checked.ok() && passes_.cancelled()) return checked.error();
     if (checked.ok() && candidates_[verdict.winner].verdict.same()) return verdict;
-    in_time = in_time && checked.ok();
-    if (!in_time) continue;
-    const auto next = check_runner_up();
+    if (checked.ok() && who != Entrants::all) continue;
+    const auto next = checked.ok() ? check_runner_up() : checked;
     if (!next.ok() && next.error().code != ErrorCode::kCancelled) return next.error();
-    in_time = next.ok();
+    if (next.ok()) continue;
+    who = who == Entrants::all && has_reserve_ ? Entrants::of_checked_forms : Entrants::checked;
+    if (has_reserve_) check_end_ = {};
   }
 }
 
@@ -98,10 +110,11 @@ Result<void> Optimisation::check_whole(std::size_t candidate) {
   return {};
 }
 
-bool Optimisation::is_checked_whole(const Candidate& c) const {
+bool Optimisation::may_win(const Candidate& c, Entrants who) const {
+  if (!c.holds() || who == Entrants::all) return c.holds();
   const Tried& tried = tried_[c.form];
-  return c.checked_fully && tried.rare_checked && tried.looked_again &&
-         (tried.form.keeps_roundings || tried.parts_checked);
+  const bool checked = tried.rare_checked && tried.looked_again && (tried.form.keeps_roundings || tried.parts_checked);
+  return checked && (c.checked_fully || who == Entrants::of_checked_forms);
 }
 
 Result<bool> Optimisation::holds_at_rare_points(std::size_t f) {
