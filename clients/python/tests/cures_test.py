@@ -107,6 +107,23 @@ class Cures(unittest.TestCase):
                 self.assertIn(says, str(raised.exception))
                 self.same(evaluated(oracle[0] if oracle else refused), evaluated(cure, trident.jit))
 
+    def test_of_a_method(self):
+        class Scaled:
+            def __init__(self):
+                self.factor = 3.0
+
+            @trident.jit
+            def refused(self, x):
+                return x * self.factor
+
+            _compute = staticmethod(trident.jit(lambda x, factor: x * factor))
+
+            def cured(self, x):
+                return self._compute(x, self.factor)
+        with self.assertRaisesRegex(trident.TraceError, "'self' is of type Scaled.*call it from the method"):
+            Scaled().refused(A["x"])
+        np.testing.assert_array_equal(A["x"] * 3, Scaled().cured(A["x"]))
+
     def test_loops(self):
         """Refusals that name @trident.function: a greatest common divisor and a cumulative sum."""
         for name in ("gcd", "cumsum", "interp"):

@@ -199,8 +199,9 @@ def _argument(name, value):
     refuse_mask(value, name, TraceError)
     if not (type(value) in (np.ndarray, np.memmap) or isinstance(value, (bool, int, float, np.generic))):
         what = "None" if value is None else f"of type {type(value).__name__}"
-        raise TraceError(f"the argument '{name}' is {what}, and a jit function takes arrays and numbers: convert it with "
-                         "np.asarray, or bind it with functools.partial or in a closure")
+        cure = ("decorate a function of the arrays that the method reads, and call it from the method" if name in ("self", "cls") else
+                "convert it with np.asarray, or bind it with functools.partial or in a closure")
+        raise TraceError(f"the argument '{name}' is {what}, and a jit function takes arrays and numbers: {cure}")
     array = np.asarray(value)
     if array.dtype.newbyteorder("=") in DTYPES:
         return array
