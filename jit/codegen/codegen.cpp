@@ -16,6 +16,10 @@ std::string_view name_of(Isa isa) {
   CHECK(false);
 }
 
+std::uint32_t estimate_bits(Isa isa) {
+  return isa == Isa::avx512 ? 14 : isa == Isa::avx2 ? 12 : 0;
+}
+
 namespace {
 
 Result<MachineCode> emit_pass(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
@@ -30,8 +34,8 @@ Result<MachineCode> emit_pass(const kir::Kernel& kernel, Isa isa, const Variant&
 }  // namespace
 
 Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
-  if (isa != Isa::avx512 && kir::has_estimates(kernel))
-    return make_error(ErrorCode::kUnsupported, "%s code has no estimates of 14 bits", name_of(isa).data());
+  if (!kir::has_estimates_only_of(estimate_bits(isa), kernel))
+    return make_error(ErrorCode::kUnsupported, "%s code lacks one of the kernel's estimates", name_of(isa).data());
   TRY(MachineCode code, emit_pass(kernel, isa, variant));
   if (kernel.before.empty()) return code;
   TRY(const MachineCode before, emit(kernel.before.front(), isa, variant));

@@ -13,6 +13,8 @@ namespace trident::codegen {
 
 enum class Isa : std::uint8_t { avx2, avx512, neon };
 std::string_view name_of(Isa isa);
+/// Returns the bits of the estimates that code for `isa` has (jit/kir/estimates.h), or 0.
+std::uint32_t estimate_bits(Isa isa);
 
 /// The shape of the loop, chosen by measurement among variants(). The same bits for every variant.
 struct Variant {
@@ -76,6 +78,10 @@ struct DividerCycles {
 
 /// Returns the variants worth measuring for `kernel` on `isa`, most promising first; never empty.
 std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider = {});
+
+/// Returns how many eighths of a kernel's estimated quotients had better be so; the divider has work too if it does the
+/// others.
+std::uint32_t balanced_estimates(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider = {});
 
 /// Disassembly, one instruction per line with its offset (Capstone).
 Result<std::string> disassemble(const MachineCode& code, Isa isa);

@@ -23,8 +23,14 @@ struct Work {
   double newton_pipes = 0;  ///< all of them by Newton steps
 };
 
-/// Cycles of both pipes for a root by estimate and step (x86_roots.cpp).
+/// Cycles of both pipes for a root or a quotient by estimate and step (x86_estimates.cpp).
 constexpr double kEstimatePipes = 2.5;
+/// Those for the test of doubtful operands.
+constexpr double kDoubtPipes = 1.5;
+
+double estimate_pipes(const kir::Inst& inst) {
+  return kEstimatePipes + (kir::has_doubtful_operands(inst.op) && inst.flags == 0 ? kDoubtPipes : 0);
+}
 
 Work estimate(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
   Work work;
@@ -32,7 +38,7 @@ Work estimate(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) 
     if (inst.section != kir::Section::body || inst.op == kir::Op::Input || inst.op == kir::Op::Bitcast) continue;
     const bool wide = inst.type == ir::Type::f64;
     if (inst.op != kir::Op::Div && inst.op != kir::Op::Sqrt) {
-      work.pipes += kir::is_estimate(inst.op) ? kEstimatePipes : 0.5;
+      work.pipes += kir::is_estimate(inst.op) ? estimate_pipes(inst) : 0.5;
       continue;
     }
     const double guard = inst.flags == kir::kNormal ? 0 : inst.flags == kir::kBounded ? 1 : 3;
@@ -75,6 +81,19 @@ bool scales(const kir::Kernel& kernel) {
 }
 
 }  // namespace
+
+std::uint32_t balanced_estimates(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
+  Work work = estimate(kernel, isa, divider);
+  work.newton_pipes = 0;
+  for (const kir::Inst& inst : kernel.insts) {
+    const bool is_quotient = inst.op == kir::Op::Div14 || inst.op == kir::Op::Div12;
+    if (!is_quotient || inst.section != kir::Section::body) continue;
+    work.pipes -= estimate_pipes(inst);
+    work.newton_pipes += estimate_pipes(inst);
+    work.divider += isa == Isa::avx2 ? divider.div_f32 / 2 : divider.div_f32;
+  }
+  return work.newton_pipes == 0 ? 0 : balanced_newton(work);
+}
 
 std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
   const Work work = estimate(kernel, isa, divider);

@@ -156,7 +156,11 @@ VReg X86Selector::select_arith(kir::Value v, const kir::Inst& inst) {
     case Op::Gather: return select_gather(inst);
     case Op::Strided: return select_strided(inst);
     case Op::Sqrt14:
-    case Op::Rsqrt14: return roots_.select(inst);
+    case Op::Rsqrt14:
+    case Op::Div14:
+    case Op::Sqrt12:
+    case Op::Rsqrt12:
+    case Op::Div12: return estimates_.select(inst);
     case Op::Constant:
     case Op::Input:
     case Op::Param:

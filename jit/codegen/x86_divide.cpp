@@ -168,14 +168,22 @@ X86Selector::Reciprocal X86Selector::reciprocal(const kir::Inst& quotient) {
   return made;
 }
 
-/// Returns `result`, but the divider's where a lane fails `condition`.
-VReg X86Selector::guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, bool root) {
+/// Returns `result`, but that of the exact operation `how` (x86_exact) where a lane fails `condition`.
+VReg X86Selector::guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, std::uint8_t how) {
   if (!condition.valid()) return result;
+  VReg work;
+  if ((how & x86_exact::kLanes) != 0 && !target_.avx512) {
+    MInst& scratch = push(static_cast<std::uint32_t>(X86Pseudo::scratch), {});
+    scratch.form = x86_form::kPseudo;
+    scratch.unit = Unit::none;
+    work = scratch.def;
+  }
   MInst& guard = push(static_cast<std::uint32_t>(X86Pseudo::divide_if), {result});
   for (const VReg operand : operands) guard.use[guard.uses++] = operand;
   guard.use[guard.uses++] = condition;
+  if (work.valid()) guard.use[guard.uses++] = work;
   guard.form = x86_form::kPseudo;
-  guard.imm = root ? 1 : 0;
+  guard.imm = how;
   guard.ties = 1;
   guard.latency = 1;
   return guard.def;
@@ -199,7 +207,7 @@ VReg X86Selector::newton_divide(const kir::Inst& inst) {
   VReg condition = y.condition;
   if (inst.flags == kir::kBounded) condition = require_bits(condition, a, high_exponent(lane_));
   if (inst.flags == 0) condition = require_middle(require_middle(condition, a), b);
-  return guarded(corrected, {a, b}, condition, false);
+  return guarded(corrected, {a, b}, condition, x86_exact::kQuotient);
 }
 
 VReg X86Selector::newton_sqrt(const kir::Inst& inst) {
@@ -235,7 +243,7 @@ VReg X86Selector::newton_sqrt(const kir::Inst& inst) {
   else if (inst.flags == 0)  // in [2^-63, 2^65), so neither negative nor NaN
     condition = lane_ == 4 ? require_range({}, x, 0x2000'0000u, 0x4000'0000u)
                            : require_range({}, x, 0x2000'0000'0000'0000u, 0x4000'0000'0000'0000u);
-  return guarded(corrected, {x}, condition, true);
+  return guarded(corrected, {x}, condition, x86_exact::kRoot);
 }
 
 }  // namespace trident::codegen

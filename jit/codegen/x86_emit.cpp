@@ -334,8 +334,9 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
 }
 
 void X86Emitter::divide_if(const MInst& m, const Placed& p) {
-  const bool root = m.imm != 0;
-  const std::uint8_t mask = p.use[m.uses - 1u];
+  const auto how = static_cast<std::uint8_t>(m.imm & ~std::uint64_t{x86_exact::kLanes});
+  const bool lanes = (m.imm & x86_exact::kLanes) != 0;
+  const std::uint8_t mask = p.use[m.uses - (lanes && !target_.avx512 ? 2u : 1u)];
   if (target_.avx512) {
     // Carry: all bits are set.
     if (target_.lanes == 16) {
@@ -350,20 +351,44 @@ void X86Emitter::divide_if(const MInst& m, const Placed& p) {
     emit(Inst::kIdVmovmskps, {x86::r11d, register_operand(RegClass::vector, m.use_width, mask)});
     assembler_.test(x86::r11d, x86::r11d);
   }
-  const bool narrow = f_[m.def].lane_bytes == 4;
   RareCase& rare = rare_cases_.emplace_back();
   rare.entry = assembler_.newLabel();
   rare.back = assembler_.newLabel();
-  rare.id = root ? (narrow ? Inst::kIdVsqrtps : Inst::kIdVsqrtpd) : (narrow ? Inst::kIdVdivps : Inst::kIdVdivpd);
-  rare.count = root ? 2 : 3;
-  rare.operands[0] = register_operand(RegClass::vector, m.def_width, p.def);
-  for (std::size_t u = 1; u < rare.count; ++u)
-    rare.operands[u] = register_operand(RegClass::vector, m.use_width, p.use[u]);
+  rare.how = how;
+  rare.narrow = f_[m.def].lane_bytes == 4;
+  rare.def = register_operand(RegClass::vector, m.def_width, p.def);
+  for (std::size_t u = 0; u < (how == x86_exact::kRoot ? 1 : 2); ++u)
+    rare.operands[u] = register_operand(RegClass::vector, m.use_width, p.use[u + 1]);
+  if (lanes) {
+    rare.mask = register_operand(target_.avx512 ? RegClass::mask : RegClass::vector, m.use_width, mask);
+    if (!target_.avx512) rare.work = register_operand(RegClass::vector, m.use_width, p.use[m.uses - 1u]);
+  }
   if (target_.avx512 && target_.lanes >= 8)
     assembler_.jnc(rare.entry);
   else
     assembler_.jnz(rare.entry);
   assembler_.bind(rare.back);
+}
+
+/// Emits what a vector with a doubtful lane branches to. Where other lanes keep their results, the operation is done
+/// under the mask, of lanes that pass, turned round meanwhile, for others may read it; or in the work register.
+void X86Emitter::rare_case(const RareCase& rare) {
+  const bool masked = rare.mask.isReg() && target_.avx512, blended = rare.mask.isReg() && !target_.avx512;
+  const asmjit::Operand to = blended ? rare.work : rare.def;
+  const x86::KReg mask = masked ? rare.mask.as<x86::KReg>() : x86::KReg();
+  const auto exact = [&](std::uint32_t id, std::initializer_list<asmjit::Operand_> operands) {
+    if (masked) assembler_.k(mask);
+    emit(id, operands);
+  };
+  if (masked) assembler_.knotw(mask, mask);
+  if (rare.how == x86_exact::kQuotient)
+    exact(rare.narrow ? Inst::kIdVdivps : Inst::kIdVdivpd, {to, rare.operands[0], rare.operands[1]});
+  else
+    exact(rare.narrow ? Inst::kIdVsqrtps : Inst::kIdVsqrtpd, {to, rare.operands[0]});
+  if (rare.how == x86_exact::kInverseRoot)
+    exact(rare.narrow ? Inst::kIdVdivps : Inst::kIdVdivpd, {to, rare.operands[1], to});
+  if (masked) assembler_.knotw(mask, mask);
+  if (blended) emit(Inst::kIdVblendvps, {rare.def, rare.def, to, rare.mask});
 }
 
 void X86Emitter::rare_cases() {
@@ -372,9 +397,7 @@ void X86Emitter::rare_cases() {
   assembler_.jmp(over);
   for (const RareCase& rare : rare_cases_) {
     assembler_.bind(rare.entry);
-    std::array<asmjit::Operand_, 6> operands;
-    std::copy_n(rare.operands.begin(), rare.count, operands.begin());
-    emit(rare.id, operands.data(), rare.count, 0);
+    rare_case(rare);
     assembler_.jmp(rare.back);
   }
   for (const StridedEdge& edge : strided_edges_) strided_edge(edge);

@@ -118,10 +118,13 @@ class X86Emitter : public X86Writer {
 
   struct RareCase {
     asmjit::Label entry, back;
-    std::uint32_t id;
-    std::array<asmjit::Operand, 3> operands;
-    std::uint8_t count;
+    std::uint8_t how;  ///< x86_exact
+    bool narrow;       ///< f32
+    asmjit::Operand def;
+    std::array<asmjit::Operand, 2> operands;
+    asmjit::Operand mask, work;  ///< if doubtful lanes alone are to be exact
   };
+  void rare_case(const RareCase& rare);
   struct MaskedAccess {
     std::uint32_t at, end;  ///< of the instruction
     bool load;

@@ -50,7 +50,7 @@ Block X86Selector::select_decided() {
   block_ = &block;
   context_ = Context::epilogue;
   std::fill(values_.begin(), values_.end(), VReg{});
-  roots_.clear();
+  estimates_.clear();
   std::pmr::vector<bool> needed(kernel_.insts.size(), false, f_.arena);
   needed[kernel_.exit.index] = true;
   for (std::uint32_t i = kernel_.exit.index + 1; i-- > 0;) {

@@ -219,6 +219,10 @@ VReg X86Selector::select_int(const kir::Inst& inst) {
     case Op::Sqrt:
     case Op::Sqrt14:
     case Op::Rsqrt14:
+    case Op::Div14:
+    case Op::Sqrt12:
+    case Op::Rsqrt12:
+    case Op::Div12:
     case Op::Fma:
     case Op::Fms:
     case Op::Fnma:

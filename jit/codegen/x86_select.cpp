@@ -102,6 +102,7 @@ void X86Selector::analyse() {
     read(whole ? inst.a : parts.a, by_body);
     read(whole ? inst.b : parts.b, by_body);
     read(whole ? inst.c : parts.c, by_body);
+    has_doubtful_ |= kir::has_doubtful_operands(inst.op) && inst.flags == 0 && inst.section == Section::body;
     if (inst.op == Op::Input) {
       ++body_inputs_;
       live_inputs_ |= std::uint64_t{1} << inst.imm;
@@ -421,7 +422,7 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     std::fill(values_.begin(), values_.end(), VReg{});
     tail_masks_ = {};
     reciprocals_.clear();
-    roots_.clear();
+    estimates_.clear();
     inputs_left_ = body_inputs_;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
@@ -449,7 +450,7 @@ Block X86Selector::select_invariants() {
   context_ = Context::invariant;
   if (!has_invariants_ && !reads_tables()) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
-  roots_.clear();
+  estimates_.clear();
   start_bounds();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];
@@ -468,7 +469,7 @@ Block X86Selector::select_epilogue() {
   context_ = Context::epilogue;
   if (!has_epilogue_ && !has_scalar_outputs_) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
-  roots_.clear();
+  estimates_.clear();
   reducer_.load_results();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];

@@ -8,8 +8,9 @@
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
 // x86_exit.cpp exits; x86_convert.cpp conversions, lookup; x86_scale.cpp scalef; x86_tables.cpp the element's number,
-// gathers, strided loads. Reductions are x86_reduce.h's, estimated roots x86_roots.h's, exits that test ranges
-// x86_ranges.h's, narrow elements x86_elements.h's, bodies in lanes of one or two bytes x86_small_lanes.h's.
+// gathers, strided loads. Reductions are x86_reduce.h's, estimated roots and quotients x86_estimates.h's, exits that
+// test ranges x86_ranges.h's, narrow elements x86_elements.h's, bodies in lanes of one or two bytes
+// x86_small_lanes.h's.
 #pragma once
 
 #include <bit>
@@ -19,9 +20,9 @@
 #include <span>
 
 #include "jit/codegen/x86_elements.h"
+#include "jit/codegen/x86_estimates.h"
 #include "jit/codegen/x86_ranges.h"
 #include "jit/codegen/x86_reduce.h"
-#include "jit/codegen/x86_roots.h"
 #include "jit/codegen/x86_target.h"
 #include "jit/kir/kir.h"
 
@@ -60,7 +61,7 @@ enum class X86Leave : std::uint8_t { any_set, any_clear, first_lane };
 
 class X86Selector {
   friend class X86Elements;
-  friend class X86Roots;
+  friend class X86Estimates;
   friend class X86SmallLanes;
   friend class X86Reducer;
   friend class X86Ranges;
@@ -91,7 +92,7 @@ class X86Selector {
   /// Returns whether the prologue reads lengths of tables from the parameters' memory.
   [[nodiscard]] bool reads_tables() const { return !bounds_.empty() || !strided_.empty(); }
   /// Returns whether the body branches to code behind the loop.
-  [[nodiscard]] bool has_rare_cases() const { return has_strided_ || options_.underflow_apart; }
+  [[nodiscard]] bool has_rare_cases() const { return has_strided_ || has_doubtful_ || options_.underflow_apart; }
   [[nodiscard]] const std::pmr::vector<X86StridedRead>& strided_reads() const { return strided_; }
   /// Returns one bit per input array that the kernel reads.
   [[nodiscard]] std::uint64_t live_inputs() const { return live_inputs_; }
@@ -153,7 +154,7 @@ class X86Selector {
   VReg require_bits(VReg so_far, VReg value, std::uint64_t bits);
   VReg require_range(VReg so_far, VReg value, std::uint64_t low, std::uint64_t span);
   VReg require_middle(VReg so_far, VReg value);
-  VReg guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, bool root);
+  VReg guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, std::uint8_t how);
 
   // x86_int.cpp
   VReg select_int(const kir::Inst& inst);
@@ -231,7 +232,7 @@ class X86Selector {
   std::pmr::vector<X86Constant> own_constants_;
   X86Ranges ranges_;
   X86Elements elements_{*this};
-  X86Roots roots_{*this};
+  X86Estimates estimates_{*this};
   std::pmr::vector<MInst> held_stores_;      ///< of a kernel with an exit, for behind it
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
   struct TableBound {
@@ -245,7 +246,7 @@ class X86Selector {
   MemRef strided_room_{};
   std::uint32_t body_inputs_ = 0, inputs_left_ = 0;  ///< input instructions of one copy; those not selected yet
   std::uint64_t live_inputs_ = 0;
-  bool has_strided_ = false, has_loop_ = false, reads_params_ = false;
+  bool has_strided_ = false, has_doubtful_ = false, has_loop_ = false, reads_params_ = false;
   bool has_invariants_ = false, has_epilogue_ = false, has_scalar_outputs_ = false;  ///< something to compute there
   static constexpr std::uint32_t kNewtonAll = 8;
   std::uint32_t newton_share_ = 0;

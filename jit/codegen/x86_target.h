@@ -40,8 +40,8 @@ enum class X86Pseudo : std::uint16_t {
   zero,         ///< def = 0
   count,        ///< def = n as type `imm` (ir::Type) in lane 0
   mask_ones,    ///< def = opmask of all ones
-  divide_if,    ///< def = use 0; if a lane fails the condition (last use), instead use 1 / use 2, or sqrt use 1 when
-                ///< `imm`
+  divide_if,    ///< def = use 0; if a lane fails the condition, the use after the operands, instead the exact
+                ///< operation `imm` (x86_exact) of use 1 and use 2
   tail_mask,    ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
   position,     ///< def = the loop's index in all lanes, of the def's lane bytes
   scratch,      ///< def = anything: a work register
@@ -57,6 +57,15 @@ enum class X86Pseudo : std::uint16_t {
   load_elements,   ///< def = the elements left of `mem`, at the low end
   store_elements,  ///< the elements left of `mem` = those at the low end of use 0
 };
+
+/// Exact operations of X86Pseudo::divide_if.
+namespace x86_exact {
+inline constexpr std::uint8_t kQuotient = 0;     ///< use 1 / use 2
+inline constexpr std::uint8_t kRoot = 1;         ///< of use 1
+inline constexpr std::uint8_t kInverseRoot = 2;  ///< use 2, which is 1, / root of use 1
+inline constexpr std::uint8_t kLanes =
+    4;  ///< beside one: only in lanes that fail. AVX2: the last use is a work register
+}  // namespace x86_exact
 
 /// Ways to load one vector of a strided read that lies inside its table.
 enum class StridedForm : std::uint8_t {

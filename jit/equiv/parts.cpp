@@ -68,8 +68,8 @@ PartVerdicts::Key key_of(const Expr& pair, const expr::LowerOptions& how, Sets s
   for (const std::uint64_t value :
        {static_cast<std::uint64_t>(policy.kind), std::bit_cast<std::uint64_t>(policy.k), std::uint64_t{simplify},
         static_cast<std::uint64_t>(accuracy), std::uint64_t{checked}, std::uint64_t{join_divisions},
-        static_cast<std::uint64_t>(estimates), std::uint64_t{narrow}, static_cast<std::uint64_t>(sets),
-        static_cast<std::uint64_t>(demand), seed})
+        std::uint64_t{estimates.bits}, static_cast<std::uint64_t>(estimates.which), std::uint64_t{estimates.quotients},
+        std::uint64_t{narrow}, static_cast<std::uint64_t>(sets), static_cast<std::uint64_t>(demand), seed})
     out.number(value);
   return key;
 }

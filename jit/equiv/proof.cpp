@@ -219,7 +219,8 @@ class Perturbed {
       const std::int64_t products = std::abs(exponent) - 1 + (exponent < 0 ? 1 : 0);
       // Each product's relative error is at most 2^-p, which is below an ulp; cross terms of these errors are less than
       // a hundred-thousandth of that.
-      if (products > 0) round(i, n.type, 1.00001 * static_cast<double>(products));
+      const double estimated = exponent < 0 && how_.estimates.any() ? kQuotientUlps : 0;
+      if (products > 0) round(i, n.type, 1.00001 * (static_cast<double>(products) + estimated));
       return;
     }
     place_[i] = builder_.op(n.op, at(n.a), n.b.valid() ? at(n.b) : NodeId(), n.c.valid() ? at(n.c) : NodeId());
@@ -229,14 +230,18 @@ class Perturbed {
     round(i, n.type, function ? kir::math::stated_error_ulp(*function, n.type, how_.accuracy) : 0.5);
   }
 
-  // Returns the error of what an estimate gives (kir/estimates.h), 0 of another op. A root or its inverse errs by 1.1
-  // ulp, 1.6 units of u at most; products with it by as many ulps and half an ulp more. The root counts beside them.
+  // Errors that kir/estimates.h states, of estimates of any number of bits.
+  static constexpr double kRootUlps = 1.1, kInverseRootUlps = 1.5, kQuotientUlps = 1.51;
+  // Returns the error of what an estimate gives, 0 of another op. A root or its inverse errs by 1.1 ulp, the inverse of
+  // one that is subnormal by 1.5; products with it by as many ulps, of twice the size, and half an ulp more. The root
+  // counts beside them.
   [[nodiscard]] double estimate_error_ulp(const Node& n) const {
-    if (how_.estimates == expr::Estimates::none || n.type != Type::f32) return 0;
+    if (!how_.estimates.any() || n.type != Type::f32) return 0;
     const auto is_root = [&](NodeId id) { return id.valid() && form_.at(id).op == Op::Sqrt; };
-    if (n.op == Op::Sqrt) return n.a.valid() && form_.at(n.a).op == Op::Div ? 3.1 : 1.1;  // perhaps a product
-    if (n.op == Op::Rsqrt || (n.op == Op::Recip && is_root(n.a))) return 1.1;
-    return n.op == Op::Div && is_root(n.b) ? 2.1 : 0;
+    if (n.op == Op::Sqrt) return n.a.valid() && form_.at(n.a).op == Op::Div ? 3.6 : kRootUlps;  // perhaps a product
+    if (n.op == Op::Rsqrt || (n.op == Op::Recip && is_root(n.a))) return kInverseRootUlps;
+    if (n.op == Op::Div && is_root(n.b)) return 3.1;
+    return n.op == Op::Div || n.op == Op::Recip ? kQuotientUlps : 0;
   }
 
   void round(std::uint32_t i, Type type, double ulps) {

@@ -132,9 +132,17 @@ struct Policy {
   double k = 2;  ///< bounded(k)
 };
 
-/// Roots of f32 that become an estimate and one step (kir/estimates.h), which AVX-512 alone has. The operand of a root
-/// may be about to turn negative, where a last bit decides whether there is a result: the last ones are below no other.
-enum class Estimates : std::uint8_t { none, last_roots, all_roots };
+/// Roots and quotients of f32 that become an estimate and one step (kir/estimates.h). The operand of a root may be
+/// about to turn negative, where a last bit decides whether there is a result: the last ones are below no root.
+struct Estimates {
+  enum class Which : std::uint8_t { last, all };
+  static constexpr std::uint8_t kAllQuotients = 8;
+  std::uint8_t bits = 0;  ///< of the processor's estimates (codegen::estimate_bits); 0: there are none
+  Which which = Which::all;
+  std::uint8_t quotients = kAllQuotients;  ///< eighths of the quotients, spread evenly; the divider does the others
+
+  [[nodiscard]] bool any() const { return bits != 0; }
+};
 
 struct LowerOptions {
   Policy policy;
@@ -142,13 +150,11 @@ struct LowerOptions {
   kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
   bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
   bool join_divisions = false;  ///< simplify() makes one division of two (joined_divisions.h)
-  Estimates estimates = Estimates::none;
+  Estimates estimates{};
   bool narrow = false;  ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
 
   /// True if each op is as accurate as in the baseline tier.
-  [[nodiscard]] bool is_as_accurate() const {
-    return accuracy == kir::math::Accuracy::ulp1 && estimates == Estimates::none;
-  }
+  [[nodiscard]] bool is_as_accurate() const { return accuracy == kir::math::Accuracy::ulp1 && !estimates.any(); }
 };
 /// Lowers to kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);

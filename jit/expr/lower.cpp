@@ -95,18 +95,56 @@ std::vector<bool> below_roots(const Expr& expr) {
   return below;
 }
 
+// Lowers quotients, some of them by estimates.
+class Quotients : protected NodeValues {
+ protected:
+  Quotients(const Expr& expr, const LowerOptions& options)
+      : NodeValues(expr, options),
+        below_roots_(options.estimates.which == Estimates::Which::last ? below_roots(expr) : std::vector<bool>()) {}
+
+  // Returns whether a node whose operand is `operand` may be estimated.
+  [[nodiscard]] bool estimates(const Node& n, Value operand) const {
+    if (!options_.estimates.any() || n.type != Type::f32 || b_.is_constant(operand)) return false;
+    const auto index = static_cast<std::size_t>(&n - expr_.nodes.data());
+    return below_roots_.empty() || !below_roots_[index];
+  }
+
+  // Returns a / b, the value of `n`. What is computed once needs no estimate.
+  Value quotient(const Node& n, Value a, Value b, const Fact& of_a, const Fact& of_b) {
+    const auto in_body = [&](Value v) { return kernel_.at(v).section == kir::Section::body; };
+    if (!estimates(n, b) || !(in_body(a) || in_body(b)) || !spends_share())
+      return b_.div(a, b, division_flags(n.type, of_a, of_b));
+    const KOp op = options_.estimates.bits == 14 ? KOp::Div14 : KOp::Div12;
+    return b_.op(op, a, b, {}, estimated_division_flags(of_a, of_b));
+  }
+  Value reciprocal(const Node& n, Value b, const Fact& of_b) {
+    return quotient(n, one(n.type), b, {1, 1, false, true}, of_b);
+  }
+
+ private:
+  bool spends_share() {
+    share_ += options_.estimates.quotients;
+    if (share_ < Estimates::kAllQuotients) return false;
+    share_ -= Estimates::kAllQuotients;
+    return true;
+  }
+
+  std::vector<bool> below_roots_;
+  unsigned share_ = 0;
+};
+
 // Lowers powers with whole exponents.
-class Powers : protected NodeValues {
+class Powers : protected Quotients {
  protected:
   Powers(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
-      : NodeValues(expr, options), plain_powers_(std::move(plain_powers)) {}
+      : Quotients(expr, options), plain_powers_(std::move(plain_powers)) {}
 
   Value powi(const Node& n);
 
   // 1 / a^size, where `product` is a^size. Where that overflows, or is denormal and has lost bits, the inverse may
   // still be a number of the type: there the inverse of one half of the power is divided by the other half.
   Value inverse_power(const Node& n, std::uint64_t size, Value product) {
-    const Value inverse = b_.div(one(n.type), product);
+    const Value inverse = reciprocal(n, product, options_.estimates.any() ? fact_of_power(n, size) : Fact{});
     if (size == 1 || ir::is_int(n.type) || inverse_is_tame(n)) return inverse;
     PowerChain<Value> chain(at(n.a));
     const auto part = [&](std::uint64_t m) { return chain.power(m, [&](Value x, Value y) { return b_.mul(x, y); }); };
@@ -129,6 +167,10 @@ class Powers : protected NodeValues {
       if (n > 1) square = b_.mul(square, square);
     }
     return product;
+  }
+
+  Fact fact_of_power(const Node& n, std::uint64_t size) {
+    return fact_of({Op::Powi, n.type, n.a, {}, {}, size}, n.type, fact(n.a), {}, {}, options_.accuracy);
   }
 
   // All products below a^|n| are finite.
@@ -219,28 +261,27 @@ Value Powers::paired_power(Value a, std::uint64_t n) {
 // Lowers roots of floats, some of them by estimates.
 class Roots : protected Powers {
  protected:
-  Roots(const Expr& expr, const LowerOptions& options, std::vector<bool>&& plain_powers)
-      : Powers(expr, options, std::move(plain_powers)) {
-    if (options.estimates == Estimates::last_roots) below_roots_ = below_roots(expr);
-  }
+  using Powers::Powers;
 
   // Returns 1 / sqrt(x) by an estimate, or nothing: it is one operation, and no root comes before it. `root` is
   // sqrt(x).
   Value estimated_inverse(NodeId root) {
     const Node& n = expr_.at(root);
-    return n.op == Op::Sqrt && estimates(n) ? b_.op(KOp::Rsqrt14, at(n.a)) : Value{};
+    return n.op == Op::Sqrt && estimates(n, at(n.a)) ? estimated_inverse_root(n.a) : Value{};
   }
-  // Constants are folded, and kernels must not depend on the processor that folds them.
-  [[nodiscard]] bool estimates(const Node& n) const {
-    if (options_.estimates == Estimates::none || n.type != Type::f32 || b_.is_constant(at(n.a))) return false;
-    const auto index = static_cast<std::size_t>(&n - expr_.nodes.data());
-    return options_.estimates == Estimates::all_roots || !below_roots_[index];
+  Value estimated_inverse_root(NodeId of) {
+    return options_.estimates.bits == 14 ? b_.op(KOp::Rsqrt14, at(of))
+                                         : b_.op(KOp::Rsqrt12, at(of), {}, {}, root_flags(of));
   }
+  // Returns the flag of a root with doubtful operands.
+  std::uint8_t root_flags(NodeId of) { return sqrt_is_normal(Type::f32, fact(of)) ? kir::kNormal : 0; }
 
   Value root(const Node& n) {
-    if (!estimates(n)) return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
+    if (!estimates(n, at(n.a))) return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
     const Value of_quotient = estimated_root_of_quotient(expr_.at(n.a));
-    return of_quotient.valid() ? of_quotient : b_.op(KOp::Sqrt14, at(n.a));
+    if (of_quotient.valid()) return of_quotient;
+    return options_.estimates.bits == 14 ? b_.op(KOp::Sqrt14, at(n.a))
+                                         : b_.op(KOp::Sqrt12, at(n.a), {}, {}, root_flags(n.a));
   }
 
   // Returns sqrt(c / x) as sqrt(c) / sqrt(x), or nothing. At -0 only the first is NaN, so x must not be that.
@@ -248,7 +289,7 @@ class Roots : protected Powers {
     if (n.op != Op::Div || expr_.at(n.a).op != Op::Constant || !never_minus_zero(n.b)) return {};
     const double c = value_of(n.type, expr_.at(n.a).imm);
     if (!(c >= kLeastNumerator && c <= 1 / kLeastNumerator)) return {};
-    return b_.mul(b_.constant(n.type, std::sqrt(c)), b_.op(KOp::Rsqrt14, at(n.b)));
+    return b_.mul(b_.constant(n.type, std::sqrt(c)), estimated_inverse_root(n.b));
   }
   static constexpr double kLeastNumerator = 0x1p-60;
 
@@ -262,8 +303,6 @@ class Roots : protected Powers {
     if (f.lo > 0 || f.hi < 0) return true;
     return (n.op == Op::Add && (is_number(n.a) || is_number(n.b))) || (n.op == Op::Fma && is_number(n.c));
   }
-
-  std::vector<bool> below_roots_;
 };
 
 // Lowers min and max.
@@ -373,7 +412,7 @@ class Lowering : private Extrema {
     const std::array<Value, 2> args = {at(n.a), n.b.valid() ? at(n.b) : Value{}};
     const std::array<Range, 2> ranges = {range(n.a), n.b.valid() ? range(n.b) : Range{}};
     const std::size_t count = n.b.valid() ? 2 : 1;
-    if (f == Function::Rsqrt && estimates(n)) return b_.op(KOp::Rsqrt14, args[0]);
+    if (f == Function::Rsqrt && estimates(n, args[0])) return estimated_inverse_root(n.a);
     return kir::math::emit(b_, f, std::span(args.data(), count), std::span(ranges.data(), count), options_.accuracy);
   }
 
@@ -412,12 +451,12 @@ class Lowering : private Extrema {
   Value quotient(const Node& n) {
     if (const Value inverse = estimated_inverse(n.b); inverse.valid())
       return at(n.a) == one(n.type) ? inverse : b_.mul(at(n.a), inverse);
-    return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
+    return Quotients::quotient(n, at(n.a), at(n.b), fact(n.a), fact(n.b));
   }
 
   Value recip(const Node& n) {
     if (const Value inverse = estimated_inverse(n.a); inverse.valid()) return inverse;
-    return b_.div(one(n.type), at(n.a), division_flags(n.type, {1, 1, false, true}, fact(n.a)));
+    return reciprocal(n, at(n.a), fact(n.a));
   }
 
   // a * b + c with the signs of its operands taken into the op.

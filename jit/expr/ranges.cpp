@@ -541,7 +541,9 @@ Fact Ranges::analyse(const Node& n) const {
   Fact known = fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);
   if (part) known.lo = std::max(known.lo, part->lo), known.hi = std::min(known.hi, part->hi);
   if (part) known.may_be_nan = part->may_be_nan;
-  return known;
+  const bool may_be_estimated = n.op == Op::Div || n.op == Op::Recip || n.op == Op::Sqrt || n.op == Op::Rsqrt;
+  if (!estimates_ || n.type != Type::f32 || !may_be_estimated) return known;
+  return Slack(n.type, accuracy_).widen(known.lo, known.hi, known.may_be_nan);
 }
 
 bool division_is_normal(Type type, const Fact& a, const Fact& b) {
@@ -562,6 +564,13 @@ std::uint8_t division_flags(Type type, const Fact& a, const Fact& b) {
   const bool bounded =
       a.finite() && b.finite() && b.nonzero() && mag(a) <= half && mag(b) <= quarter && mig(b) >= 1 / quarter;
   return bounded ? kir::kBounded : 0;
+}
+
+std::uint8_t estimated_division_flags(const Fact& a, const Fact& b) {
+  constexpr double kLeast = 0x1p-38, kGreatest = 0x1p86;
+  const bool middle = a.finite() && b.finite() && mig(b) >= kLeast && mag(b) <= kGreatest &&
+                      mig(a) / mag(b) >= kLeast && mag(a) / mig(b) <= kGreatest;
+  return middle ? kir::kNormal : 0;
 }
 
 std::uint8_t sqrt_flags(Type type, const Fact& a) {

@@ -41,8 +41,12 @@ class Ranges {
   /// `expr` must have passed check() up to its last node and must outlive this.
   explicit Ranges(const Expr& expr) : expr_(expr) {}
   /// Uses functions as accurate as the options say, and finite inputs under the fast policy.
+  /// Uses estimates where the options say so, too.
   Ranges(const Expr& expr, const LowerOptions& options)
-      : expr_(expr), accuracy_(options.accuracy), finite_inputs_(options.policy.kind == PolicyKind::fast) {}
+      : expr_(expr),
+        accuracy_(options.accuracy),
+        finite_inputs_(options.policy.kind == PolicyKind::fast),
+        estimates_(options.estimates.any()) {}
 
   Fact at(NodeId id) {
     if (facts_.capacity() == 0) facts_.reserve(expr_.nodes.size());
@@ -58,6 +62,7 @@ class Ranges {
   const Expr& expr_;
   kir::math::Accuracy accuracy_ = kir::math::Accuracy::ulp4;
   bool finite_inputs_ = false;
+  bool estimates_ = false;
   std::vector<Fact> facts_;
 };
 
@@ -69,5 +74,8 @@ bool sqrt_is_normal(Type type, const Fact& a);
 /// Returns the kir flag that a / b, or sqrt(a), may carry: kNormal, kBounded or none.
 std::uint8_t division_flags(Type type, const Fact& a, const Fact& b);
 std::uint8_t sqrt_flags(Type type, const Fact& a);
+/// Returns likewise the flag of an estimated a / b of f32: kNormal where both the divisor and the quotient are far from
+/// the ends of what is middle (kir/estimates.h), or none.
+std::uint8_t estimated_division_flags(const Fact& a, const Fact& b);
 
 }  // namespace trident::expr

@@ -279,6 +279,10 @@ BlockFn float_fn(Op op) {
   if constexpr (sizeof(T) == 4) {
     if (op == Op::Sqrt14) TRIDENT_MAP1(lanes<T>(sqrt14, a));
     if (op == Op::Rsqrt14) TRIDENT_MAP1(lanes<T>(rsqrt14, a));
+    if (op == Op::Div14) TRIDENT_MAP2(lanes<T>(div14, a, b));
+    if (op == Op::Sqrt12) TRIDENT_MAP1(lanes<T>(sqrt12, a));
+    if (op == Op::Rsqrt12) TRIDENT_MAP1(lanes<T>(rsqrt12, a));
+    if (op == Op::Div12) TRIDENT_MAP2(lanes<T>(div12, a, b));
   }
   // clang-format on
   return nullptr;

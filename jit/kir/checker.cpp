@@ -52,8 +52,9 @@ class InstChecker {
   [[nodiscard]] const char* flags_fault() const {
     const bool known = inst_.flags == kNormal || inst_.flags == kBounded || inst_.flags == kFalling;
     if (inst_.flags != 0 && !known) return "unknown flag";
-    const bool takes =
-        inst_.op == Op::Scalef || (inst_.flags != kFalling && (inst_.op == Op::Div || inst_.op == Op::Sqrt));
+    const bool takes = inst_.op == Op::Scalef ||
+                       (inst_.flags != kFalling && (inst_.op == Op::Div || inst_.op == Op::Sqrt)) ||
+                       (inst_.flags == kNormal && has_doubtful_operands(inst_.op));
     return inst_.flags == 0 || takes ? nullptr : "flag on an op that takes none";
   }
 

@@ -74,10 +74,21 @@ constexpr const OpInfo& info(Op op) {
   return kOpInfos[static_cast<std::size_t>(op)];
 }
 
-/// Ops from this number on begin with an estimate of the processor, which only AVX-512 code can compute.
+/// Ops from this number on begin with an estimate of the processor (estimates.h).
 inline constexpr std::uint32_t kFirstEstimate = static_cast<std::uint32_t>(Op::Sqrt14);
 constexpr bool is_estimate(Op op) {
   return static_cast<std::uint32_t>(op) >= kFirstEstimate;
+}
+/// Returns the bits of the estimate that an op begins with: AVX-512 code alone has 14, AVX2 code alone 12; 0 of others.
+constexpr std::uint32_t estimate_bits(Op op) {
+  if (!is_estimate(op)) return 0;
+  return op == Op::Sqrt14 || op == Op::Rsqrt14 || op == Op::Div14 ? 14 : 12;
+}
+
+/// Returns whether an op with an estimate gives the exact operation's result for some operands, unless kNormal says
+/// that there are none.
+constexpr bool has_doubtful_operands(Op op) {
+  return op == Op::Div14 || op == Op::Sqrt12 || op == Op::Rsqrt12 || op == Op::Div12;
 }
 
 struct ValueTag;
@@ -90,6 +101,8 @@ inline constexpr std::uint8_t kNormal = 1;   ///< Div, Sqrt: operands, result an
 inline constexpr std::uint8_t kBounded = 2;  ///< Div: |a| <= 2^(e/2), 2^(-e/4) <= |b| <= 2^(e/4) are proven, e the
                                              ///< greatest exponent (127, 1023); Sqrt: 0 <= a <= 2^(e/2). So only a tiny
                                              ///< or zero a needs care. Not together with kNormal
+// Div14, Sqrt12, Rsqrt12, Div12: kNormal as for Div and Sqrt, and divisor and quotient are proven to be middle
+// (estimates.h).
 // Scalef: b is NaN only where a is, and else kNormal: 2^b is normal and finite; kBounded: |b| <= e + 60; kFalling:
 // -(e + 60) <= b <= e/2 - 4. One of them at most.
 inline constexpr std::uint8_t kFalling = 4;
@@ -181,6 +194,12 @@ inline bool has_estimates(const Kernel& kernel) {
   for (const Inst& inst : kernel.insts)
     if (is_estimate(inst.op)) return true;
   return false;
+}
+/// Returns whether all such ops, the pass before aside, begin with one of `bits`.
+inline bool has_estimates_only_of(std::uint32_t bits, const Kernel& kernel) {
+  for (const Inst& inst : kernel.insts)
+    if (is_estimate(inst.op) && estimate_bits(inst.op) != bits) return false;
+  return true;
 }
 
 /// Bytes of one element of an array.

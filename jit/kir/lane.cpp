@@ -116,7 +116,11 @@ F float_op(Op op, F a, F b, F c) {
     case Op::Gather:
     case Op::Strided:
     case Op::Sqrt14:
-    case Op::Rsqrt14: break;
+    case Op::Rsqrt14:
+    case Op::Div14:
+    case Op::Sqrt12:
+    case Op::Rsqrt12:
+    case Op::Div12: break;
   }
   CHECK(false);
 }
@@ -175,9 +179,23 @@ U int_op(Op op, U a, U b) {
     case Op::Gather:
     case Op::Strided:
     case Op::Sqrt14:
-    case Op::Rsqrt14: break;
+    case Op::Rsqrt14:
+    case Op::Div14:
+    case Op::Sqrt12:
+    case Op::Rsqrt12:
+    case Op::Div12: break;
   }
   CHECK(false);
+}
+
+float estimated(Op op, float a, float b) {
+  if (op == Op::Sqrt14) return sqrt14(a);
+  if (op == Op::Rsqrt14) return rsqrt14(a);
+  if (op == Op::Div14) return div14(a, b);
+  if (op == Op::Sqrt12) return sqrt12(a);
+  if (op == Op::Rsqrt12) return rsqrt12(a);
+  CHECK(op == Op::Div12);
+  return div12(a, b);
 }
 
 template <class T>
@@ -245,8 +263,7 @@ std::uint64_t eval_lane(Op op, Type result, Type operand, std::uint64_t a, std::
                                 : bits_of(truncate<std::int64_t>(std::nearbyint(of_bits<double>(a))));
   if (info(op).signature == Signature::Compare) return compare_bits(op, operand, a, b);
   CHECK(info(op).signature == Signature::Same);
-  if (op == Op::Sqrt14) return bits_of(sqrt14(of_bits<float>(a)));
-  if (op == Op::Rsqrt14) return bits_of(rsqrt14(of_bits<float>(a)));
+  if (is_estimate(op)) return bits_of(estimated(op, of_bits<float>(a), of_bits<float>(b)));
   switch (result) {
     case Type::f32: return bits_of(float_op(op, of_bits<float>(a), of_bits<float>(b), of_bits<float>(c)));
     case Type::f64: return bits_of(float_op(op, of_bits<double>(a), of_bits<double>(b), of_bits<double>(c)));

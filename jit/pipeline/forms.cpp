@@ -47,23 +47,31 @@ Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, ex
   return true;
 }
 
-/// Adds the source and the rewritten forms with their roots by estimates, where they have any: equal forms are not
-/// added. Where all roots are too many, those that no other depends on may do.
-void add_estimated(const expr::Expr& source, std::vector<Form>& list, const expr::Policy& policy,
-                   const PassScope& passes) {
+/// Adds the source and the rewritten forms with their roots and quotients by estimates, where they have any: equal
+/// forms are not added. Beside all quotients, as many as leave the divider work are tried. Where all of both are too
+/// many, those may do that no root depends on, or roots alone.
+void add_estimated(const expr::Expr& source, std::vector<Form>& list, const Options& options, const PassScope& passes) {
+  using Which = expr::Estimates::Which;
+  constexpr std::uint8_t kAll = expr::Estimates::kAllQuotients;
+  const codegen::Isa isa = options.target.isa;
   for (std::size_t f = 0, count = list.size(); f < count; ++f) {
     if (list[f].in_place_of) continue;
-    std::optional<std::size_t> all;
-    for (const expr::Estimates roots : {expr::Estimates::all_roots, expr::Estimates::last_roots}) {
-      expr::LowerOptions how = f == 0 ? unrewritten(policy) : list[f].how;
+    const auto add_one = [&](Which which, std::uint32_t quotients) {
+      expr::LowerOptions how = f == 0 ? unrewritten(options.target.policy) : list[f].how;
       how.narrow = passes.enabled("narrowed");
-      how.estimates = roots;
+      how.estimates = {static_cast<std::uint8_t>(codegen::estimate_bits(isa)), which,
+                       static_cast<std::uint8_t>(quotients)};
       const auto added = add(list, "estimated", expr::Expr(f == 0 ? source : list[f].expr), how);
       if (!added.ok()) passes.give_up("estimated", added.error());
-      if (!added.ok() || !*added) break;
-      list.back().in_place_of = all;
-      all = list.size() - 1;
-    }
+      return added.ok() && *added;
+    };
+    if (!add_one(Which::all, kAll)) continue;
+    const std::size_t all = list.size() - 1;
+    const std::uint32_t balanced = codegen::balanced_estimates(list[all].kernel, isa, divider_of(isa, options.search));
+    if (balanced > 0 && balanced < kAll) add_one(Which::all, balanced);
+    for (const auto& [which, quotients] : {std::pair(Which::last, kAll), std::pair(Which::all, std::uint8_t{0}),
+                                           std::pair(Which::last, std::uint8_t{0})})
+      if (add_one(which, quotients)) list.back().in_place_of = all;
   }
 }
 
@@ -315,8 +323,8 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
     add_found("searched", unguided(submitted, source, options));
   if (searches && passes.enabled("guided") && rounding_may_change)
     add_found("guided", guided(submitted, source, options));
-  if (passes.enabled("estimated") && rounding_may_change && options.target.isa == codegen::Isa::avx512)
-    add_estimated(source, list, policy, passes);
+  if (passes.enabled("estimated") && rounding_may_change && codegen::estimate_bits(options.target.isa) != 0)
+    add_estimated(source, list, options, passes);
   return list;
 }
 

@@ -184,7 +184,9 @@ class Maker {
   }
 
   void add_op() {
-    const auto op = static_cast<Op>(random_.below(options_.estimates ? kir::kOpCount : kir::kFirstEstimate));
+    const bool estimates = options_.estimate_bits != 0;
+    const auto op = static_cast<Op>(random_.below(estimates ? kir::kOpCount : kir::kFirstEstimate));
+    if (kir::is_estimate(op) && kir::estimate_bits(op) != options_.estimate_bits) return;
     const kir::OpInfo& row = kir::info(op);
     switch (row.signature) {
       case kir::Signature::Leaf:
@@ -242,6 +244,10 @@ class Maker {
       const Value x = op == Op::Sqrt ? builder_.abs(near_one(a.value)) : near_one(a.value);
       return keep(op == Op::Sqrt ? builder_.sqrt(x, kir::kNormal) : builder_.div(x, near_one(b.value), kir::kNormal),
                   false);
+    }
+    if (kir::has_doubtful_operands(op) && random_.one_in(2) && !a.odd_nan && !b.odd_nan) {
+      const Value x = row.arity == 1 ? builder_.abs(near_one(a.value)) : near_one(a.value);
+      return keep(builder_.op(op, x, row.arity == 1 ? Value{} : near_one(b.value), {}, kir::kNormal), false);
     }
     const bool moves_bits = op == Op::Neg || op == Op::Abs || op == Op::Min || op == Op::Max;
     const bool odd = moves_bits ? a.odd_nan || b.odd_nan : is_float(type);

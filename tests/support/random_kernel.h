@@ -19,11 +19,11 @@ struct RandomKernelOptions {
   std::uint32_t params_max = 2;
   std::uint32_t outputs_max = 3;
   bool reductions = true;
-  bool narrow_only = false;  ///< 4-byte types only
-  bool floats_only = false;  ///< f32 and f64, no integer arithmetic
-  bool tables = false;       ///< inputs of a length of their own, and ops that read them
-  bool estimates = false;    ///< ops that only AVX-512 code has
-  bool exits = false;        ///< an exit, and so no reductions: mostly taken within the first two hundred elements
+  bool narrow_only = false;         ///< 4-byte types only
+  bool floats_only = false;         ///< f32 and f64, no integer arithmetic
+  bool tables = false;              ///< inputs of a length of their own, and ops that read them
+  std::uint32_t estimate_bits = 0;  ///< ops that begin with an estimate of so many bits; 0: none
+  bool exits = false;  ///< an exit, and so no reductions: mostly taken within the first two hundred elements
 };
 
 kir::Kernel random_kernel(std::uint64_t seed, const RandomKernelOptions& options = {});
