@@ -239,9 +239,12 @@ class Perturbed {
     if (!how_.estimates.any() || n.type != Type::f32) return 0;
     const auto is_root = [&](NodeId id) { return id.valid() && form_.at(id).op == Op::Sqrt; };
     if (n.op == Op::Sqrt) return n.a.valid() && form_.at(n.a).op == Op::Div ? 3.6 : kRootUlps;  // perhaps a product
-    if (n.op == Op::Rsqrt || (n.op == Op::Recip && is_root(n.a))) return kInverseRootUlps;
-    if (n.op == Op::Div && is_root(n.b)) return 3.1;
-    return n.op == Op::Div || n.op == Op::Recip ? kQuotientUlps : 0;
+    if (n.op == Op::Rsqrt) return kInverseRootUlps;
+    const bool divides = n.op == Op::Div;
+    const NodeId divisor = divides ? n.b : n.a;
+    if (!divides && n.op != Op::Recip) return 0;
+    if (!is_root(divisor)) return kQuotientUlps;
+    return divides ? 3.1 : kInverseRootUlps;
   }
 
   void round(std::uint32_t i, Type type, double ulps) {

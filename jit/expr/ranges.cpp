@@ -541,7 +541,8 @@ Fact Ranges::analyse(const Node& n) const {
   Fact known = fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);
   if (part) known.lo = std::max(known.lo, part->lo), known.hi = std::min(known.hi, part->hi);
   if (part) known.may_be_nan = part->may_be_nan;
-  const bool may_be_estimated = n.op == Op::Div || n.op == Op::Recip || n.op == Op::Sqrt || n.op == Op::Rsqrt;
+  // Quotients and roots, among others; functions are widened by more already.
+  const bool may_be_estimated = info(n.op).rounding == Rounding::correct && !is_ring_op(n.op);
   if (!estimates_ || n.type != Type::f32 || !may_be_estimated) return known;
   return Slack(n.type, accuracy_).widen(known.lo, known.hi, known.may_be_nan);
 }
