@@ -15,9 +15,9 @@ namespace {
 
 using kir::Op;
 
-constexpr Variant kShapes[] = {{.vectors = 1, .schedule = false}, {.vectors = 2},
-                               {.vectors = 4, .newton = 4},       {.vectors = 1, .vector_bits = 256},
-                               {.vectors = 8, .schedule = false}, {.vectors = 4, .lockstep = true}};
+constexpr Variant kEstimateVariants[] = {{.vectors = 1, .schedule = false}, {.vectors = 2},
+                                         {.vectors = 4, .newton = 4},       {.vectors = 1, .vector_bits = 256},
+                                         {.vectors = 8, .schedule = false}, {.vectors = 4, .lockstep = true}};
 
 class Estimates : public ::testing::TestWithParam<Isa> {
  protected:
@@ -27,7 +27,7 @@ class Estimates : public ::testing::TestWithParam<Isa> {
   }
   [[nodiscard]] static bool wide() { return GetParam() == Isa::avx512; }
   [[nodiscard]] static Variant variant(std::size_t i) {
-    Variant chosen = kShapes[i % std::size(kShapes)];
+    Variant chosen = kEstimateVariants[i % std::size(kEstimateVariants)];
     if (!wide()) chosen.vector_bits = 0;
     return chosen;
   }
@@ -65,7 +65,7 @@ TEST_P(Estimates, CornersAndRandomBits) {
     others.push_back(testing::random_lane(random, ir::Type::f32));
   }
   const kir::Kernel kernel = all_of(estimate_bits(GetParam()));
-  for (std::size_t v = 0; v < std::size(kShapes); ++v)
+  for (std::size_t v = 0; v < std::size(kEstimateVariants); ++v)
     for (const std::uint64_t param : {0x3F80'0000u, 0u, 0x8000'0000u, 0x7F80'0000u, 1u, 0xBF80'0000u}) {
       const auto native = testing::map_native(kernel, GetParam(), variant(v));
       ASSERT_TRUE(native.ok()) << native.error().message;
