@@ -56,7 +56,7 @@ class CLoop {
   std::vector<expr::Place> places_;
   std::vector<bool> live_;
   std::vector<CPass> passes_;
-  std::string accumulators_;
+  std::string before_, accumulators_;
 };
 
 std::string CLoop::print() {
@@ -75,10 +75,15 @@ std::string CLoop::print() {
   return assemble();
 }
 
-/// Defines a value of elements in each loop from the one on where it is known.
+/// Defines a value of elements in each loop from the one on where it is known, and one known before all of them there,
+/// as what follows a loop may need it too.
 void CLoop::define(std::size_t index) {
   const std::string definition = nodes_.definition(index) + "\n";
   const std::uint8_t after = places_[index].after;
+  if (places_[index].shape == expr::Shape::uniform) {
+    before_ += "  " + definition;
+    return;
+  }
   if (is_scalar(NodeId(static_cast<std::uint32_t>(index)))) {
     passes_[after - 1].tail += "  " + definition;
     return;
@@ -158,7 +163,7 @@ std::string CLoop::assemble() const {
   std::string names;
   for (std::size_t v = 0; v < expr_.variables.size(); ++v)
     names += " v" + std::to_string(v) + " = " + expr_.variables[v].name;
-  std::string body = accumulators_;
+  std::string body = before_ + accumulators_;
   for (const CPass& pass : passes_) body += "  for (size_t i = 0; i < n; ++i) {\n" + pass.loop + "  }\n" + pass.tail;
   return "/*" + names +
          " */\n#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n"

@@ -120,16 +120,17 @@ TEST(CSource, ReductionsScalarsAndSeveralOutputs) {
   std::vector<expr::Variable> variables(3);
   variables[0].name = "a", variables[1].name = "x", variables[2].name = "y";
   variables[0].kind = expr::VariableKind::scalar;
-  const auto object = compile(
-      parsed("(a * x, sum(x * y) / 2, mean(x), dot(x, y), maxof(y), minof(x), prod(1 + x))", ir::Type::f64, variables));
+  const auto object =
+      compile(parsed("(a * x, sum(x * y) / 2, mean(x), dot(x, y), maxof(y), minof(x), prod(1 + x), sum(x) / (2 * a))",
+                     ir::Type::f64, variables));
   const Points p;
   const double a = 2.5;
   std::uint64_t param = 0;
   std::memcpy(&param, &a, sizeof a);
   std::array<double, kCount> scaled{};
-  std::array<double, 6> totals{};
+  std::array<double, 7> totals{};
   const void* in[] = {p.x.data(), p.y.data()};
-  void* out[] = {scaled.data(), &totals[0], &totals[1], &totals[2], &totals[3], &totals[4], &totals[5]};
+  void* out[] = {scaled.data(), &totals[0], &totals[1], &totals[2], &totals[3], &totals[4], &totals[5], &totals[6]};
   entry_of(object)(nullptr, kCount, in, out, &param);
   double dot = 0, sum = 0, product = 1, greatest = -INFINITY, least = INFINITY;
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -143,6 +144,7 @@ TEST(CSource, ReductionsScalarsAndSeveralOutputs) {
   EXPECT_EQ(totals[3], greatest);
   EXPECT_EQ(totals[4], least);
   EXPECT_NEAR(totals[5] / product, 1, 1e-13);
+  EXPECT_NEAR(totals[6], sum / (2 * a), 1e-13);  // what is known before the loop is used behind it
 }
 
 TEST(CSource, SeveralLoopsWhereReductionsMeetElements) {
