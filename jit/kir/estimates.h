@@ -34,16 +34,13 @@
 //
 // Other ops have *doubtful* operands, for which they are the exact operations (1 / sqrt(x) rounded twice):
 //
-//   roots of 12 bits   g is not below infinity: x is subnormal (its estimate is infinite), a zero, infinite, negative
-//   or
-//                      NaN. A positive normal x has g < 2^65
-//   quotients          the sum is not *middle*: in [2^-40, 2^88) but for its sign. So a zero, an infinity or a NaN on
-//   the
-//                      way shows, and what overflows or underflows. An estimate of 12 bits is infinite for a subnormal
-//                      divisor, which gives NaN, and 0 from 2^126 on, which gives 0. Nothing else is lost in
-//                      1 - b y, whatever a is
-//                      14 bits: or the divisor is not middle. So b y is normal, and so is a, of at least 2^-81, beside
-//                      which the rounding of a subnormal remainder is nothing
+//   roots of 12 bits: where g is not below infinity. So x is subnormal (its estimate is infinite), a zero, infinite,
+//     negative or NaN. A positive normal x has g < 2^65.
+//   quotients: where the sum is not *middle*, in [2^-40, 2^88) but for its sign. So a zero, an infinity or a NaN on
+//     the way shows, and what overflows or underflows. An estimate of 12 bits is infinite for a subnormal divisor,
+//     which gives NaN, and 0 from 2^126 on, which gives 0. Nothing else is lost in 1 - b y, whatever a is.
+//   quotients of 14 bits: or where the divisor is not middle. So b y is normal, and so is a, of at least 2^-81, beside
+//     which the rounding of a subnormal remainder is nothing.
 #pragma once
 
 #include <bit>
