@@ -228,10 +228,11 @@ class Front {
  public:
   Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own,
         os::Confined confined);
-  Result<void> listen(std::vector<os::PassedSocket> passed);
+  /// Takes signals from here on, and then connections. `argc` and `argv` outlive this object.
+  Result<void> listen(std::vector<os::PassedSocket> passed, int argc, const char* const* argv);
 
   /// Returns the exit status.
-  int serve(int argc, const char* const* argv);
+  int serve();
 
  private:
   void turn_clients_away(const Error& error);
@@ -267,6 +268,7 @@ class Front {
   Watchdog watchdog_;
   Starter starter_;
   int exit_status_ = 0;
+  std::optional<net::SignalWatch> terminate_, interrupt_, reload_signal_;
   std::unique_ptr<net::Listener> listener_;
 };
 
@@ -308,7 +310,11 @@ Front::Front(const config::Settings& settings, std::unique_ptr<learning::CostsSo
   });
 }
 
-Result<void> Front::listen(std::vector<os::PassedSocket> passed) {
+Result<void> Front::listen(std::vector<os::PassedSocket> passed, int argc, const char* const* argv) {
+  // Before the socket is there: who can connect may take the daemon for started and end it.
+  terminate_.emplace(loop_, SIGTERM, [this] { drain(); });
+  interrupt_.emplace(loop_, SIGINT, [this] { drain(); });
+  reload_signal_.emplace(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
   TRY(auto socket, socket_of(settings_, std::move(passed)));
   TRY(listener_, net::Listener::make(
                      loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); },
@@ -316,10 +322,7 @@ Result<void> Front::listen(std::vector<os::PassedSocket> passed) {
   return {};
 }
 
-int Front::serve(int argc, const char* const* argv) {
-  const net::SignalWatch terminate(loop_, SIGTERM, [this] { drain(); });
-  const net::SignalWatch interrupt(loop_, SIGINT, [this] { drain(); });
-  const net::SignalWatch reload_signal(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
+int Front::serve() {
   starting_.start(
       0, [this] { look_for_workers(); }, kStartLookMs);
   starter_.watch();
@@ -486,9 +489,9 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   // Before the loop takes the number of a descriptor that was passed in, and is closed.
   std::vector<os::PassedSocket> passed = os::take_passed_sockets();
   Front front(settings, std::move(costs).value(), *own ? &**own : nullptr, std::move(confined));
-  if (const auto listening = front.listen(std::move(passed)); !listening.ok())
+  if (const auto listening = front.listen(std::move(passed), argc, argv); !listening.ok())
     return refused(listening.error(), listening.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);
-  return front.serve(argc, argv);
+  return front.serve();
 }
 
 }  // namespace trident::front

@@ -144,18 +144,17 @@ TEST(Session, SubmissionGivesBaselineThenAnOutcome) {
 
   auto last = client.next_result();
   ASSERT_TRUE(last.has_value());
-  if (last->kind() == wire::Body::KernelReady) {
+  std::size_t published = 0;  // a search publishes what is better as soon as it finds it
+  for (; last->kind() == wire::Body::KernelReady; ++published) {
     EXPECT_EQ(last->message().body_as_KernelReady()->tier(), wire::Tier::optimised);
     for (const std::size_t n : {0u, 1u, 63u, 64u, 65u, 1000u}) expect_right_results(last->fd, n);
     last = client.next_result();
     ASSERT_TRUE(last.has_value());
-    ASSERT_EQ(last->kind(), wire::Body::Done);
-    EXPECT_EQ(last->message().body_as_Done()->outcome(), wire::Outcome::published);
-  } else {
-    ASSERT_EQ(last->kind(), wire::Body::Done);
-    EXPECT_NE(last->message().body_as_Done()->outcome(), wire::Outcome::published);
-    EXPECT_NE(last->message().body_as_Done()->outcome(), wire::Outcome::not_equivalent);
   }
+  ASSERT_EQ(last->kind(), wire::Body::Done);
+  const auto outcome = last->message().body_as_Done()->outcome();
+  EXPECT_EQ(outcome == wire::Outcome::published, published > 0);
+  EXPECT_NE(outcome, wire::Outcome::not_equivalent);
 }
 
 TEST(Session, InlineImagesComeAsBytesThatValidate) {
