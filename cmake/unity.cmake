@@ -17,6 +17,7 @@ set(TRIDENT_ALONE
   jit/equiv/proof_test.cpp
   jit/equiv/reference_test.cpp
   jit/equiv/tail_test.cpp
+  jit/expr/lower.cpp
   jit/learn/programs.cpp
   jit/pipeline/pipeline_test.cpp
   jit/rulecheck/edges.cpp

@@ -52,7 +52,8 @@ typedef enum trident_mode {
 } trident_mode;
 
 /* Where types meet: f32 with f64 is f64, i32 with i64 is i64 (integers wrap), an integer with a float is f64, which
- * rounds an i64 beyond 2^53. Integers have no division and no remainder: cast an operand with f64(...). */
+ * rounds an i64 beyond 2^53. Integers have no division and no remainder: cast an operand with f64(...). Numbers of a text
+ * take the type of what they meet; a sum of them that does not fit it, as 50000*50000 among i32, is refused. */
 typedef enum trident_type {
   TRIDENT_F32 = 0,
   TRIDENT_F64 = 1,

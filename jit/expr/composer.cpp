@@ -387,20 +387,35 @@ NodeId Composer::retype(NodeId id, Type type) {
   return made.id;
 }
 
+// Gives literals a type. 3000000000 among i32 would be a negative number, and a comparison with it false for all, so it
+// is refused there.
+Value Composer::typed(Value a, Type type) {
+  if (a.beyond_i32 && type == Type::i32) {
+    constexpr char kCure[] = "does not fit i32: cast what it meets with i64(...), or write 32 bits in hexadecimal";
+    if (!a.bare) return fail(a.offset, ErrorCode::kTypeError, "a number here %s", kCure);
+    return fail(a.offset, ErrorCode::kTypeError, "%.17g %s", number_of(a), kCure);
+  }
+  a.id = retype(a.id, type);
+  if (failed_) return {};
+  const bool may_wrap = ir::is_int(type) && a.integral && !a.bare;
+  const auto excess = may_wrap ? literal_values_.excess_of(a.id) : std::nullopt;
+  if (!excess) return a;
+  if (type == Type::i64) {
+    return fail(a.offset, ErrorCode::kTypeError,
+                "the value of these numbers does not fit i64: write them as floats, as 1.0");
+  }
+  constexpr char kCure[] = "does not fit i32: cast what it meets with i64(...)";
+  if (!excess->value) return fail(a.offset, ErrorCode::kTypeError, "the value of these numbers %s", kCure);
+  return fail(a.offset, ErrorCode::kTypeError, "%lld %s", static_cast<long long>(*excess->value), kCure);
+}
+
 // `a` as `type`: literals take the type, everything else is cast.
 Value Composer::convert(Value a, Type type) {
-  if (failed_ || builder_.type_of(a.id) == type) return a;
+  if (failed_ || (builder_.type_of(a.id) == type && (a.literal_depth == 0 || !ir::is_int(type)))) return a;
   a = whole(a);
   if (failed_) return {};
   if (a.literal_depth > 0 && !ir::is_mask(type) && (a.integral || !ir::is_int(type))) {
-    // 3000000000 among i32 would be a negative number, and a comparison with it false for all.
-    if (a.beyond_i32 && type == Type::i32) {
-      constexpr char kCure[] = "does not fit i32: cast what it meets with i64(...), or write 32 bits in hexadecimal";
-      if (!a.bare) return fail(a.offset, ErrorCode::kTypeError, "a number here %s", kCure);
-      return fail(a.offset, ErrorCode::kTypeError, "%.17g %s", number_of(a), kCure);
-    }
-    a.id = retype(a.id, type);
-    return a;
+    return typed(a, type);
   }
   const std::uint32_t offset = a.offset;
   if (ir::is_mask(type)) {  // a != 0, so that every bool comes from a comparison
@@ -412,7 +427,7 @@ Value Composer::convert(Value a, Type type) {
 
 Value Composer::settle(Value a) {
   if (failed_) return {};
-  if (a.literal_depth > 0) a.id = retype(a.id, default_type_);
+  if (a.literal_depth > 0) a = typed(a, default_type_);
   a.literal_depth = 0;
   a.bare = false;
   return a;

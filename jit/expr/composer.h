@@ -3,7 +3,8 @@
 // the Expr or remembers the first error, which points into the text.
 //
 // Types. A literal has no type of its own: it takes the type of the value that it meets ("2 * x" is f32 when x is), and
-// so does a tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
+// so does a tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Among integers its value must fit
+// that type: "i < 50000 * 50000" is refused where i is i32 (literal_values.h). Literals that meet nothing take
 // ParseOptions::type. Otherwise the wider operand wins as in NumPy: f32 with f64 gives f64, i32 with i64 gives i64,
 // integers with floats give f64 (an i64 beyond 2^53 is rounded there), and a comparison used as a number gives 0 or 1.
 // Functions of reals take integers as f64, but functions from integers to integers stay exact: floor and the like
@@ -22,6 +23,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/functions.h"
+#include "jit/expr/literal_values.h"
 #include "jit/expr/narrow_casts.h"
 #include "jit/expr/shape.h"
 #include "jit/ir/text.h"
@@ -145,6 +147,7 @@ class Composer {
   bool to_integer(std::span<Value> operands, Op op);
   bool bits_operands(std::span<Value> operands, Op op, std::size_t offset);
   Value convert(Value a, Type type);
+  Value typed(Value a, Type type);
   NodeId retype(NodeId id, Type type);
   Value whole(Value a);
   Value declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset);
@@ -164,6 +167,7 @@ class Composer {
   [[nodiscard]] bool wraps(NodeId id) const;
 
   Builder builder_;
+  LiteralValues literal_values_{builder_};
   const ir::SourceText& source_;
   Type default_type_;
   std::uint32_t declared_count_ = 0;  // variables that ParseOptions declared

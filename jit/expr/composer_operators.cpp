@@ -31,10 +31,14 @@ bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
   }
   bool settled = false;
   bool all_bool = true;
-  Type type = Type::f64;  // literals stay open in it
+  // Literals stay open in f64. Integers that it does not hold stay open in i64, where no function of reals takes them.
+  bool all_integral = info(op).types != Types::F, any_long = false;
+  Type type = Type::f64;
   for (const Value& v : operands) {
     const Type t = type_of(v);
     all_bool = all_bool && ir::is_mask(t);
+    all_integral = all_integral && v.literal_depth > 0 && v.integral;
+    any_long = any_long || (t == Type::i64 && !(v.bare && std::fabs(number_of(v)) < 0x1p53));
     if (v.literal_depth > 0) continue;
     type = settled ? promote(type, t) : t;
     settled = true;
@@ -44,13 +48,14 @@ bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
          info(op).text.data());
     return false;
   }
+  if (all_integral && any_long) type = Type::i64;
   for (const Value& v : operands) {
     if (v.literal_depth == 0) continue;
     if (ir::is_mask(type)) type = default_type_;
     if (ir::is_int(type) && !v.integral) type = Type::f64;
   }
   for (Value& v : operands) {
-    if (type_of(v) != type) v = convert(v, type);
+    if (type_of(v) != type || (settled && v.literal_depth > 0)) v = convert(v, type);
   }
   return !failed_;
 }
@@ -186,6 +191,7 @@ Value Composer::power(Value a, Value b, std::size_t offset) {
   if (failed_) return {};
   const double exponent = number_of(b);
   if (ir::is_mask(type_of(a))) a = convert(a, default_type_);
+  if (exponent < 0 && a.literal_depth > 0) a = convert(a, Type::f64);
   if (exponent < 0 && ir::is_int(type_of(a))) {
     return fail(b.offset, ErrorCode::kTypeError, "an integer has no negative powers: cast it with f64(...) first");
   }
@@ -226,12 +232,15 @@ Value Composer::cast(Type type, Value a, std::size_t offset) {
   if (failed_) return {};
   a.storage = Storage::own;
   if (a.literal_depth > 0 && (a.integral || !ir::is_int(type))) {
+    // A cast wraps 32 bits, of a value that is computed before.
     const double v = a.bare ? number_of(a) : 0;
-    a.beyond_i32 = v < -2147483648.0 || v > 4294967295.0;  // a cast wraps 32 bits
-    a = convert(a, type);                                  // the type that a cast names is settled
+    const bool wraps =
+        type == Type::i32 && !a.bare && (a.beyond_i32 || literal_values_.excess_of(retype(a.id, type)).has_value());
+    a.beyond_i32 = v < -2147483648.0 || v > 4294967295.0;
+    a = convert(a, wraps ? Type::i64 : type);  // the type that a cast names is settled
     a.literal_depth = 0;
     a.bare = false;
-    return a;
+    if (!wraps || failed_) return a;
   }
   if (type_of(a) == type) return a;
   return add({Op::Cast, type, a.id, {}, {}, 0}, offset);
