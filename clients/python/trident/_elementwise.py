@@ -135,19 +135,27 @@ def _floor_divide(a, b):
 
 
 def floor_divide_integers(a, b, kind):
-    """The greatest integer not above a / b. a minus C's remainder is a multiple of b. Its quotient through float64 is off by at most 2**11, which a second
-    division of what is left mends; wrapping arithmetic loses nothing. By zero gives 0, as in NumPy."""
-    a, b, zero = g.cast(a, kind), g.cast(b, kind), g.const(0, kind)
+    """The greatest integer not above a / b; 0 for b = 0, as in NumPy."""
+    a, b = g.cast(a, kind), g.cast(b, kind)
+    shift = g.shift_instead_of(b)
+    if shift is not None:
+        return g.Node("sar", kind, (a, g.const(shift, kind))) if shift else a
+    return g.by_zero_gives_0(b, g.floor_quotient_i32(a, b) if kind == g.I32 else _floor_quotient_i64(a, b))
+
+
+def _floor_quotient_i64(a, b):
+    """a minus C's remainder is a multiple of b. Its quotient through float64 is off by at most 2**11, which a second
+    division of what is left mends; wrapping arithmetic loses nothing."""
+    kind, zero = g.I64, g.const(0, g.I64)
     rest = g.trunc_mod(a, b, COMMON)
     multiple, quotient = g.Node("sub", kind, (a, rest)), zero
-    for _ in range(1 if kind == g.I32 else 3):
+    for _ in range(3):
         left = g.Node("sub", kind, (multiple, g.Node("mul", kind, (quotient, b))))
         step = g.Node("rint", g.F64, (g.Node("div", g.F64, (g.cast(left, g.F64), g.cast(b, g.F64))),))
         quotient = g.Node("add", kind, (quotient, g.cast(step, kind)))
     signs_differ = g.Node("lt", g.BOOL, (g.Node("xor", kind, (rest, b)), zero))
     below = _both(g.Node("ne", g.BOOL, (rest, zero)), signs_differ)
-    quotient = g.Node("select", kind, (below, g.Node("sub", kind, (quotient, g.const(1, kind))), quotient))
-    return g.Node("select", kind, (g.Node("eq", g.BOOL, (b, zero)), zero, quotient))
+    return g.Node("select", kind, (below, g.Node("sub", kind, (quotient, g.const(1, kind))), quotient))
 
 
 def _power(trace, a, b):

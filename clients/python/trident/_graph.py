@@ -227,12 +227,42 @@ def trunc_mod(a, b, common):
     (a, b), kind = _numeric((a, b), common)
     if kind in FLOATS:
         return Node("fmod", kind, (a, b))
-    zero = const(0, kind)
-    if kind == I32:  # exact: 32-bit integers and their remainder are exact in float64
-        rest = cast(Node("fmod", F64, (cast(a, F64), cast(b, F64))), I32)
+    rest = _without_multiple(a, b, _quotient_i32("trunc", a, b, a)) if kind == I32 else _trunc_mod_i64(a, b)
+    return by_zero_gives_0(b, rest)
+
+
+def by_zero_gives_0(b, result):
+    zero = const(0, b.kind)
+    return Node("select", b.kind, (Node("eq", BOOL, (b, zero)), zero, result))
+
+
+def shift_instead_of(b):
+    """k where b is the literal 2**k, else None."""
+    value = int(b.value) if b.is_const() and b.kind in INTS else 0
+    return value.bit_length() - 1 if value > 0 and not value & value - 1 else None
+
+
+def floor_quotient_i32(a, b):
+    return _quotient_i32("floor", a, b, b)
+
+
+def _quotient_i32(rounding, a, b, sign):
+    """a / b of I32, rounded by `rounding`; anything for b = 0. A half with the sign of `sign` moves the dividend away from
+    the multiple of b at which the rounding starts. So the quotient is at least 1 / |2 b| from an integer, which is more than
+    float64 can err by, or any policy's k lets it err by. fmod of float64 would take about a hundred times as long."""
+    half = Node("copysign", F64, (const(0.5, F64), cast(sign, F64)))
+    if sign.is_const():
+        half = const(math.copysign(0.5, sign.value), F64)
+    dividend = Node("add", F64, (cast(a, F64), half))
+    if b.is_const() and b.value:
+        quotient = Node("mul", F64, (dividend, const(1 / b.value, F64)))
     else:
-        rest = _trunc_mod_i64(a, b)
-    return Node("select", kind, (Node("eq", BOOL, (b, zero)), zero, rest))
+        quotient = Node("div", F64, (dividend, cast(b, F64)))
+    return cast(Node(rounding, F64, (quotient,)), I32)
+
+
+def _without_multiple(a, b, quotient):
+    return Node("sub", I32, (a, Node("mul", I32, (quotient, b))))
 
 
 def _trunc_mod_i64(a, b):
@@ -257,6 +287,12 @@ def _trunc_mod_i64(a, b):
 
 def floor_mod(a, b, common):
     """The remainder with the sign of the divisor, as NumPy's and Python's %."""
+    kind = common([a.kind, b.kind])
+    if kind in INTS and shift_instead_of(b) is not None:
+        return Node("and", kind, (cast(a, kind), const(int(b.value) - 1, kind)))
+    if kind == I32:
+        a, b = cast(a, I32), cast(b, I32)
+        return by_zero_gives_0(b, _without_multiple(a, b, floor_quotient_i32(a, b)))
     rest = trunc_mod(a, b, common)
     kind = rest.kind
     zero = const(0, kind)
