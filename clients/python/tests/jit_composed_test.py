@@ -104,6 +104,25 @@ class Composed(unittest.TestCase):
                                ("least", lambda x: (x - np.nanmin(x)) / np.ptp(x))):
             self.assertTrue(self.either(function, x, name=(name,)))
 
+    def test_numbers_that_numpy_returns_as_python_numbers(self):
+        """count_nonzero gives an int and allclose a bool, unless axis or keepdims ask for arrays."""
+        functions = (lambda x: np.count_nonzero(x), lambda x: np.allclose(x, x), lambda x: np.allclose(x, 1),
+                     lambda x: (x, np.count_nonzero(x), np.allclose(x, 1)), lambda x: [np.count_nonzero(x)],
+                     lambda x: np.count_nonzero(x, axis=0), lambda x: np.count_nonzero(x, keepdims=True))
+        for kind in ("f8", "f4", "i8", "i4", "u1", "i2", "?"):
+            for x in (np.array([2, 0, 1]), np.array([]), np.ones((2, 3)), np.ones((1, 70000))):
+                for function in functions:
+                    wanted, got = function(x.astype(kind)), trident.jit(function)(x.astype(kind))
+                    self.assertIs(type(wanted), type(got))
+                    pairs = zip(wanted, got) if type(wanted) in (tuple, list) else [(wanted, got)]
+                    for w, v in pairs:
+                        self.assertEqual((type(w), getattr(w, "dtype", None)), (type(v), getattr(v, "dtype", None)), kind)
+                        np.testing.assert_array_equal(w, v)
+        x = np.array([2, 0, 1], np.float32)  # a Python number takes the type of floats
+        got = trident.jit(lambda x: x / np.count_nonzero(x))(x)
+        self.assertEqual(np.float32, got.dtype)
+        np.testing.assert_array_equal(x / np.float32(2), got)
+
     def test_refusals_name_the_cure(self):
         x, y = np.arange(4.0), np.arange(4.0)
         for function, cure in ((lambda x: np.nan_to_num(x, copy=False), "leave out copy=False"), (lambda x: np.any(x, where=x > 0), "np.where"),

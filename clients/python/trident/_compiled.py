@@ -279,7 +279,7 @@ class Entry:
     def __init__(self, recording, promise):
         self.recording, self.promise, self.kernels, self.kernel = recording, promise, {}, None
         part = recording.part
-        self.is_plain = (recording.plain == (None,) and not recording.is_tuple and not recording.along and part is not None
+        self.is_plain = (recording.plain == (None,) and not any(recording.items) and not recording.is_tuple and not recording.along and part is not None
                          and not (part.guards or part.products))
 
     def takes(self, args):
@@ -323,7 +323,8 @@ class Entry:
             along.reduce(values, self._run)
         made = iter(self._run(recording.part, values) if recording.part is not None else ())
         results = [next(made) if i is None else values[i] if numbers[i] is None else numbers[i] for i in recording.plain]
-        results = [r[()] if type(r) is np.ndarray and r.ndim == 0 else r for r in results]
+        results = [r.item() if is_item else r[()] if type(r) is np.ndarray and r.ndim == 0 else r
+                   for r, is_item in zip(results, recording.items)]
         if not recording.is_tuple:
             return results[0]
         return results if recording.is_list else tuple(results)

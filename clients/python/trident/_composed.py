@@ -37,6 +37,14 @@ def _node(trace, value):
     return _tracer._operands(trace, [value])[0]
 
 
+def item(function, made):
+    """`made` as the Python number that this NumPy's function returns: it takes the type of the floats that it meets, and among
+    int32 it keeps its own, because it may be one that they do not hold."""
+    if type(made) is not Tracer or type(function(*[np.zeros(1)] * (2 if function is np.allclose else 1))) not in _tracer.PYTHON_NUMBERS:
+        return made
+    return Tracer(made._node, made._trace, weak="large", is_item=True)
+
+
 def _logaddexp(trace, x, y):
     x, y = _as_floats(trace, "logaddexp", x, y)
     apart = x - y
@@ -156,7 +164,7 @@ def _isclose(trace, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 
 def _allclose(trace, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
-    return _all(trace, _isclose(trace, a, b, rtol, atol, equal_nan))
+    return item(np.allclose, np.all(_isclose(trace, a, b, rtol, atol, equal_nan)))
 
 
 def _truth(function, op, test):
@@ -213,7 +221,8 @@ def _nan_extreme(op, function, nan_function):
 
 
 def _count_nonzero(trace, a, axis=None, keepdims=False):
-    return np.sum(np.not_equal(a, 0), axis, **_kept(keepdims))
+    count = np.sum(np.not_equal(a, 0), axis, **_kept(keepdims))
+    return count if axis is not None or _kept(keepdims) else item(np.count_nonzero, count)
 
 
 @along_axes(np.average, "axis")

@@ -69,7 +69,8 @@ class _Recording:
         reduced = {(a.result, a.dtype) for a in trace.along}
         self.plain = tuple(r._node.value if r._number is not None or r._node.op == "input" and (r._node.value, r.dtype) in reduced
                            else None for r in results)  # inputs that are results
-        self.results = (type(returned), self.plain, *(r.dtype.str for r in results if type(r) is Narrow))
+        self.items = tuple(type(r) is Tracer and r._is_item for r in results)
+        self.results = (type(returned), self.plain, self.items, *(r.dtype.str for r in results if type(r) is Narrow))
         for along in trace.along:
             along.part = None if along.node.op == "input" else Part.of(trace, list(bound.arguments), [along.operand])
         self.along, self.fits = trace.along, sorted({(i, d.str) for i, d in trace.fits})

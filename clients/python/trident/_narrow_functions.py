@@ -93,7 +93,7 @@ def _isclose(asked, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 def _allclose(asked, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     near = _isclose(asked, a, b, rtol, atol, equal_nan)
-    return near if near is NotImplemented else np.all(near)
+    return near if near is NotImplemented else _composed.item(np.allclose, np.all(near))
 
 
 def _is_infinity(value):

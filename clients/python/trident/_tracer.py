@@ -141,13 +141,14 @@ class ByType(type):
 
 class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
     """Stands for an array (or a scalar argument) while a function is recorded."""
-    __slots__ = ("_node", "_trace", "_weak", "_number")
+    __slots__ = ("_node", "_trace", "_weak", "_number", "_is_item")
 
-    def __init__(self, node, trace, weak=None, number=None):
+    def __init__(self, node, trace, weak=None, number=None, is_item=False):
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_trace", trace)
         object.__setattr__(self, "_weak", weak)  # `weakness` of a Python number that takes the type of arrays
         object.__setattr__(self, "_number", number)  # the Python number itself
+        object.__setattr__(self, "_is_item", is_item)  # returned, it is a Python number, as NumPy's function returns one
 
     @property
     def dtype(self):
