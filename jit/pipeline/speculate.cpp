@@ -134,6 +134,8 @@ class Speculating {
     for (const PassTime& pass : fast.times) result_.times.push_back({"assumed " + pass.pass, pass.ns, pass.work_ns});
     if (fast.outcome != Outcome::published) return "nothing faster was found in the assumed ranges: " + fast.note;
     fast_ = std::move(fast.winner);
+    if (needs_no_ranges(fast_, general_.kernel, options_.target.isa))
+      return std::string("the assumed ranges lead to no other operations");
     fast_errors_ = fast.errors;
     fast_detail_ = fast.detail;
     whole_ = !codegen::runs_in_parts(general_.kernel) || !codegen::runs_in_parts(fast_.kernel);
@@ -241,6 +243,11 @@ Result<std::string> why_refused(const expr::Expr& expr, const expr::Expr& narrow
 }
 
 }  // namespace
+
+bool needs_no_ranges(const Compiled& fast, const kir::Kernel& general, codegen::Isa isa) {
+  const auto code = codegen::emit(general, isa, fast.variant);
+  return code.ok() && code->bytes == fast.code.bytes;
+}
 
 void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result) {
   const expr::Expr narrow = narrowed(expr, options.target.assumed);

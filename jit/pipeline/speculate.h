@@ -18,6 +18,10 @@ inline constexpr double kSpeculationLossOfFew = 1.10;
 /// miss lose for some seconds, until clients drop the code.
 inline constexpr double kSpeculationGain = 0.97;
 
+/// Returns whether `fast` is what the code generator makes of `general`, in the same shape: then the ranges have given
+/// nothing, and a gain that was measured is chance or the shape's.
+bool needs_no_ranges(const Compiled& fast, const kir::Kernel& general, codegen::Isa isa);
+
 /// Adds Optimised::speculation to `result`, which optimise() has made without it, and makes its kernel the winner if it
 /// is to be published. Does nothing unless Target::assumed narrows a range. The result stays as it is, with the reason
 /// told, whatever goes wrong on the way. `left_ns`: CPU time for the search in the assumed ranges.

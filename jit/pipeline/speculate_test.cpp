@@ -451,6 +451,29 @@ TEST(Speculate, VariablesThatNoKernelReadsAreNotGuarded) {
   EXPECT_EQ(guard.find("= param"), std::string::npos) << guard;
 }
 
+TEST(Speculate, CodeThatRangesDoNotChangeNeedsNone) {
+  const auto compiled = [](const char* text, std::vector<expr::Variable> variables, const codegen::Variant& variant) {
+    const Options options = assuming({});
+    auto made = compile_baseline(in_f32(text, std::move(variables)), options);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    made->variant = variant;
+    made->code = *codegen::emit(made->kernel, options.target.isa, variant);
+    return std::move(made).value();
+  };
+  const std::vector<expr::Variable> ranged = {{.name = "x", .type = ir::Type::f32, .lo = 0, .hi = 1}};
+  for (const codegen::Variant& variant : {kBaselineVariant, codegen::Variant{.vectors = 4}}) {
+    for (const char* text : {"x + 1", "x*x", "x < 0.5"}) {
+      const Compiled fast = compiled(text, ranged, variant), general = compiled(text, {}, kBaselineVariant);
+      EXPECT_TRUE(needs_no_ranges(fast, general.kernel, this_isa())) << text;
+    }
+    // What ranges make of |x|; and where the pool of constants alone differs.
+    const Compiled narrowed = compiled("x", ranged, variant), general = compiled("abs(x)", {}, kBaselineVariant);
+    EXPECT_FALSE(needs_no_ranges(narrowed, general.kernel, this_isa()));
+    const Compiled constant = compiled("x + 2", ranged, variant), sum = compiled("x + 1", {}, kBaselineVariant);
+    EXPECT_FALSE(needs_no_ranges(constant, sum.kernel, this_isa()));
+  }
+}
+
 TEST(Speculate, SaysWhyThereIsNone) {
   const auto refused = [](const char* text, const Options& options) {
     const auto result = optimise(in_f32(text), options);
