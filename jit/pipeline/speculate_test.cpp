@@ -466,7 +466,7 @@ TEST(Speculate, CodeThatRangesDoNotChangeNeedsNone) {
       const Compiled fast = compiled(text, ranged, variant), general = compiled(text, {}, kBaselineVariant);
       EXPECT_TRUE(needs_no_ranges(fast, general.kernel, this_isa())) << text;
     }
-    // What ranges make of |x|; and where the pool of constants alone differs.
+    // Ranges make x of abs(x); of the sums, only the pools of constants differ.
     const Compiled narrowed = compiled("x", ranged, variant), general = compiled("abs(x)", {}, kBaselineVariant);
     EXPECT_FALSE(needs_no_ranges(narrowed, general.kernel, this_isa()));
     const Compiled constant = compiled("x + 2", ranged, variant), sum = compiled("x + 1", {}, kBaselineVariant);
