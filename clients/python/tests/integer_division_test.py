@@ -20,9 +20,15 @@ EDGES = [0, 1, 2, 3, 4, 5, 7, 8, 10, 49, 127, 128, 255, 256, 32767, 32768, 65535
 LITERALS = [0, 1, 2, 3, 7, 8, 49, 64, 100, 255, 2**30, 2**31 - 1, -1, -2, -7, -8, -128, -2**31]
 
 
-def pairs():
+WIDE = [2**31 + 1, 2**32 - 1, 10**12 + 39, 2**52 - 1, 2**53 - 1, 2**53 + 1, 2**62 - 1, 2**62, 2**62 + 1, 2**63 - 1025, 2**63 - 2,
+        2**63 - 1]
+WIDE_LITERALS = [3, -3, 6, 10, 1000, 10**9 + 7, 10**12 + 39, 2**40, 2**53 + 1, 2**62, 2**63 - 1, -1, -2**62 - 1, -2**63]
+
+
+def pairs(edges=EDGES, bits=32):
     rng = np.random.default_rng(35)
-    numbers = np.unique(np.concatenate([EDGES, np.negative(EDGES), rng.integers(-2**31, 2**31, 40), rng.integers(-300, 300, 20)]))
+    end = 2**(bits - 1)
+    numbers = np.unique(np.concatenate([edges, np.negative(edges), rng.integers(-end, end, 40), rng.integers(-300, 300, 20)]))
     return [side.ravel() for side in np.meshgrid(numbers, numbers)]
 
 
@@ -62,6 +68,20 @@ class IntegerDivision(unittest.TestCase):
                     for divisor in (d for d in LITERALS if info.min <= d <= info.max):
                         with self.subTest(name, dtype=dtype, divisor=divisor, policy=policy):
                             self.same(by(function, divisor), self.a.astype(dtype), policy=policy)
+
+    def test_of_64_bits(self):
+        a, b = pairs(EDGES + WIDE + [-2**63], 64)
+        for policy in POLICIES:
+            for name, function in DIVISIONS.items():
+                with self.subTest(name, policy=policy):
+                    self.same(function, a, b, policy=policy)
+                    if name != "fmod":
+                        self.same(function, a.view("u8"), b.view("u8"), policy=policy)
+                for divisor in WIDE_LITERALS:
+                    with self.subTest(name, divisor=divisor, policy=policy):
+                        self.same(by(function, divisor), a, policy=policy)
+                        if divisor > 0 and name != "fmod":
+                            self.same(by(function, divisor), a.view("u8"), policy=policy)
 
     def test_in_texts(self):
         for policy in POLICIES:

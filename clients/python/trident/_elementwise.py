@@ -144,18 +144,9 @@ def floor_divide_integers(a, b, kind):
 
 
 def _floor_quotient_i64(a, b):
-    """a minus C's remainder is a multiple of b. Its quotient through float64 is off by at most 2**11, which a second
-    division of what is left mends; wrapping arithmetic loses nothing."""
-    kind, zero = g.I64, g.const(0, g.I64)
-    rest = g.trunc_mod(a, b, COMMON)
-    multiple, quotient = g.Node("sub", kind, (a, rest)), zero
-    for _ in range(3):
-        left = g.Node("sub", kind, (multiple, g.Node("mul", kind, (quotient, b))))
-        step = g.Node("rint", g.F64, (g.Node("div", g.F64, (g.cast(left, g.F64), g.cast(b, g.F64))),))
-        quotient = g.Node("add", kind, (quotient, g.cast(step, kind)))
-    signs_differ = g.Node("lt", g.BOOL, (g.Node("xor", kind, (rest, b)), zero))
-    below = _both(g.Node("ne", g.BOOL, (rest, zero)), signs_differ)
-    return g.Node("select", kind, (below, g.Node("sub", kind, (quotient, g.const(1, kind))), quotient))
+    quotient, rest = g.divided_i64(a, b)
+    below = g.Node("sub", g.I64, (quotient, g.const(1, g.I64)))
+    return g.Node("select", g.I64, (g.signs_differ(rest, b), below, quotient))
 
 
 def _power(trace, a, b):
