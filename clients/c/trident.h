@@ -52,8 +52,8 @@ typedef enum trident_mode {
 } trident_mode;
 
 /* Where types meet: f32 with f64 is f64, i32 with i64 is i64 (integers wrap), an integer with a float is f64, which
- * rounds an i64 beyond 2^53. Integers have no division and no remainder: cast an operand with f64(...). Numbers of a text
- * take the type of what they meet; a sum of them that does not fit it, as 50000*50000 among i32, is refused. */
+ * rounds an i64 beyond 2^53. Integers have no division and no remainder: cast an operand with f64(...). Numbers of a
+ * text take the type of what they meet; a sum of them that does not fit it, as 50000*50000 among i32, is refused. */
 typedef enum trident_type {
   TRIDENT_F32 = 0,
   TRIDENT_F64 = 1,
@@ -61,9 +61,10 @@ typedef enum trident_type {
   TRIDENT_I64 = 3,
   /* Elements of arrays, narrower than the values of an expression. Loads widen them: u8, i8, u16, i16 and bool to i32,
    * u32 and u64 to i64 (a u64 from 2^63 on is negative), f16 to f32. In a text an output gets such elements by its last
-   * operation: u8(x) drops the fraction and keeps the low bits, as NumPy's astype; u8_sat(x) rounds to nearest, ties to
-   * even, and clamps; bool8(x) is x != 0; f16(x) rounds. A scalar of these integers is
-   * wrapped to its type where it is read, bool8 to params[i] != 0; tables and results of reductions have none. */
+   * operation: u8(x) drops the fraction and keeps the low bits, as NumPy's astype (0 of NaN and of a float beyond i32,
+   * u32 beyond i64; u64 gives 2^63 then); u8_sat(x) rounds to nearest, ties to even, and clamps; bool8(x) is x != 0;
+   * f16(x) rounds. A scalar of these integers is wrapped to its type where it is read, bool8 to params[i] != 0; tables
+   * and results of reductions have none. */
   TRIDENT_U8 = 4,   /* of functions since 0.1.5, of expressions since 0.1.7 */
   TRIDENT_BOOL = 5, /* likewise; a byte, in texts bool8: stored as 0 or 1, loaded as the number that it is */
   TRIDENT_I8 = 6,   /* this and all below since 0.1.7 */

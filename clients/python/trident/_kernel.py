@@ -288,7 +288,8 @@ class Kernel:
 
     def __call__(self, *arrays, out=None, **named):
         if len(arrays) > len(self.arrays):
-            raise TypeError(f"{len(self.arrays)} arrays at most, here {len(arrays)}")
+            by_name = f"; give {', '.join(n + '=' for n in self.scalars)} by name" if self.scalars else ""
+            raise TypeError(f"{len(self.arrays)} array{'s' * (len(self.arrays) != 1)} at most, here {len(arrays)}{by_name}")
         values = dict(zip(self.arrays, arrays))
         for name in named:
             if name in values or (name not in self.arrays and name not in self.scalars):
