@@ -35,17 +35,16 @@ bool asks_for_place(const kir::Inst& inst) {
   return inst.op == kir::Op::Count || inst.op == kir::Op::Index || inst.op == kir::Op::Strided;
 }
 
-/// Returns whether the answer may have other bits without pieces: under `exact` it has one set of bits.
+/// Returns whether the answer may have other bits without pieces: under `exact` it has one set of bits, and truths have
+/// no rounding.
 bool pieces_matter(const Kernel& kernel, const Division& division) {
-  return division.scalar_count != 0 && kernel.policy.kind != expr::PolicyKind::exact;
+  return division.scalar_count != 0 && !division.is_search && kernel.policy.kind != expr::PolicyKind::exact;
 }
 
-/// Returns whether no result is computed from a reduction. Its early end may be: a piece ends by itself.
-bool ends_with_reductions(const kir::Kernel& kernel) {
-  return std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const kir::Output& output) {
-    const kir::Inst& inst = kernel.at(output.value);
-    return inst.section != kir::Section::epilogue || kir::is_reduction(inst);
-  });
+/// Returns whether the values of an output in pieces give that of the call. Its early end may be computed from a
+/// reduction: a piece ends by itself.
+bool joins(const Division::Output& output, const kir::Inst& value) {
+  return value.section != kir::Section::epilogue || output.reduction || output.truth;
 }
 
 class DividedCall {
@@ -64,13 +63,14 @@ class DividedCall {
 
   void run(unsigned threads) {
     std::uint64_t first = 0;
-    if (n_ < kSureElements && threads > 1) {
+    if ((n_ < kSureElements || division_.is_search) && threads > 1) {
       const std::uint64_t start_ns = os::monotonic_ns();
       run_piece(first++);
       const bool is_short = (os::monotonic_ns() - start_ns) * (pieces_.count - 1) < kWorthNs;
       if (is_short || kernel_.short_calls.doubt(n_)) threads = 1;
-      if (is_short && !pieces_matter(kernel_, division_)) kernel_.short_calls.add(n_);
+      if (is_short && !results_.settled() && !pieces_matter(kernel_, division_)) kernel_.short_calls.add(n_);
     }
+    if (results_.settled()) return results_.join(out_);
     if (threads > 1) threads = std::min(threads, os::usable_cpus());
     const auto work = [&](std::uint64_t piece) { run_piece(first + piece); };
     if (!kernel_.context.team.run(threads, pieces_.count - first, work)) run_from(first);
@@ -87,8 +87,10 @@ class DividedCall {
   }
 
   void run_piece(std::uint64_t piece) {
+    if (results_.settled()) return;
     const std::uint64_t first = piece * pieces_.elements;
     run_part(first, std::min(pieces_.elements, n_ - first), results_.of(piece));
+    results_.note(piece);
   }
 
   void run_part(std::uint64_t first, std::uint64_t count, std::uint64_t* results) const {
@@ -174,13 +176,31 @@ unsigned permitted(const Kernel& kernel, unsigned threads) {
   return std::min({threads == 0 ? settings.threads : threads, settings.threads_max, kTeamMax});
 }
 
+void PieceResults::note(std::uint64_t piece) {
+  if (division_.scalar_count == 0) return;
+  std::uint64_t decided = 0;
+  std::size_t scalar = 0;
+  for (const Division::Output& output : division_.outputs) {
+    if (!output.is_scalar) continue;
+    const std::uint64_t bits = results_[piece * division_.scalar_count + scalar];
+    if (output.truth) {
+      const auto [open, other] = *output.truth;
+      const bool is_one = bits == (open | other);  // one of the two is 0; a negative zero is, too
+      if (is_one == (other != 0)) decided |= std::uint64_t{1} << scalar;
+    }
+    ++scalar;
+  }
+  if (decided != 0) decided_.fetch_or(decided, std::memory_order_relaxed);
+}
+
 void PieceResults::join(void* const* out) const {
   const StandardFloats floats;
   std::size_t scalar = 0;
   for (std::size_t i = 0; i < division_.outputs.size(); ++i) {
     const Division::Output& output = division_.outputs[i];
     if (!output.is_scalar) continue;
-    const std::uint64_t bits = output.reduction ? joined(*output.reduction, output.type, scalar) : results_[scalar];
+    std::uint64_t bits = output.reduction ? joined(*output.reduction, output.type, scalar) : results_[scalar];
+    if (output.truth) bits = (decided_ >> scalar & 1) != 0 ? output.truth->decided : output.truth->open;
     std::memcpy(out[i], &bits, ir::bytes_of(output.type));  // little endian
     ++scalar;
   }
@@ -199,8 +219,9 @@ std::uint64_t PieceResults::joined(kir::Op reduction, ir::Type type, std::size_t
 
 Division division_of(const kir::Kernel& kernel) {
   Division division;
-  division.possible = kernel.before.empty() && !kernel.leaves_steps() && ends_with_reductions(kernel) &&
+  division.possible = kernel.before.empty() && !kernel.leaves_steps() &&
                       std::none_of(kernel.insts.begin(), kernel.insts.end(), asks_for_place);
+  division.is_search = division.possible && !kernel.outputs.empty();
   for (const kir::Input& input : kernel.inputs)
     division.input_bytes.push_back(input.is_table() ? 0 : kir::element_bytes(input));
   for (const kir::Output& output : kernel.outputs) {
@@ -210,9 +231,11 @@ Division division_of(const kir::Kernel& kernel) {
     divided.is_scalar = output.kind == kir::OutputKind::scalar;
     if (!divided.is_scalar)
       division.array_bytes += divided.element_bytes = kir::element_bytes(kernel, output);
-    else if (kir::is_reduction(inst))
+    else if (divided.truth = kir::truth_of(kernel, output.value); !divided.truth && kir::is_reduction(inst))
       divided.reduction = inst.op;
     division.scalar_count += divided.is_scalar ? 1 : 0;
+    division.possible = division.possible && joins(divided, inst);
+    division.is_search = division.is_search && divided.truth.has_value();
   }
   return division;
 }

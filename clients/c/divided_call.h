@@ -10,6 +10,8 @@
 // Code in chunks of its own (jit/codegen/speculative.h) has the same chunks, too.
 //
 // A kernel does not divide where a value depends on an element's number, on n, or on a reduction's result: x - mean(x).
+// Results of any() and all() do: one piece decides them, and then the others are left out. The first piece of such a
+// call runs alone, because most of them end there.
 //
 // Calls without reductions split anywhere under `exact`, and by code that assumes no ranges under every policy: a few
 // elements first, so that the rest of the arrays begin lines of the cache, and vectors need not straddle two.
@@ -23,8 +25,10 @@
 #include <vector>
 
 #include "clients/c/trident.h"
+#include "jit/kir/early_end.h"
 #include "jit/kir/kir.h"
 #include "jit/kir/reduction.h"
+#include "runtime/base/limits.h"
 
 namespace trident::client {
 
@@ -35,8 +39,10 @@ struct Division {
   struct Output {
     ir::Type type = ir::Type::f32;
     bool is_scalar = false;
-    std::optional<kir::Op> reduction{};  ///< of a scalar; without one it is the same in every piece
-    std::uint32_t element_bytes = 0;     ///< of an array, whose elements may be narrower than `type`
+    // A scalar that has neither is the same in every piece.
+    std::optional<kir::Op> reduction{};  ///< joins a scalar's values in pieces
+    std::optional<kir::Truth> truth{};   ///< a scalar that one piece may decide
+    std::uint32_t element_bytes = 0;    ///< of an array, whose elements may be narrower than `type`
   };
 
   bool possible = false;
@@ -44,6 +50,7 @@ struct Division {
   std::vector<Output> outputs;
   std::uint32_t scalar_count = 0;
   std::uint32_t array_bytes = 0;  ///< written per element
+  bool is_search = false;         ///< all outputs are truths: once pieces have decided these, no other need run
 };
 Division division_of(const kir::Kernel& kernel);
 
@@ -53,15 +60,24 @@ class PieceResults {
   PieceResults(const Division& division, std::uint64_t pieces)
       : division_(division), pieces_(pieces), results_(division.scalar_count * pieces) {}
   [[nodiscard]] std::uint64_t* of(std::uint64_t piece) { return results_.data() + piece * division_.scalar_count; }
+  /// Takes note of what a piece has decided, when it has run.
+  void note(std::uint64_t piece);
+  /// Returns whether no other piece need run.
+  [[nodiscard]] bool settled() const {
+    return division_.is_search && decided_.load(std::memory_order_relaxed) == all_decided();
+  }
   /// Writes the scalars of the whole call to their places among its outputs.
   void join(void* const* out) const;
 
  private:
   [[nodiscard]] std::uint64_t joined(kir::Op reduction, ir::Type type, std::size_t scalar) const;
+  [[nodiscard]] std::uint64_t all_decided() const { return ~std::uint64_t{0} >> (64 - division_.scalar_count); }
 
+  static_assert(limits::kOutputsMax <= 64);
   const Division& division_;
   std::uint64_t pieces_;
   std::vector<std::uint64_t> results_;
+  std::atomic<std::uint64_t> decided_ = 0;  ///< a bit for each scalar: a truth that some piece has decided
 };
 
 /// Work for which a second thread pays: waking one up takes its waker 2 to 10 us, and it runs 20 us later

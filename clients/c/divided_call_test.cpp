@@ -348,10 +348,20 @@ std::vector<T> random_values(std::size_t n) {
   return values;
 }
 
-const char* const kDividing[] = {
-    "x*y + 1",           "sin(x) / y", "sum(x)",   "sum(x*y)",
-    "prod(1 + x/65536)", "minof(x)",   "maxof(y)", "p = x - y; s = sum(x); m = maxof(x*y); (p, s, m)",
-    "(x < y) * x"};
+const char* const kDividing[] = {"x*y + 1",
+                                 "sin(x) / y",
+                                 "sum(x)",
+                                 "sum(x*y)",
+                                 "prod(1 + x/65536)",
+                                 "minof(x)",
+                                 "maxof(y)",
+                                 "p = x - y; s = sum(x); m = maxof(x*y); (p, s, m)",
+                                 "(x < y) * x",
+                                 "any(x > 12.999)",
+                                 "all(x > y - 15.99)",
+                                 "any(x > 13.5) ? 0 : 1",
+                                 "a = any(x > 12); b = all(y < 12.9999); c = any(x > 14); (a, b, c)",
+                                 "p = x + 1; a = all(x < 13); (p, a, sum(y))"};
 
 template <class T>
 void expect_equal_bits(trident_kernel* kernel, std::size_t n) {
@@ -386,7 +396,9 @@ TEST_F(DividedCallTest, AnyNumberOfThreadsGivesTheBitsOfTheWholeCall) {
 }
 
 TEST_F(DividedCallTest, WhatDependsOnPlaceOrOnAReductionIsNotDivided) {
-  for (const char* text : {"x + f64(index)", "x - mean(x)", "sqrt(sum(x))", "mean(x)", "2*sum(x)"}) {
+  for (const char* text : {"x + f64(index)", "x - mean(x)", "sqrt(sum(x))", "mean(x)", "2*sum(x)", "first(x > 9)",
+                           "any(x > 9) || all(x < 9)", "any(x > 9) ? 3 : 1", "any(x > 9) ? sum(x) : 0",
+                           "x + any(x > 9)", "maxof(x) > 9 ? 1 : 0"}) {
     trident_kernel* const kernel = submit(text, TRIDENT_F64);
     ASSERT_NE(nullptr, kernel);
     EXPECT_FALSE(divides(kernel)) << text;
@@ -414,6 +426,44 @@ TEST_F(DividedCallTest, SearchesEndEarlyInPieces) {
     EXPECT_EQ(1, found()) << place;
     x[place] = 0;
   }
+}
+
+std::atomic<int> searched_pieces;
+
+/// Code of any(x > 0) that counts its calls.
+void search_piece(const trident_kernel*, std::uint64_t n, const void* const* in, void* const* out,
+                  const std::uint64_t*) {
+  ++searched_pieces;
+  const auto* const x = static_cast<const double*>(in[0]);
+  const double found = std::any_of(x, x + n, [](double value) { return value > 0; }) ? 1 : 0;
+  std::memcpy(out[0], &found, sizeof found);
+}
+
+// No piece runs behind one that has decided a search, and its first piece runs before any thread is woken.
+TEST_F(DividedCallTest, SearchesLeaveOutPiecesBehindTheDecidingOne) {
+  trident_kernel* const kernel = submit("any(x > 0)", TRIDENT_F64);
+  ASSERT_NE(nullptr, kernel);
+  EXPECT_TRUE(divides(kernel));
+  __atomic_store_n(&kernel->entry, &search_piece, __ATOMIC_RELEASE);
+  constexpr std::size_t kElements = 2'000'003;
+  std::vector<double> x(kElements);
+  const void* const in[] = {x.data()};
+  const auto pieces = static_cast<int>(pieces_of(Kernel::of(kernel)->lower().value()->division, kElements, 2)->count);
+  const auto search = [&](double expected) {
+    searched_pieces = 0;
+    double result = -77;
+    void* const out[] = {&result};
+    trident_call_parallel(kernel, kElements, in, out, nullptr, 2);
+    EXPECT_EQ(expected, result);
+    return searched_pieces.load();
+  };
+  EXPECT_EQ(pieces, search(0));
+  x[5] = 1;
+  EXPECT_EQ(1, search(1));
+  x[5] = 0, x[kElements / 4] = 1;
+  EXPECT_LT(search(1), pieces);
+  x[kElements / 4] = 0, x[kElements - 1] = 1;
+  EXPECT_LE(search(1), pieces);
 }
 
 TEST_F(DividedCallTest, PiecesAreTakenOnceEachAndMayCallTheKernel) {

@@ -81,6 +81,7 @@ const Text kTexts[] = {
     {"p = u8_sat(a + b); q = i16(a - b); (p, q)", {TRIDENT_U8, TRIDENT_I16}},
     {"p = a + b; s = sum(a*b); m = maxof(b); (p, s, m)", {TRIDENT_I64, TRIDENT_U32}},
     {"sum(a*0.1)", {TRIDENT_F64}},
+    {"p = any(a > b); q = all(a == a); (p, q)", {TRIDENT_F32, TRIDENT_F32}},
     {"f16(a + b)", {TRIDENT_F16, TRIDENT_F32}},
     {"a - mean(a)", {TRIDENT_F64}},     // does not divide
     {"f64(index) + a", {TRIDENT_F64}},  // nor does this

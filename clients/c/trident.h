@@ -288,7 +288,8 @@ TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const voi
  * control groups gave processors for. Helpers start with the first call that wants them; a program that never makes
  * one has none. Short calls, calls that would take only some microseconds more than one helper's wake-up, and calls
  * while the helpers are at another one run on the caller alone, as do kernels whose values depend on an element's
- * number or on a reduction (x - mean(x)). Any number of threads gives the same bits. They are those of trident_call;
+ * number or on a reduction (x - mean(x)), any() and all() excepted: these end for all threads when one has decided
+ * them. Any number of threads gives the same bits. They are those of trident_call;
  * only where the policy is not EXACT may reductions differ from it in their last bits. Not async-signal-safe. */
 TRIDENT_API void trident_call_parallel(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                        void* const* out, const uint64_t* params, uint32_t threads);

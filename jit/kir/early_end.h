@@ -6,6 +6,9 @@
 // it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "jit/kir/kir.h"
 
 namespace trident::kir {
@@ -18,6 +21,14 @@ void end_early(Kernel& kernel);
 bool ends_early(const Kernel& kernel);
 /// Returns whether the first pass ends early, which may be long before it has read its inputs.
 bool first_pass_ends_early(const Kernel& kernel);
+
+/// The bits of a result that is 0 or 1, before and after some element has decided it.
+struct Truth {
+  std::uint64_t open = 0, decided = 1;
+};
+/// Returns those of a result like any(x > 0): computed from constants and from one reduction, whose operand is one of
+/// two constants. Of two parts of a call, either decides it. None: it is not known to be such a result.
+std::optional<Truth> truth_of(const Kernel& kernel, Value result);
 
 /// Returns whether a form of `source` ends early wherever that does. Data on which neither ends do not show the loss.
 bool keeps_early_ends(const Kernel& source, const Kernel& form);
