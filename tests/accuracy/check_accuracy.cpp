@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "jit/corpus/corpus_reader.h"
+#include "jit/corpus/setting_names.h"
 #include "jit/equiv/checker.h"
 #include "jit/equiv/parts.h"
 #include "jit/pipeline/execution.h"
@@ -42,6 +43,7 @@ struct Settings {
   bool source_only = false;
   bool whole = false;
   bool open_ranges = false;
+  std::string isa = "auto";  ///< that forms are made for: their estimates are its own
 };
 
 struct Task {
@@ -101,12 +103,14 @@ std::vector<codegen::Isa> host_isas() {
   return isas;
 }
 
-// The code of `kernel` in the baseline's variant and the most promising one, on every instruction set, at every point.
+// The code of `kernel` in the baseline's variant and the most promising one, on every instruction set that has its
+// estimates, at every point.
 Result<equiv::Verdict> check_codes(const expr::Expr& source, const kir::Kernel& kernel, equiv::Checker& checker,
                                    const equiv::Checker::Prepared& prepared) {
   const judge::Signature signature = judge::signature_of(kernel);
   equiv::Verdict verdict = prepared.meaning;
   for (const codegen::Isa isa : host_isas()) {
+    if (!kir::has_estimates_only_of(codegen::estimate_bits(isa), kernel)) continue;
     for (const codegen::Variant& variant : {pipeline::kBaselineVariant, codegen::variants(kernel, isa).front()}) {
       TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, variant));
       TRY(const os::Fd fd, image::seal(image::build(code, image::counts_of(kernel), isa, TRIDENT_TIER_OPTIMISED, {})));
@@ -149,7 +153,8 @@ Result<Row> check_source(const Task& task, const Settings& settings) {
 
 Result<Row> check_forms(const Task& task, const Settings& settings) {
   TRY(const expr::Expr source, source_of(task, settings));
-  const pipeline::Options options{.target = {.policy = {expr::PolicyKind::bounded, settings.k}}};
+  TRY(const codegen::Isa isa, corpus::parse_isa(settings.isa));
+  const pipeline::Options options{.target = {.isa = isa, .policy = {expr::PolicyKind::bounded, settings.k}}};
   const std::function<void(const pipeline::Progress&)> nobody;
   const pipeline::PassScope passes(options, nobody);
   TRY(std::vector<pipeline::Form> forms, pipeline::forms(source, source, options, passes));
@@ -309,6 +314,8 @@ int main(int argc, char** argv) {
   app.add_option("-k", settings.k, "of the policy bounded(k)").capture_default_str();
   app.add_flag("--source", settings.source_only, "only the unrewritten kernels");
   app.add_flag("--whole", settings.whole, "with --source: judge every point by the reference, without a quick screen");
+  app.add_option("--isa", settings.isa, "that the forms are made for: auto, avx2, avx512 or neon")
+      .capture_default_str();
   app.add_flag("--no-ranges", settings.open_ranges, "take away the declared ranges of floats");
   if (const auto status = trident::command_line::exit_status(program, program.parse(argc, argv))) return *status;
   return trident::run(settings);
