@@ -48,16 +48,9 @@ std::optional<Both> compile(expr::Expr& e) {
   pipeline::Options options;
   options.target.isa = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
   options.target.assumed = pipeline::widened(e, undeclare(e));
-  std::optional<image::ImageBytes> general;
-  options.interim = [&](const pipeline::Interim& interim) { general = interim.image; };
   const auto optimised = pipeline::optimise(e, options);
   if (!optimised.ok() || !optimised->speculation || !optimised->speculation->published) return std::nullopt;
-  if (!general) {
-    auto baseline = pipeline::compile_baseline(e, options);
-    if (!baseline.ok()) return std::nullopt;
-    general = std::move(baseline->image);
-  }
-  auto fast = mapped(optimised->winner.image), slow = mapped(*general);
+  auto fast = mapped(optimised->winner.image), slow = mapped(optimised->speculation->general);
   if (!fast.ok() || !slow.ok()) return std::nullopt;
   return Both{std::move(*fast), std::move(*slow), options.target.assumed};
 }

@@ -71,14 +71,16 @@ std::optional<Searched> search(const corpus::CorpusKernel& kernel, const Setting
   options.interim = [&](const pipeline::Interim& i) { offers.push_back({work_s(), i.winner_ns / i.baseline_ns}); };
   const auto optimised = pipeline::optimise(*parsed, options);
   if (!optimised.ok()) return std::nullopt;
-  const bool guarded = optimised->speculation && optimised->speculation->published;
+  std::string guarded;
+  if (optimised->speculation)
+    guarded = optimised->speculation->published ? ", guarded" : ", not guarded: " + optimised->speculation->refused;
   const double end_s = work_s();
   const double ratio = optimised->baseline_ns > 0 ? optimised->winner_ns / optimised->baseline_ns : 1;
   return Searched{kernel.name,
                   end_s,
                   early_of(offers, end_s, ratio),
                   optimised->times,
-                  std::string(name_of(optimised->outcome)) + (guarded ? ", guarded" : ""),
+                  std::string(name_of(optimised->outcome)) + guarded,
                   optimised->detail,
                   ratio};
 }

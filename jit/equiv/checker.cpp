@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "jit/equiv/edges.h"
 #include "jit/equiv/evaluator.h"
@@ -461,6 +462,15 @@ Result<Checker::OfSet> Checker::judge_kernel(std::size_t set, const kir::Kernel&
   return judged;
 }
 
+// Most forms that are refused are refused where forms before them were: those sets come first.
+std::vector<std::size_t> Checker::order_of_sets() const {
+  std::vector<std::size_t> order(sets_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto refused = [this](std::size_t s) { return s < refused_.size() ? refused_[s] : 0; };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return refused(a) > refused(b); });
+  return order;
+}
+
 // Each set has a reference of its own, so sets are judged at once. The first set with a difference answers.
 Result<Checker::Prepared> Checker::judge_drawn(const kir::Kernel& kernel, const Prepared* unrewritten) {
   Prepared prepared;
@@ -469,22 +479,25 @@ Result<Checker::Prepared> Checker::judge_drawn(const kir::Kernel& kernel, const 
   verdict.kind = sets_.size() == 1 && sets_[0].exhaustive ? Verdict::Kind::exhaustive : Verdict::Kind::sampled;
   prepared.full.resize(sets_.size()), prepared.errors.resize(sets_.size());
   std::vector<std::optional<Result<OfSet>>> judged(sets_.size());
+  const std::vector<std::size_t> order = order_of_sets();
   EndOfTasks end(sets_.size());
   std::vector<std::function<void()>> tasks;
-  for (std::size_t s = 0; s < sets_.size(); ++s)
-    tasks.push_back([&, s] {
-      if (end.is_before(s) || (options_.cancelled && options_.cancelled())) return;
-      const auto& of_set = judged[s].emplace(judge_kernel(s, kernel, unrewritten, prepared));
-      if (!of_set.ok() || of_set->difference) end.set(s);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    tasks.push_back([&, i] {
+      if (end.is_before(i) || (options_.cancelled && options_.cancelled())) return;
+      const auto& of_set = judged[i].emplace(judge_kernel(order[i], kernel, unrewritten, prepared));
+      if (!of_set.ok() || of_set->difference) end.set(i);
     });
   do_all(tasks);
   TRY_VOID(go_on());
   prepared.as_unrewritten = unrewritten != nullptr;
-  for (auto& one : judged) {
-    TRY(OfSet of_set, std::move(*one));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    TRY(OfSet of_set, std::move(*judged[i]));
     take(verdict, of_set.verdict);
     prepared.as_unrewritten = prepared.as_unrewritten && of_set.as_unrewritten;
     if (!of_set.difference) continue;
+    refused_.resize(sets_.size());
+    ++refused_[order[i]];
     verdict = differing(verdict, std::move(*of_set.difference));
     return prepared;
   }

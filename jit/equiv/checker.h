@@ -130,6 +130,7 @@ class Checker {
   };
   Result<OfSet> judge_kernel(std::size_t set, const kir::Kernel& kernel, const Prepared* unrewritten,
                              Prepared& prepared);
+  [[nodiscard]] std::vector<std::size_t> order_of_sets() const;
   std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Outputs* fallback,
                                           Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
@@ -167,6 +168,7 @@ class Checker {
   std::vector<Screened> screened_;                    ///< per set
   std::vector<std::optional<Reference>> references_;  ///< per set; none under the exact policy
   std::vector<Outputs> exact_;                        ///< per set, under the exact policy
+  std::vector<std::uint32_t> refused_;                ///< per set: kernels that it has refused
 };
 
 /// Runs the interpreter on `calls`.

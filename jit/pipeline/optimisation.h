@@ -16,7 +16,7 @@
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/rival.h"
-#include "jit/pipeline/speculate.h"
+#include "jit/pipeline/speculations.h"
 #include "jit/pipeline/timed_call.h"
 #include "jit/pipeline/tried.h"
 #include "jit/pipeline/two_threads.h"
@@ -52,7 +52,6 @@ class Optimisation {
   Result<bool> check_forms();
 
   [[nodiscard]] std::string print_meanings(bool) const { return pipeline::print_meanings(tried_); }
-
   // Adds one more form if small steps find one that may beat the winner; returns whether they do.
   Result<bool> refine_forms(const judge::Verdict& verdict);
   [[nodiscard]] std::string print_refined(bool any) const {
@@ -69,7 +68,6 @@ class Optimisation {
 
   // Checks the code of the candidates; returns the number of those that do what their forms mean.
   Result<std::size_t> check_candidates();
-
   [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
   // Measures the candidates. Checks of the winner may take what is left of the budget, but for a reserve: if they do
@@ -96,8 +94,10 @@ class Optimisation {
   void resume() { threads_.resume(); }
 
   void conclude(const judge::Verdict& verdict);
-  /// Offers the general kernel, then looks for one that is faster in the assumed ranges; does nothing without ranges.
-  void speculate();
+  /// Looks for a kernel that is faster in the assumed ranges than the first winner, before small steps.
+  void speculate(const judge::Verdict& first);
+  /// Ends all: the last winner is known.
+  void end() { speculations_.end(source_, result, passes_.left().work_ns); }
 
   // Proves a bound for the winner, which conclude() has not taken apart yet, or for the source.
   Result<void> prove(const judge::Verdict& verdict);
@@ -191,11 +191,10 @@ class Optimisation {
   Result<void> stand_in(std::size_t f);
   // Emits a form's variants and checks their code.
   Result<void> enter(std::size_t f);
-  /// Drops the candidates of a form.
+  // Drops the candidates of a form.
   void refuse(std::size_t f, const equiv::Verdict& verdict);
 
   [[nodiscard]] bool out_of_time() { return passes_.spent() || check_end_.reached(); }
-
   [[nodiscard]] CallSize size_of_call() const { return call_size(source_, signature_, options_.target.elements); }
 
   void baseline_died(const judge::Verdict& verdict, std::uint64_t elements);
@@ -203,7 +202,7 @@ class Optimisation {
                                          std::uint64_t cpu_ns);
 
   void report_candidates();
-
+  [[nodiscard]] Optimised so_far(const judge::Verdict& verdict) const;
   const expr::Expr& submitted_;
   const Options& options_;
   PassScope& passes_;
@@ -220,8 +219,10 @@ class Optimisation {
   Deadline check_end_;         ///< end of the current checks
   TwoThreads threads_{[this] { return out_of_time(); }};
   std::optional<judge::Verdict> interim_, first_;
-  bool has_reserve_ = false;  ///< of time, for the winner's code: `check_end_` ends the checks of its form before
-  bool outrun_ = false;       ///< what beats the baseline is of no use
+  Speculations speculations_{options_};
+  double worth_a_swap_ = 0.99;  ///< the greatest time, over the winner's, of a kernel that is worth another swap
+  bool has_reserve_ = false;    ///< of time, for the winner's code: `check_end_` ends the checks of its form before
+  bool outrun_ = false;         ///< what beats the baseline is of no use
 };
 
 }  // namespace trident::pipeline

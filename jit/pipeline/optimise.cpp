@@ -51,7 +51,7 @@ Result<bool> Optimisation::refine_forms(const judge::Verdict& verdict) {
   begin_checks();
   const auto holds = [this](std::size_t f) { return holds_at_rare_points(f); };
   const auto may_win = [&](const Tried& last) { return may_beat_winner(verdict, last); };
-  TRY(auto found, refine({source_, tried_, *checker_, *checks_, holds, options_, passes_, may_win}));
+  TRY(auto found, refine({source_, tried_, *checker_, *checks_, holds, options_, passes_, worth_a_swap_, may_win}));
   if (!found) return false;
   tried_.push_back(std::move(*found));
   return true;
@@ -62,23 +62,29 @@ void Optimisation::offer(const judge::Verdict& verdict) const {
     options_.interim({candidates_[verdict.winner].image, verdict.incumbent_ns, verdict.winner_ns});
 }
 
+Optimised Optimisation::so_far(const judge::Verdict& verdict) const {
+  const Candidate& winner = candidates_[verdict.winner];
+  Optimised now;
+  now.baseline_checked = result.baseline_checked;
+  now.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
+  now.baseline_ns = verdict.incumbent_ns, now.winner_ns = verdict.winner_ns;
+  now.errors = winner.verdict;
+  now.detail = name_of(tried_, winner);
+  if (verdict.gain) now.winner = {tried_[winner.form].form.kernel, winner.code, winner.variant, winner.image};
+  return now;
+}
+
 void Optimisation::conclude(const judge::Verdict& verdict) {
   if (!verdict.incumbent_ran()) return conclude_refused(verdict_of_baseline());
-  result.baseline_ns = verdict.incumbent_ns;
-  result.winner_ns = verdict.winner_ns;
-  Candidate& winner = candidates_[verdict.winner];
-  result.errors = winner.verdict;
-  result.detail = name_of(tried_, winner);
-  result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
+  Optimised now = so_far(verdict);
+  now.bounds = std::move(result.bounds);
+  result = std::move(now);
   report_candidates();
   if (!verdict.gain) {
     result.note = outrun_ ? kTooLittle : "not optimised: " + why_no_gain();
     // A search that could measure nothing in its time is not one that found nothing: it may be tried again.
     if (count_rivals_timed() == 0 && count_unchecked(tried_, candidates_) != 0) result.outcome = Outcome::budget_spent;
-    return;
   }
-  result.winner = {std::move(tried_[winner.form].form.kernel), std::move(winner.code), winner.variant,
-                   std::move(winner.image)};
 }
 
 // The code of other forms than the source is not checked again, and rarer points are sought once, where points were
@@ -92,14 +98,10 @@ void Optimisation::drop_checked() {
   }
 }
 
-void Optimisation::speculate() {
-  Options options = options_;
-  if (options.target.assumed.empty() && options.observe) options.target.assumed = options.observe();
-  if (options.target.assumed.empty()) return;
-  if (options_.interim && result.outcome == Outcome::published)
-    options_.interim({result.winner.image, result.baseline_ns, result.winner_ns});
-  // The general kernel is in use by then: the clock that ends its search ends no speculation.
-  pipeline::speculate(source_, options, passes_.left().work_ns, result);
+// A large expression's clock runs, and nothing but regions may have been found for it: small steps come first.
+void Optimisation::speculate(const judge::Verdict& first) {
+  if (is_large() || passes_.stopped() || passes_.spent()) return;
+  if (speculations_.begin(source_, so_far(first), passes_.left().work_ns)) worth_a_swap_ = kWorthJoining;
 }
 
 Result<void> Optimisation::prove(const judge::Verdict& verdict) {
@@ -265,6 +267,7 @@ Result<void> TwoLooks::second() {
   passes_->resume();
   optimisation_->resume();
   const judge::Verdict first = *optimisation_->first();
+  optimisation_->speculate(first);
   TRY_VOID(concluded(*optimisation_, run_last_passes(*optimisation_, *passes_, options_, first)));
   end();
   return {};
@@ -272,7 +275,7 @@ Result<void> TwoLooks::second() {
 
 void TwoLooks::end() {
   optimisation_->result.times = passes_->take_times();
-  optimisation_->speculate();
+  optimisation_->end();
 }
 
 Optimised TwoLooks::take() {

@@ -80,6 +80,7 @@ struct Trace {
 struct Interim {
   const image::ImageBytes& image;
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Target::elements
+  bool guarded = false;                   ///< it is fast in Target::assumed alone (speculate.h)
 };
 
 struct Rival;
@@ -91,10 +92,10 @@ struct Options {
   Trace trace{};
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not repeat it
   std::optional<image::Key> key{};  ///< expr_key() of these options, if the caller has made it
-  /// Called for a large expression, whose search takes seconds, and before Target::assumed is looked at; empty: nobody
-  /// wants it.
+  /// Called for each kernel that is better than those before, while the search goes on; empty: nobody wants it.
   std::function<void(const Interim&)> interim{};
-  /// Asked for Target::assumed after the general search, if there was none at its start; empty: nobody knows more.
+  /// Asked for Target::assumed when there is a general kernel, and again at the end, if there was none at the start;
+  /// empty: nobody knows more.
   std::function<std::vector<kir::Assumed>()> observe{};
   /// A kernel that does not beat it is not looked for (rival.h); null: the baseline is all there is to beat. Must
   /// outlive the call.

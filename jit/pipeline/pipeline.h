@@ -71,6 +71,7 @@ struct Speculation {
   std::string guard;                   ///< the fast kernel with its guard, as text
   std::vector<SpeculationTime> times;  ///< in order of length; none: not timed
   std::uint32_t shortest = 0;          ///< shorter calls are the general kernel's
+  image::ImageBytes general;           ///< the general kernel by itself
   std::string refused;                 ///< the reason why it is not the winner
 };
 
@@ -93,7 +94,7 @@ struct Optimised {
 class PassScope;
 class Optimisation;
 
-/// optimise() in two parts. The first look leaves a kernel that is checked and in use; small steps and speculation
+/// optimise() in two parts. The first look leaves a kernel that is checked and in use; speculation and small steps
 /// follow, at once or when others have had their first look. What is found out in between is kept, some ten megabytes,
 /// and no time counts. Costs, rules and weights of the options must outlive it; it may go on on another thread.
 class TwoLooks {

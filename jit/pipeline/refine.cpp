@@ -153,6 +153,26 @@ class Assembly {
   std::size_t asked_ = 0;
 };
 
+/// Small steps are the search's own rules, so they hardly ever lead to less than the search has found, refused forms
+/// included. Where that promises no more than this, a measured gain is luck.
+constexpr double kPromise = 0.97;
+
+/// Returns whether a form of the search shows that some form may cost so little that it is worth the steps to it.
+bool promises(const RefineQuestion& q, const Form& start) {
+  const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
+  const auto of_start = expr::rewrite::cost_of(start.expr, costs);
+  if (!of_start.ok()) return true;
+  bool was_searched = false;
+  double least = of_start->dag;
+  for (const Tried& tried : q.tried) {
+    was_searched = was_searched || tried.form.name == "searched" || tried.form.name == "guided";
+    if (tried.form.expr.nodes.empty()) continue;
+    const auto cost = expr::rewrite::cost_of(tried.form.expr, costs);
+    if (cost.ok()) least = std::min(least, cost->dag);
+  }
+  return !was_searched || least <= std::min(kPromise, q.worth) * of_start->dag;
+}
+
 /// Returns the number of the cheapest form that holds; none if no cost is known. The unrewritten one is `source`.
 std::optional<std::size_t> cheapest(const RefineQuestion& q, const Form& source) {
   const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
@@ -222,6 +242,9 @@ Result<std::optional<Tried>> refine(const RefineQuestion& question) {
   if (!may_round || !one_pass || question.checker.unexplored() || !all) return std::optional<Tried>();
   if (expr::rewrite::inner_nodes(question.source) > expr::rewrite::kWholeNodesMax) return refine_pieces(question);
   const Form source{"source", {}, true, question.source, unrewritten(question.options.target.policy)};
+  const std::optional<std::size_t> likely = cheapest(question, source);
+  if (likely && !promises(question, *likely == 0 ? source : question.tried[*likely].form))
+    return std::optional<Tried>();
   const auto start = start_of(question, source);
   if (!start.ok() && start.error().code != ErrorCode::kCancelled) return start.error();
   if (!start.ok() || !*start) return std::optional<Tried>();

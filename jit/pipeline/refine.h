@@ -25,6 +25,8 @@ struct RefineQuestion {
   std::function<Result<bool>(std::size_t form)> holds_at_rare_points;
   const Options& options;
   const PassScope& passes;
+  /// The greatest time, over that of the form that the steps begin with, that is of use.
+  double worth = 1;
   /// Asks whether the last step may be of use, before it is checked at rarer points; empty: it is.
   std::function<Result<bool>(const Tried& last)> may_pay{};
 };

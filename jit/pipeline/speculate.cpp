@@ -53,14 +53,15 @@ double bytes_of_element(const judge::Signature& signature) {
 class Speculating {
  public:
   Speculating(const expr::Expr& expr, const expr::Expr& narrow, const Options& options, std::uint64_t left_ns,
-              Optimised& result)
+              Optimised& result, std::optional<FastKernel>& found)
       : expr_(expr),
         narrow_(narrow),
         options_(options),
         left_ns_(left_ns),
         end_({.work_ns = left_ns}),
         result_(result),
-        told_(*result.speculation) {}
+        told_(*result.speculation),
+        found_(found) {}
 
   // The spine. Returns the reason why nothing is published; empty: it is.
   Result<std::string> run() {
@@ -71,8 +72,14 @@ class Speculating {
       return std::string("kernels with narrow elements are not made for assumed ranges");
     if (kir::first_pass_ends_early(general_.kernel))
       return std::string("the kernel ends early, and a scan of its inputs would read all of them");
-    TRY(std::string why, find_fast());
+    std::string why;
+    if (!found_) {
+      TRY(why, find_fast());
+    }
     if (!why.empty()) return why;
+    if (needs_no_ranges(found_->compiled, general_.kernel, options_.target.isa))
+      return std::string("the assumed ranges lead to no other operations");
+    TRY_VOID(guard_fast());
 
     // One image has both. It pays on data in the ranges, and costs little on others, or there is none.
     TRY(why, timed("guarded judge", [&] { return choose_join(); }));
@@ -116,6 +123,7 @@ class Speculating {
     } else {
       TRY(general_, compile_baseline(expr_, options_));
     }
+    told_.general = general_.image;
     TRY(general_map_, mapped(general_.image));
     return {};
   }
@@ -133,17 +141,18 @@ class Speculating {
     TRY(Optimised fast, optimise(narrow_, inner));
     for (const PassTime& pass : fast.times) result_.times.push_back({"assumed " + pass.pass, pass.ns, pass.work_ns});
     if (fast.outcome != Outcome::published) return "nothing faster was found in the assumed ranges: " + fast.note;
-    fast_ = std::move(fast.winner);
-    if (needs_no_ranges(fast_, general_.kernel, options_.target.isa))
-      return std::string("the assumed ranges lead to no other operations");
-    fast_errors_ = fast.errors;
-    fast_detail_ = fast.detail;
+    found_.emplace(FastKernel{std::move(fast.winner), fast.errors, fast.detail});
+    return std::string();
+  }
+
+  Result<void> guard_fast() {
+    fast_ = found_->compiled;
     whole_ = !codegen::runs_in_parts(general_.kernel) || !codegen::runs_in_parts(fast_.kernel);
     tested_ = without_unread(expr_, narrow_, general_.kernel, fast_.kernel);
     guarded_ = whole_ ? scan_for(general_.kernel) : fast_.kernel;
     TRY_VOID(add_guard(guarded_, expr_, tested_));
     told_.guard = kir::print(guarded_);
-    return std::string();
+    return {};
   }
 
   /// Both kernels stream in long calls, or none does: in memory, one that does not takes half as long again.
@@ -210,8 +219,8 @@ class Speculating {
   void publish() {
     result_.outcome = Outcome::published;
     result_.winner_ns *= usual_time(told_.times, options_.target.elements).matching;
-    take_greater(result_.errors, fast_errors_);
-    result_.detail = "guarded " + fast_detail_;
+    take_greater(result_.errors, found_->errors);
+    result_.detail = "guarded " + found_->detail;
     result_.winner = {whole_ ? std::move(fast_.kernel) : std::move(guarded_), std::move(joined_->code), fast_.variant,
                       std::move(joined_->image)};
     result_.note.clear();
@@ -224,10 +233,9 @@ class Speculating {
   Deadline end_;
   Optimised& result_;
   Speculation& told_;
+  std::optional<FastKernel>& found_;
   Compiled general_, fast_;
   std::optional<image::Mapped> general_map_;
-  equiv::Verdict fast_errors_;
-  std::string fast_detail_;
   bool whole_ = false;   ///< a call is one kernel's as a whole
   kir::Kernel guarded_;  ///< the fast kernel with its guard; of whole calls the scan
   codegen::Division division_;
@@ -237,9 +245,9 @@ class Speculating {
 
 /// Speculates on an expression without Diff.
 Result<std::string> why_refused(const expr::Expr& expr, const expr::Expr& narrow, const Options& options,
-                                std::uint64_t left_ns, Optimised& result) {
+                                std::uint64_t left_ns, Optimised& result, std::optional<FastKernel>& fast) {
   TRY_VOID(expr::check(narrow));
-  return Speculating(expr, narrow, options, left_ns, result).run();
+  return Speculating(expr, narrow, options, left_ns, result, fast).run();
 }
 
 }  // namespace
@@ -249,13 +257,14 @@ bool needs_no_ranges(const Compiled& fast, const kir::Kernel& general, codegen::
   return code.ok() && code->bytes == fast.code.bytes;
 }
 
-void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result) {
+void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result,
+               std::optional<FastKernel>& fast) {
   const expr::Expr narrow = narrowed(expr, options.target.assumed);
   const bool narrows = !std::equal(expr.variables.begin(), expr.variables.end(), narrow.variables.begin(), same_range);
   const bool right = result.outcome == Outcome::published || result.outcome == Outcome::no_gain;
   if (!narrows || !right || !result.baseline_checked || options.budget.check_only) return;
   result.speculation.emplace();
-  const Result<std::string> why = why_refused(expr, narrow, options, left_ns, result);
+  const Result<std::string> why = why_refused(expr, narrow, options, left_ns, result, fast);
   result.speculation->refused = why.ok() ? *why : why.error().message;
   result.speculation->published = why.ok() && why->empty();
 }

@@ -6,6 +6,9 @@
 // would lose, they are left to the general kernel.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "jit/pipeline/pipeline.h"
 
 namespace trident::pipeline {
@@ -22,9 +25,18 @@ inline constexpr double kSpeculationGain = 0.97;
 /// nothing, and a gain that was measured is chance or the shape's.
 bool needs_no_ranges(const Compiled& fast, const kir::Kernel& general, codegen::Isa isa);
 
+/// A kernel of the assumed ranges without a guard, which can be joined with more than one general kernel.
+struct FastKernel {
+  Compiled compiled;
+  equiv::Verdict errors;
+  std::string detail;
+};
+
 /// Adds Optimised::speculation to `result`, which optimise() has made without it, and makes its kernel the winner if it
 /// is to be published. Does nothing unless Target::assumed narrows a range. The result stays as it is, with the reason
-/// told, whatever goes wrong on the way. `left_ns`: CPU time for the search in the assumed ranges.
-void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result);
+/// told, whatever goes wrong on the way. `left_ns`: CPU time for the search in the assumed ranges. `fast`: the kernel
+/// that an earlier call has found in them; where there is none it is searched for, and kept there.
+void speculate(const expr::Expr& expr, const Options& options, std::uint64_t left_ns, Optimised& result,
+               std::optional<FastKernel>& fast);
 
 }  // namespace trident::pipeline

@@ -19,10 +19,14 @@ namespace {
 constexpr std::uint64_t kLengths[] = {16, 256, 1024, 4096, 1'000'000};
 /// Rounds, and a limit of CPU time that stops only what is out of all proportion, of short calls and of long ones.
 constexpr judge::TimingRules kShortRules = {.rounds = 31, .cpu_ns = 200'000'000};
-constexpr judge::TimingRules kLongRules = {.rounds = 5, .cpu_ns = 2'000'000'000};
+/// A round of long calls takes up to a fifth of a second, so few are made before it is asked whether more are needed.
+constexpr judge::TimingRules kLongRules = {.rounds = 2, .cpu_ns = 2'000'000'000};
 /// The longest call that is short.
 constexpr std::uint64_t kShortLength = 4096;
 constexpr int kTriesMax = 8;
+/// So many tries that all show a loss this much greater than the greatest that is believed are enough.
+constexpr int kTriesOfLosers = 2;
+constexpr double kClearLoss = 1.2;
 /// Processor time after which a kernel that seems to lose gets no further try.
 constexpr std::uint64_t kTriesNs = 1'000'000'000;
 /// Where no element fits, the speculative kernel does what the general one does, and more: where it seems to be this
@@ -63,6 +67,7 @@ equiv::Samples with_few(const Rivals& rivals, const equiv::Samples& points, std:
 struct Believed {
   double most = kSpeculationLoss, least = 0;
   [[nodiscard]] bool holds(double ratio) const { return ratio >= least && ratio <= most; }
+  [[nodiscard]] bool clearly_loses(double ratio) const { return ratio > most * kClearLoss; }
 };
 
 /// Times both in turn, and again where the ratio is not believed.
@@ -75,6 +80,7 @@ Result<LeastTimes> least_times(const Rivals& rivals, const equiv::Samples& point
   LeastTimes least;
   for (int tries = 0; tries < kTriesMax && !believed.holds(least.ratio()); ++tries) {
     if (os::thread_work_ns() - begin_ns > kTriesNs) break;
+    if (tries >= kTriesOfLosers && believed.clearly_loses(least.ratio())) break;
     TRY(const judge::Timings timings, judge::time_rounds(both, rivals.signature, call.workload(), rules));
     least.take(timings);
   }

@@ -17,8 +17,6 @@ constexpr std::uint64_t kReserveShare = 2;
 
 /// The tournament of few takes a part of the time of one of all.
 constexpr std::uint64_t kRematchShare = 2;
-/// The greatest time, over the winner's, of a kernel that is worth another swap.
-constexpr double kWorthASwap = 0.99;
 
 }  // namespace
 
@@ -61,7 +59,7 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
 
 Result<bool> Optimisation::may_beat_winner(const judge::Verdict& verdict, const Tried& form) {
   const Candidate& first = candidates_[verdict.gain ? verdict.winner : 0];
-  const Rival winner{first.mapped, kWorthASwap, first.variant};
+  const Rival winner{first.mapped, worth_a_swap_, first.variant};
   const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
   const Rival& rival = options_.rival != nullptr && !verdict.gain ? *options_.rival : winner;
   return may_beat(rival, std::span(&form, 1), options_, call.workload());
@@ -84,7 +82,7 @@ Result<judge::Verdict> Optimisation::rematch(const judge::Verdict& first) {
     verdict.winner = entrants[verdict.winner];
     Candidate& winner = candidates_[verdict.winner];
     if (!verdict.gain || winner.form < refined) return first;
-    if (first.gain && winner.ratio > kWorthASwap * candidates_[first.winner].ratio) return first;
+    if (first.gain && winner.ratio > worth_a_swap_ * candidates_[first.winner].ratio) return first;
     TRY(const bool useful, pays(winner, call.workload()));
     if (!useful) return first;
     TRY_VOID(check_whole(verdict.winner));

@@ -92,7 +92,8 @@ double seconds_of(const std::vector<pipeline::PassTime>& times) {
 /// Returns the seconds to the general kernel that `optimised` ended with: all that the search took where it was not
 /// offered, as where the last one is better still, or nothing is.
 double seconds_to_last(const Offers& offers, const pipeline::Optimised& optimised) {
-  const bool offered = offers.any() && (optimised.speculation || offers.is_last(optimised.winner.image.bytes));
+  const bool guarded = optimised.speculation && optimised.speculation->published;
+  const bool offered = offers.any() && (guarded || offers.is_last(optimised.winner.image.bytes));
   return offered ? offers.last_s() : seconds_of(optimised.times);
 }
 
@@ -115,7 +116,9 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, std::span<const 
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
   Offers offers;
   const std::uint64_t begin_ns = os::monotonic_ns();
-  o.interim = [&](const pipeline::Interim& offer) { offers.take(offer.image.bytes, os::monotonic_ns() - begin_ns); };
+  o.interim = [&](const pipeline::Interim& offer) {
+    if (!offer.guarded) offers.take(offer.image.bytes, os::monotonic_ns() - begin_ns);
+  };
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));
   o.interim = {};
   ours->optimise_s = seconds_to_last(offers, optimised);
