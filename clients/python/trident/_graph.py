@@ -125,7 +125,7 @@ def cast(node, kind):
 def _numeric(nodes, common):
     kind = common([n.kind for n in nodes])
     if kind == BOOL:
-        raise refused(TypeError, "numbers are needed here, not only booleans")
+        raise refused(TypeError, "numbers are needed here, not only booleans; where(b, 1, 0) makes integers of b")
     return [cast(n, kind) for n in nodes], kind
 
 
