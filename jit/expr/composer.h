@@ -149,7 +149,9 @@ class Composer {
   Value convert(Value a, Type type);
   Value typed(Value a, Type type);
   NodeId retype(NodeId id, Type type);
-  Value whole(Value a);
+  /// Returns `a` as an operand: what f16() has rounded for a store is rounded here.
+  Value whole(Value a) { return a.storage == Storage::f16 && !failed_ ? rounded_to_f16(a) : a; }
+  Value rounded_to_f16(Value a);
   Value declare_narrow_scalar(Variable variable, std::string_view text, std::size_t offset);
   Value declare_again(const Variable& variable, Name& n, std::size_t offset);
   [[nodiscard]] Variable* declared_by_caller(const Name& n);

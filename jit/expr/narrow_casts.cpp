@@ -119,12 +119,11 @@ std::optional<NarrowCast> narrow_cast_named(std::string_view name) {
   return NarrowCast{*storage, saturates};
 }
 
-/// Returns `a` as an operand. What f16() has rounded for a store is rounded here, for it is not stored: to eleven bits,
-/// or to whole multiples of the least subnormal. An operand of 24 bits keeps its last bit above that of 2^42 times
+/// Rounds what f16() would round by a store, for it is not stored: to eleven bits, or to whole multiples of the least
+/// subnormal. An operand of 24 bits keeps its last bit above that of 2^42 times
 /// itself, so the sum never reaches the next power of two, and ties go to even.
-expr::Value Composer::whole(expr::Value a) {
+expr::Value Composer::rounded_to_f16(expr::Value a) {
   constexpr double kShift = 0x1p42, kLeastShift = 0x1p28, kFirstInfinite = 65520;
-  if (failed_ || a.storage != Storage::f16) return a;
   const std::uint32_t offset = a.offset;
   a.storage = Storage::own;
   const expr::Value wide = cast(Type::f64, a, offset), size = unary(Op::Abs, wide, offset);
