@@ -127,8 +127,9 @@ void Optimisation::conclude_ended(const Error& end) {
   if (interim_ && !passes_.stopped() && !passes_.cancelled()) return conclude(*interim_);
   result.outcome = Outcome::budget_spent;
   result.detail = end.message;
-  result.note =
-      "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
+  const bool by_checks = !passes_.stopped() && !passes_.spent() && check_end_.reached();
+  result.note = "not optimised: " + (by_checks ? passes_.why_checks_ended() : passes_.why_ended()) + ", with " +
+                std::to_string(submitted_.nodes.size()) + " operations";
 }
 
 void Optimisation::report_candidates() {

@@ -111,6 +111,10 @@ std::string PassScope::why_ended() const {
   return text;
 }
 
+std::string PassScope::why_checks_ended() const {
+  return "the checks used up their share of the time in pass '" + pass_ + "'";
+}
+
 void PassScope::give_up(std::string_view form, const Error& why) const {
   given_up_.push_back({std::string(form), {}, "not made: " + why.message, false, 0});
 }

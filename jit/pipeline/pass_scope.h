@@ -50,6 +50,8 @@ class PassScope {
   void resume();
   /// Says why passes ended before the last, for Optimised::note: "the limit of 5 s of processor time was reached in .."
   [[nodiscard]] std::string why_ended() const;
+  /// Says so where checks ended the passes, having used their share of the time before the budget was spent.
+  [[nodiscard]] std::string why_checks_ended() const;
   /// Records that a form or candidate was not made, and why.
   void give_up(std::string_view form, const Error& why) const;
   /// Returns these records, for reports.
