@@ -1,5 +1,6 @@
 // Forms become candidates: their meaning is checked, their code is emitted in variants, and checked too.
 #include <algorithm>
+#include <utility>
 
 #include "jit/equiv/checker.h"
 #include "jit/pipeline/execution.h"
@@ -11,6 +12,8 @@ namespace trident::pipeline {
 namespace {
 
 constexpr double kMeaningShare = 0.6;
+/// Share of what is left for the source's own form and its code: nothing is published without these.
+constexpr double kSourceShare = 0.9;
 /// Share of the end, in tournaments: the tournament, and the checks of the winner's parts and of all of its code.
 constexpr std::uint64_t kEndTournaments = 3;
 constexpr std::uint64_t kCheckOnlyPoints = 2048;
@@ -66,6 +69,7 @@ Result<bool> Optimisation::check_forms() {
   if (!made_) make_checker();
   TRY(checker_, std::move(*made_));
   checks_.emplace(source_, options_.target.policy, check_, *checker_);
+  const Deadline end_of_rewritten = std::exchange(check_end_, Deadline(passes_.left().share(kSourceShare)));
   TRY(result.baseline_checked, check_unrewritten());
   passes_.set_baseline_checked(result.baseline_checked);
   if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
@@ -74,6 +78,7 @@ Result<bool> Optimisation::check_forms() {
     if (!survives.ok() && survives.error().code != ErrorCode::kCancelled) return survives.error();
     if (survives.ok() && !*survives) return false;
   }
+  check_end_ = end_of_rewritten;
   TRY_VOID(check_rewritten());
   return true;
 }

@@ -2,6 +2,7 @@
 // another seed, clocks.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/os/cpu.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 namespace {
@@ -139,6 +141,34 @@ TEST(Large, WhatWasOfferedIsTheWinnerWhenTheSearchEndsThen) {
   EXPECT_EQ(optimised->outcome, Outcome::published) << optimised->note;
   EXPECT_TRUE(optimised->winner.image.bytes == offered);
   EXPECT_TRUE(was_late(*optimised)) << "the search had time for all";
+}
+
+/// Each sine amplifies the errors of those below, so that most points need many digits.
+std::string nested_sines(int count) {
+  std::string text = "x";
+  for (int i = 0; i < count; ++i) text = "0.3 + y*sin(" + text + ")";
+  return text;
+}
+
+// Where the check of the source alone takes most of the time, it comes to an end all the same.
+TEST(Large, TheCheckOfTheSourceMayTakeWhatOtherFormsWouldGet) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  auto source = expr::parse_infix(nested_sines(110), {.type = Type::f32, .variables = {}});
+  ASSERT_TRUE(source.ok());
+  std::atomic<bool> enough{false};
+  std::uint64_t checked_ns = 0;
+  const std::uint64_t began_ns = os::thread_work_ns();
+  Options options{.target = {.isa = codegen::Isa::avx2}, .budget = {.cpu_ns = 8 * kDefaultBudgetNs}};
+  options.budget.cancelled = &enough;
+  ASSERT_TRUE(optimise(*source, options, [&](const Progress& progress) {
+                if (progress.stage == Stage::lower && progress.done == 1 && !enough)
+                  checked_ns = os::thread_work_ns() - began_ns, enough = true;
+              }).ok());
+  ASSERT_TRUE(enough);
+  options.budget = {.cpu_ns = checked_ns / 20 * 29};  // a share of 0.6 would end before
+  const auto optimised = optimise(*source, options);
+  ASSERT_TRUE(optimised.ok());
+  EXPECT_TRUE(optimised->baseline_checked) << optimised->note;
 }
 
 TEST(Large, SpeculationHasTheRestOfTheProcessorTime) {

@@ -4,7 +4,8 @@
 // The winner among the forms is offered as soon as it is found and checked. Small steps from these forms (refine.h) are
 // searched afterwards, and their last form must beat that winner.
 //
-// Budget: the meaning of the forms is checked within kMeaningShare of what is left then, and so are small steps. The
+// Budget: the meaning of the forms is checked within kMeaningShare of what is left then, and so are small steps; that
+// of the source's own form, without which there is nothing, may take kSourceShare, and the others get none then. The
 // code of the candidates is checked in what is left but for kEndTournaments times what the tournament takes, and the
 // winner's form in what is left then but for a reserve, in which the best of the source's own code is found otherwise.
 // When checks run out of time the candidates already checked go on; without a checked baseline there is no answer

@@ -96,15 +96,18 @@ bool PassScope::spent() const {
   return cancelled() || end_.reached() || os::monotonic_ns() >= wall_end_ns_;
 }
 
+double PassScope::budget_s() const {
+  return 1e-9 * static_cast<double>(cpu_ns_of(options_.budget));
+}
+
 std::string PassScope::why_ended() const {
   if (stopped_) return "stopped after pass '" + options_.trace.stop_after + "'";
   if (cancelled()) return "cancelled by the client in pass '" + pass_ + "'";
   const bool late = end_.out_of_clock();
   const bool by_clock = late || (!end_.reached() && os::monotonic_ns() >= wall_end_ns_);
-  const double budget_s = 1e-9 * static_cast<double>(cpu_ns_of(options_.budget));
   const double limit_s = late       ? 1e-9 * static_cast<double>(clock_limit_ns_)
-                         : by_clock ? kWallPerBudget * budget_s
-                                    : budget_s;
+                         : by_clock ? kWallPerBudget * budget_s()
+                                    : budget_s();
   char text[160];
   std::snprintf(text, sizeof text, "the limit of %.3g s%s was reached in pass '%s'", limit_s,
                 by_clock ? "" : " of processor time", pass_.c_str());
@@ -112,7 +115,12 @@ std::string PassScope::why_ended() const {
 }
 
 std::string PassScope::why_checks_ended() const {
-  return "the checks used up their share of the time in pass '" + pass_ + "'";
+  const bool by_clock = clock_limit_ns_ != 0;
+  char text[160];
+  std::snprintf(text, sizeof text, "the checks used up their share of the limit of %.3g s%s in pass '%s'",
+                by_clock ? 1e-9 * static_cast<double>(clock_limit_ns_) : budget_s(),
+                by_clock ? "" : " of processor time", pass_.c_str());
+  return text;
 }
 
 void PassScope::give_up(std::string_view form, const Error& why) const {

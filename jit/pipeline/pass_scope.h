@@ -61,6 +61,7 @@ class PassScope {
  private:
   Result<void> enter(std::string_view name);
   void leave(std::string_view name);
+  [[nodiscard]] double budget_s() const;
 
   const Options& options_;
   const std::function<void(const Progress&)>& progress_;
