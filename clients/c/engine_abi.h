@@ -47,7 +47,7 @@ typedef struct trident_engine_job {
   /* Ranges that data were seen in, by variable; null: not known. Since 0.1.4; the optimised image may then be of
    * version TRIDENT_SPECULATIVE_IMAGE_VERSION. */
   const trident_engine_range* observed;
-  /* Asked for `observed` when there is general code, and at the end, where it was null: fills in a range for each variable and
+  /* Asked once for `observed` when there is general code, where it was null: fills in a range for each variable and
    * returns 1, or returns 0. May be null. Since 0.1.7. */
   int (*observe)(void* user, trident_engine_range* ranges);
   void* user;

@@ -94,8 +94,8 @@ struct Options {
   std::optional<image::Key> key{};  ///< expr_key() of these options, if the caller has made it
   /// Called for each kernel that is better than those before, while the search goes on; empty: nobody wants it.
   std::function<void(const Interim&)> interim{};
-  /// Asked for Target::assumed when there is a general kernel, and again at the end, if there was none at the start;
-  /// empty: nobody knows more.
+  /// Asked once for Target::assumed when there is a general kernel, if there was none at the start; empty: nobody knows
+  /// more.
   std::function<std::vector<kir::Assumed>()> observe{};
   /// A kernel that does not beat it is not looked for (rival.h); null: the baseline is all there is to beat. Must
   /// outlive the call.

@@ -31,7 +31,7 @@ void append(std::vector<PassTime>& times, const std::vector<PassTime>& more) {
 
 bool Speculations::know_ranges() {
   if (assumed_.empty()) assumed_ = options_.target.assumed;
-  if (assumed_.empty() && options_.observe) assumed_ = options_.observe();
+  if (assumed_.empty() && options_.observe && !std::exchange(asked_, true)) assumed_ = options_.observe();
   return !assumed_.empty();
 }
 

@@ -36,6 +36,7 @@ class Speculations {
 
   const Options& options_;
   std::vector<kir::Assumed> assumed_;  ///< as seen first
+  bool asked_ = false;                 ///< Options::observe is asked once
   std::optional<FastKernel> fast_;
   std::optional<Optimised> first_;  ///< outcome of begin()
   double general_ratio_ = 1;        ///< time of its general kernel over the baseline's
