@@ -236,6 +236,8 @@ class Perturbed {
   // one that is subnormal by 1.5; products with it by as many ulps, of twice the size, and half an ulp more. The root
   // counts beside them.
   [[nodiscard]] double estimate_error_ulp(const Node& n) const {
+    // A quotient by a shared divisor has the reciprocal's half ulp at up to twice the size, and its own.
+    if (how_.share_divisors && n.type == Type::f64 && n.op == Op::Div) return kQuotientUlps;
     if (!how_.estimates.any() || n.type != Type::f32) return 0;
     const auto is_root = [&](NodeId id) { return id.valid() && form_.at(id).op == Op::Sqrt; };
     if (n.op == Op::Sqrt) return n.a.valid() && form_.at(n.a).op == Op::Div ? 3.6 : kRootUlps;  // perhaps a product

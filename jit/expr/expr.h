@@ -151,10 +151,13 @@ struct LowerOptions {
   bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
   bool join_divisions = false;  ///< simplify() makes one division of two (joined_divisions.h)
   Estimates estimates{};
-  bool narrow = false;  ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
+  bool narrow = false;          ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
+  bool share_divisors = false;  ///< f64 quotients by one divisor through its reciprocal (shared_divisors.h)
 
   /// True if each op is as accurate as in the baseline tier.
-  [[nodiscard]] bool is_as_accurate() const { return accuracy == kir::math::Accuracy::ulp1 && !estimates.any(); }
+  [[nodiscard]] bool is_as_accurate() const {
+    return accuracy == kir::math::Accuracy::ulp1 && !estimates.any() && !share_divisors;
+  }
 };
 /// Lowers to kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);

@@ -17,6 +17,7 @@
 #include "jit/expr/powers.h"
 #include "jit/expr/ranges.h"
 #include "jit/expr/shape.h"
+#include "jit/expr/shared_divisors.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/builder.h"
 #include "jit/kir/early_end.h"
@@ -632,6 +633,8 @@ Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options) {
     simple = simplify(*current, options);
     current = &simple;
   }
+  std::optional<Expr> shared;
+  if (options.share_divisors && (shared = share_divisors(*current, options))) current = &*shared;
   return lower_passes(*current, options, kinds);
 }
 

@@ -178,6 +178,7 @@ class ReciprocalSharing {
     for (const Node& n : expr_.nodes) {
       if (n.op == Op::Div) ++quotients_[n.b.index];
     }
+    direct_ = quotients_;
     // A divisor that is a product of two others counts for them.
     for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
       const Node& n = expr_.nodes[i];
@@ -202,7 +203,13 @@ class ReciprocalSharing {
     const Node& d = expr_.at(divisor);
     return d.op == Op::Mul && quotients_[divisor.index] == 1 && quotients_[d.a.index] > 0 && quotients_[d.b.index] > 0;
   }
+  // Returns whether quotients by `divisor` share its reciprocal, in any order with other factors.
   bool shared(NodeId divisor) { return quotients_[divisor.index] > 1 && simplifier_.central(place_[divisor.index]); }
+  // Returns whether they share it where the ranges tell nothing: the reciprocal of a root is normal, or infinite or
+  // zero where the quotient is. The two roundings are no more than two units of the quotient's own.
+  [[nodiscard]] bool shared_root(NodeId divisor) const {
+    return expr_.at(divisor).op == Op::Sqrt && direct_[divisor.index] > 1;
+  }
   NodeId times_reciprocal(NodeId x, NodeId divisor) {
     Builder& b = simplifier_.builder();
     double one = 0;
@@ -226,6 +233,7 @@ class ReciprocalSharing {
       if (reciprocal || !amplified_[i]) return times_reciprocal(x, place_[n.b.index]);
       return signed_zeros_[i] || !simplifier_.tame(x) ? plain : corrected(x, place_[n.b.index]);
     }
+    if (shared_root(n.b)) return times_reciprocal(x, place_[n.b.index]);
     if (!amplified_[i] && d.op == Op::Mul && quotients_[n.b.index] == 1 && shared(d.a) && shared(d.b)) {
       return times_reciprocal(times_reciprocal(x, place_[d.a.index]), place_[d.b.index]);
     }
@@ -235,7 +243,8 @@ class ReciprocalSharing {
   const Expr& expr_;
   Expr out_;
   Simplifier simplifier_;
-  std::vector<std::uint32_t> quotients_;
+  std::vector<std::uint32_t> quotients_;  // by each node, products of two divisors counted for both
+  std::vector<std::uint32_t> direct_;     // by the node itself
   std::vector<bool> amplified_;
   std::vector<bool> signed_zeros_;
   std::vector<NodeId> place_;
@@ -300,12 +309,32 @@ class PowersOfTwo {
   double factor_ = 1;
 };
 
+// Finds the nodes below an operand whose zero or sign an operation shows: divisors, and operands of roots and
+// logarithms. Those that ranges keep away from zero do not count.
+std::vector<bool> below_poles(const Expr& expr, Ranges& ranges) {
+  std::vector<bool> below(expr.nodes.size(), false);
+  for (std::size_t i = expr.nodes.size(); i-- > 0;) {
+    const Node& n = expr.nodes[i];
+    const OpInfo& row = info(n.op);
+    const bool power = n.op == Op::Powi && static_cast<std::int64_t>(n.imm) < 0;
+    const bool first = row.at_zero != AtZero::regular || row.domain != Domain::all || power ||
+                       row.zero_sign_read == ZeroSignRead::first || row.zero_sign_read == ZeroSignRead::both;
+    const bool second = row.zero_sign_read == ZeroSignRead::second || row.zero_sign_read == ZeroSignRead::both;
+    for (const auto& [operand, shown] : {std::pair(n.a, first), std::pair(n.b, second), std::pair(n.c, false)})
+      if (operand.valid() && (below[i] || (shown && !ranges.at(operand).positive()))) below[operand.index] = true;
+  }
+  return below;
+}
+
 class Contraction {
  public:
-  enum class Which : std::uint8_t { all, exact };
+  /// `careful`: but for sums that may cancel below a pole. x y - z w is zero where both products are equal, and after
+  /// contraction the rounding error of one of them: a quotient by it is no longer infinite.
+  enum class Which : std::uint8_t { all, careful, exact };
   Contraction(const Expr& expr, const LowerOptions& options, Which which)
       : expr_(expr), ranges_(expr, options), which_(which), builder_(out_), uses_(use_counts(expr)) {
     out_.variables = expr.variables;
+    if (which == Which::careful) below_poles_ = below_poles(expr, ranges_);
   }
 
   Expr run() {
@@ -313,8 +342,8 @@ class Contraction {
     for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
       const Node& n = expr_.nodes[i];
       NodeId fused;
-      if ((n.op == Op::Add || n.op == Op::Sub) && ir::is_float(n.type)) fused = sum(n);
-      if (n.op == Op::Neg && ir::is_float(n.type) && which_ == Which::all) fused = negated(n);
+      if ((n.op == Op::Add || n.op == Op::Sub) && ir::is_float(n.type) && may_fuse(i)) fused = sum(n);
+      if (n.op == Op::Neg && ir::is_float(n.type) && which_ != Which::exact) fused = negated(n);
       place_[i] = fused.valid() ? fused : builder_.add(moved(n, place_));
     }
     move_outputs(expr_, out_, place_);
@@ -322,7 +351,17 @@ class Contraction {
   }
 
  private:
-  [[nodiscard]] bool is_product(NodeId id) const { return expr_.at(id).op == Op::Mul; }
+  [[nodiscard]] bool may_fuse(std::size_t sum) {
+    if (which_ != Which::careful || !below_poles_[sum]) return true;
+    const Node& n = expr_.nodes[sum];
+    const Fact a = ranges_.at(n.a), b = ranges_.at(n.b);
+    return a.nonnegative() && (n.op == Op::Add ? b.nonnegative() : b.hi <= 0);
+  }
+  // With care for poles, squares are products too: powers are not expanded before.
+  [[nodiscard]] bool is_product(NodeId id) const {
+    const Node& n = expr_.at(id);
+    return n.op == Op::Mul || (which_ == Which::careful && n.op == Op::Powi && static_cast<std::int64_t>(n.imm) == 2);
+  }
   [[nodiscard]] bool own(NodeId id) const { return uses_[id.index] == 1; }
 
   // Returns whether the value of `from` depends on `on`.
@@ -366,13 +405,13 @@ class Contraction {
     NodeId z = place_[other.index];
     if (n.op == Op::Sub && product == n.b) x = builder_.op(Op::Neg, x);
     if (n.op == Op::Sub && product == n.a) z = builder_.op(Op::Neg, z);
-    return builder_.op(Op::Fma, x, place_[p.b.index], z);
+    return builder_.op(Op::Fma, x, place_[(p.b.valid() ? p.b : p.a).index], z);
   }
 
   // -((x y) / d) = (-(x y)) / d, where lowering makes one operation of the negated product.
   NodeId negated(const Node& n) {
     const Node& q = expr_.at(n.a);
-    if (q.op != Op::Div || !own(n.a) || !is_product(q.a) || !own(q.a)) return {};
+    if (q.op != Op::Div || !own(n.a) || expr_.at(q.a).op != Op::Mul || !own(q.a)) return {};
     return builder_.op(Op::Div, builder_.op(Op::Neg, place_[q.a.index]), place_[q.b.index]);
   }
 
@@ -382,6 +421,7 @@ class Contraction {
   Expr out_;
   Builder builder_;
   std::vector<std::uint32_t> uses_;
+  std::vector<bool> below_poles_;
   std::vector<NodeId> place_;
 };
 
@@ -431,6 +471,10 @@ Expr drop_idle_operations(const Expr& expr, const LowerOptions& options) {
 
 Expr contract(const Expr& expr) {
   return Contraction(expr, {}, Contraction::Which::all).run();
+}
+
+Expr contract_carefully(const Expr& expr) {
+  return Contraction(expr, {}, Contraction::Which::careful).run();
 }
 
 Expr multiply_constant_quotients(const Expr& expr) {

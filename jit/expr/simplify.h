@@ -24,6 +24,10 @@ Expr drop_idle_operations(const Expr& expr, const LowerOptions& options);
 /// results more accurate. Not for the exact policy.
 Expr contract(const Expr& expr);
 
+/// Contracts likewise, but for sums that may cancel on the way to a divisor, a root or a logarithm: what is zero there
+/// stays zero. Not for the exact policy.
+Expr contract_carefully(const Expr& expr);
+
 /// Writes quotients by constants as two products each: x h + x l, where h + l is the inverse to twice the digits. The
 /// result is off by half an ulp and 2^-22 ulp of an f32; tiny quotients by half the least number more. Infinities, NaN
 /// and signs of zeros are the quotient's. Powers of two, and constants so large or small that parts of the inverse

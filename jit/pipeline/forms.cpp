@@ -10,6 +10,7 @@
 #include "jit/equiv/compare.h"
 #include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/time_model.h"
+#include "jit/expr/shared_divisors.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/early_end.h"
 #include "runtime/base/limits.h"
@@ -82,6 +83,11 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   const bool single = std::none_of(source.nodes.begin(), source.nodes.end(),
                                    [](const expr::Node& node) { return node.type == ir::Type::f64; });
   return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
+}
+
+/// True if the policy allows an operation two roundings in place of one.
+bool rounds_twice(const expr::Policy& policy) {
+  return policy.kind == expr::PolicyKind::fast || (policy.kind == expr::PolicyKind::bounded && policy.k >= 2);
 }
 
 // Number of a search's forms that are made and checked, and number that it is asked for if a judge can rank them.
@@ -285,8 +291,13 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   const bool drops = rounding_may_change && passes.enabled("identities");
   const expr::Expr identities = drops ? expr::drop_idle_operations(source, unrewritten_how) : source;
   if (drops) add_form("identities", identities, unrewritten_how, true);
-  if (rounding_may_change && passes.enabled("contracted"))
-    add_form("contracted", expr::contract(identities), unrewritten_how);
+  const bool contracts = rounding_may_change && passes.enabled("contracted");
+  if (contracts) {
+    const std::size_t contracted = list.size();
+    const bool all = add_form("contracted", expr::contract(identities), unrewritten_how);
+    if (add_form("contracted", expr::contract_carefully(identities), unrewritten_how) && all)
+      list.back().in_place_of = contracted;
+  }
   const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy, bool join = false) {
     const expr::LowerOptions how{.policy = policy, .simplify = true, .accuracy = accuracy, .join_divisions = join};
     return add_form(name, expr::simplify(from, how), how);
@@ -294,6 +305,13 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   const auto add_joined = [&](const expr::Expr& from) {
     if (passes.enabled("joined") && rounding_may_change) add_simplified("joined", from, Accuracy::ulp4, true);
   };
+  // Shares divisors of a form; true if that is in the list then.
+  const bool shares = passes.enabled("shared") && rounds_twice(policy);
+  const auto add_shared = [&](expr::Expr from, expr::LowerOptions how) {
+    how.share_divisors = true;
+    return shares && expr::share_divisors(from, how) && add_form("shared", std::move(from), how);
+  };
+  const expr::LowerOptions simplest{.policy = policy, .accuracy = Accuracy::ulp4};
   const auto add_less_accurate = [&](const char* name, Accuracy accuracy) {
     if (passes.enabled("simplified")) add_simplified(name, source, accuracy);
     add_form(name, source, {.policy = policy, .simplify = false, .accuracy = accuracy});
@@ -305,6 +323,17 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
       list.back().in_place_of = simplified;
   }
   if (passes.enabled("simplified")) add_joined(source);
+  if (shares) {
+    std::optional<std::size_t> before;
+    if (passes.enabled("simplified") && add_shared(expr::simplify(source, simplest), simplest))
+      before = list.size() - 1;
+    const expr::Expr quotients = expr::multiply_constant_quotients(identities);
+    for (const bool fuse : {true, false}) {
+      if (fuse && !contracts) continue;
+      if (!add_shared(fuse ? expr::contract_carefully(quotients) : quotients, unrewritten_how)) continue;
+      list.back().in_place_of = std::exchange(before, list.size() - 1);
+    }
+  }
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, policy)) add_less_accurate("rel3", Accuracy::rel3);
   const auto add_found = [&](const char* name, const Result<expr::rewrite::Rewritten>& found) {
@@ -316,7 +345,9 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
       if (!add_simplified(name, form, Accuracy::ulp1)) continue;
       list.back().in_place_of = less_accurate, list.back().pieces = found->pieces;
     }
-    if (!found->forms.empty()) add_joined(found->forms.front());
+    if (found->forms.empty()) return;
+    add_joined(found->forms.front());
+    add_shared(expr::simplify(found->forms.front(), simplest), simplest);
   };
   const bool searches = list[0].kernel.before.empty();  // the search knows no passes
   if (searches && passes.enabled("searched") && rounding_may_change)

@@ -10,6 +10,7 @@
 
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/time_model.h"
+#include "jit/pipeline/tried.h"
 
 namespace trident::pipeline {
 namespace {
@@ -188,6 +189,44 @@ TEST(Multiplied, StandsInForTheSimplifiedFormOfConstantQuotients) {
   EXPECT_EQ(multiplied(kText, PolicyKind::bounded, {"multiplied"}), Found{});
   EXPECT_EQ(multiplied(kText, PolicyKind::exact), Found{});
   EXPECT_EQ(multiplied("x: f32; y: f32; sqrt(1 - x/4) + 1/y + x*1.1", PolicyKind::bounded), Found{});
+}
+
+TEST(Shared, BoldFormsComeFirstAndCarefulOnesStandInForThem) {
+  const auto shared = [](const char* text, expr::PolicyKind kind, std::vector<std::string> disabled = {}) {
+    const auto source = expr::parse(text);
+    Options options{.target = {.isa = codegen::Isa::avx2, .policy = {.kind = kind}}};
+    options.search.disabled = std::move(disabled);
+    const std::function<void(const Progress&)> nobody;
+    const auto list = *forms(*source, *source, options, PassScope(options, nobody));
+    std::vector<std::string> found;  // the form in whose place it is, its divisions and its sums with a product
+    for (const Form& form : list)
+      if (form.name == "shared")
+        found.push_back((form.in_place_of ? list[*form.in_place_of].name : "none") + " " +
+                        std::to_string(count_of(kir::Op::Div, form.kernel)) + " " +
+                        std::to_string(count_of(kir::Op::Fma, form.kernel)));
+    return found;
+  };
+  using expr::PolicyKind;
+  using Found = std::vector<std::string>;
+  constexpr const char* kText = "(x*y + z)/(x*z + w), q = y/(x*z + w)";
+  const Found by_hand{"none 1 2", "shared 1 1", "shared 1 0"};
+  EXPECT_EQ(shared(kText, PolicyKind::bounded, {"searched", "guided"}), by_hand);
+  EXPECT_EQ(shared(kText, PolicyKind::fast, {"searched", "guided"}), by_hand);
+  EXPECT_EQ(shared(kText, PolicyKind::bounded, {"searched", "guided", "contracted"}),
+            (Found{"none 1 2", "shared 1 0"}));
+  EXPECT_EQ(shared(kText, PolicyKind::bounded, {"shared"}), Found{});
+  EXPECT_EQ(shared(kText, PolicyKind::exact), Found{});
+  EXPECT_EQ(shared("x: f32; y: f32; x/(x + y), q = y/(x + y)", PolicyKind::bounded), Found{});
+}
+
+TEST(Replaced, FollowsTheChainOfFormsThatStandInForEachOther) {
+  std::vector<Tried> tried(4);
+  tried[2].form.in_place_of = 1, tried[3].form.in_place_of = 2;
+  EXPECT_FALSE(replaced(tried, tried[2]) || replaced(tried, tried[3]));
+  tried[1].prepared.emplace();
+  ASSERT_TRUE(tried[1].holds());
+  EXPECT_FALSE(replaced(tried, tried[0]));
+  EXPECT_TRUE(replaced(tried, tried[2]) && replaced(tried, tried[3]));
 }
 
 }  // namespace

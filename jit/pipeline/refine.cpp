@@ -7,6 +7,7 @@
 #include "jit/expr/rewrite/regions.h"
 #include "jit/expr/rewrite/steps.h"
 #include "jit/expr/shape.h"
+#include "jit/expr/shared_divisors.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/early_end.h"
 
@@ -180,7 +181,9 @@ std::optional<std::size_t> cheapest(const RefineQuestion& q, const Form& source)
   double least = 0;
   for (std::size_t f = 0; f < q.tried.size(); ++f) {
     if (!q.tried[f].holds()) continue;
-    const auto cost = expr::rewrite::cost_of(f == 0 ? source.expr : q.tried[f].form.expr, costs);
+    const Form& form = f == 0 ? source : q.tried[f].form;
+    const auto shared = form.how.share_divisors ? expr::share_divisors(form.expr, form.how) : std::nullopt;
+    const auto cost = expr::rewrite::cost_of(shared ? *shared : form.expr, costs);
     if (!cost.ok() || (found && least <= cost->dag)) continue;
     found = f;
     least = cost->dag;

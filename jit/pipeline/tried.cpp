@@ -16,7 +16,9 @@ std::string words_of(const Candidate& c) {
 }  // namespace
 
 bool replaced(std::span<const Tried> tried, const Tried& one) {
-  return one.form.in_place_of && tried[*one.form.in_place_of].holds();
+  for (auto form = one.form.in_place_of; form; form = tried[*form].form.in_place_of)
+    if (tried[*form].holds()) return true;
+  return false;
 }
 
 std::string print(const codegen::Variant& v) {

@@ -42,7 +42,7 @@ struct Candidate {
   [[nodiscard]] bool holds() const { return checked && verdict.same(); }
 };
 
-/// True if the form holds for which this one would be the replacement.
+/// True if the form holds for which this one would be the replacement, or the one for which that would.
 bool replaced(std::span<const Tried> tried, const Tried& one);
 
 std::string print(const codegen::Variant& variant);

@@ -386,7 +386,7 @@ class Command(CommandCase):
             self.assertIn("bounded:k with k from 2 to 1e6", self.trident("explain", "x", "-p", wrong, status=2).stderr)
         self.assertNotIn("zmm", explain("--isa", "avx2"))
         help_text = " ".join(self.trident("explain", "--help").stdout.split())
-        for name in ("identities", "contracted", "simplified", "multiplied", "accuracy4", "rel3", "searched", "guided", "estimated", "search stands for narrowed, identities", "interleave", "schedule",
+        for name in ("identities", "contracted", "simplified", "multiplied", "shared", "accuracy4", "rel3", "searched", "guided", "estimated", "search stands for narrowed, identities", "interleave", "schedule",
                      "non_temporal", "underflow"):
             self.assertIn(name, help_text)
         self.assertIn("expected one of search, narrowed, identities", self.trident("explain", "x", "--disable", "nothing", status=2).stderr)
