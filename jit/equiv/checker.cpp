@@ -341,6 +341,13 @@ Result<std::optional<Counterexample>> Checker::judge_edges(const Samples& sample
   return difference;
 }
 
+Result<std::optional<Counterexample>> Checker::judge_lost_numbers(const kir::Kernel& kernel, Verdict& verdict) {
+  std::vector<Point> found = lost_numbers_.of(kernel, source_, unrewritten_, sets_, options_.samples.seed);
+  TRY_VOID(go_on());
+  if (found.empty()) return std::optional<Counterexample>();
+  return judge_edges(make_gathered(source_, "lost", std::move(found)), kernel, verdict);
+}
+
 // Counts the decided points in a set of `n` points, by the output with the fewest. A kernel that would replace another
 // one is refused where too many points are undecided. The unrewritten kernel is not: without it the client has the
 // interpreter, which runs the same instructions.
@@ -517,6 +524,9 @@ Result<void> Checker::ask_more(const kir::Kernel& kernel, Demand demand, Prepare
   }
   prepared.edges_judged = true;
   const bool any_set = demand == Demand::any_set && policy_.kind != expr::PolicyKind::exact;
+  if (!difference && any_set && !prepared.as_unrewritten) {
+    TRY(difference, judge_lost_numbers(kernel, verdict));
+  }
   if (!difference && any_set && !prepared.as_unrewritten) {
     TRY(difference, judge_tails(kernel, prepared.errors, verdict));
   }

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "jit/equiv/compare.h"
+#include "jit/equiv/lost_numbers.h"
 #include "jit/equiv/screen.h"
 #include "jit/equiv/tail.h"
 #include "jit/kir/interpreter.h"
@@ -141,6 +142,8 @@ class Checker {
   Result<std::optional<Counterexample>> judge_edges(const kir::Kernel& kernel, Verdict& verdict);
   Result<std::optional<Counterexample>> judge_edges(const Samples& samples, const kir::Kernel& kernel,
                                                     Verdict& verdict);
+  /// Judges `kernel` where it gives no number and the source as written does (lost_numbers.h).
+  Result<std::optional<Counterexample>> judge_lost_numbers(const kir::Kernel& kernel, Verdict& verdict);
   /// A set and an output of which tails are explored.
   struct TailPlace {
     std::size_t set = 0, output = 0;
@@ -167,8 +170,9 @@ class Checker {
   std::vector<Samples> sets_;
   std::vector<Screened> screened_;                    ///< per set
   std::vector<std::optional<Reference>> references_;  ///< per set; none under the exact policy
-  std::vector<Outputs> exact_;                        ///< per set, under the exact policy
-  std::vector<std::uint32_t> refused_;                ///< per set: kernels that it has refused
+  LostNumbers lost_numbers_;
+  std::vector<Outputs> exact_;          ///< per set, under the exact policy
+  std::vector<std::uint32_t> refused_;  ///< per set: kernels that it has refused
 };
 
 /// Runs the interpreter on `calls`.

@@ -16,7 +16,9 @@
 // that it replaces gives one.
 //
 // Where the bound says nothing of a result, as it is infinite or the reference knows no value, the point is undecided.
-// Such points are counted, and a set with too many of them on which the candidate differs is no evidence (`Tally`).
+// Such points are counted, and a set with too many of them on which the candidate differs is no evidence (`Tally`). No
+// others are drawn in place of those with an infinite bound. It allows any number there, but no infinity: where a
+// candidate differs much near a pole of the source, it has a pole of its own nearby, which points seldom meet.
 #pragma once
 
 #include <functional>

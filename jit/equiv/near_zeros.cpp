@@ -21,11 +21,44 @@ Bits beside(PointDrawer& drawer, std::size_t v, Bits bits, double distance) {
   return allowed(variable, moved) ? moved : bits;
 }
 
+constexpr int kBands = 3, kBandBits = 14;
+
+/// Points at distances of one band from where a critical value is least.
+struct Band {
+  std::vector<Point> zeros;
+  std::vector<bool> moves;  ///< by variable: the value depends on it
+  int number = 0;
+  Way way = Way::uniform;  ///< of the other variables
+};
+
+// Draws a point; `place` is that of its distance, in bands.
+Point point_of(PointDrawer& drawer, const Band& band, const Point& zero, double place) {
+  const double distance = std::exp2(-place * kBandBits);
+  Point p = zero;
+  for (std::size_t v = 0; v < drawer.variables(); ++v)
+    p[v] =
+        band.moves[v] ? beside(drawer, v, p[v], distance) : draw(drawer.expr().variables[v], band.way, drawer.random());
+  return p;
+}
+
+// Draws more points of a band, by turns with points from the band outwards.
+Samples more_of(const Band& band, const expr::Expr& expr, std::uint64_t count, std::uint64_t seed) {
+  const SampleOptions options{.points = count, .seed = seed};
+  PointDrawer drawer(expr, options);
+  std::vector<std::vector<Bits>> points;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double unit = drawer.random().unit();
+    const double place = i % 2 == 0 ? band.number + unit : (band.number + 1) * unit;
+    points.push_back(point_of(drawer, band, band.zeros[i / 2 % band.zeros.size()], place));
+  }
+  return make_gathered(expr, "near", std::move(points));
+}
+
 }  // namespace
 
 void add_near_zeros(PointDrawer& drawer, const SetLayout& layout, std::vector<Samples>& sets) {
   constexpr std::uint64_t kPointsOfSet = 64;
-  constexpr int kStarts = 4, kBands = 3, kBandBits = 14;
+  constexpr int kStarts = 4;
   Probe probe(drawer.expr());
   for (const Probe::Target& target :
        critical_values(drawer.expr(), probe, [&] { return drawer.independent(Way::uniform); })) {
@@ -37,15 +70,15 @@ void add_near_zeros(PointDrawer& drawer, const SetLayout& layout, std::vector<Sa
     const std::vector<bool> moves = probe.variables_of(target);
     for (int band = 0; band < kBands; ++band) {
       for (const Way way : {Way::uniform, Way::small}) {
+        const Band here{zeros, moves, band, way};
         std::vector<Point> points;
-        for (std::uint64_t i = 0; i < kPointsOfSet; ++i) {
-          const double distance = std::exp2(-(band + drawer.random().unit()) * kBandBits);
-          Point& p = points.emplace_back(zeros[i % kStarts]);
-          for (std::size_t v = 0; v < drawer.variables(); ++v)
-            p[v] =
-                moves[v] ? beside(drawer, v, p[v], distance) : draw(drawer.expr().variables[v], way, drawer.random());
-        }
+        for (std::uint64_t i = 0; i < kPointsOfSet; ++i)
+          points.push_back(point_of(drawer, here, zeros[i % kStarts], band + drawer.random().unit()));
         sets.push_back(layout.packed("near", points, 1));
+        if (layout.elementwise())
+          sets.back().more = [here](const expr::Expr& expr, std::uint64_t more, std::uint64_t seed) {
+            return more_of(here, expr, more, seed);
+          };
       }
     }
   }

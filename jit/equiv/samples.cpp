@@ -108,6 +108,13 @@ class Sampler {
     if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
     layout_.split(s);
+    if (layout_.elementwise())
+      s.more = [name, way](const Expr& expr, std::uint64_t more, std::uint64_t seed) {
+        const SampleOptions options{.points = more, .seed = seed};
+        Samples again = Sampler(expr, options).drawn(name, way, more);
+        keep(expr, again);
+        return again;
+      };
     return s;
   }
 

@@ -57,6 +57,9 @@ struct Samples {
   std::uint64_t runs = 0;  ///< elements [0, runs) are runs of neighbouring values, the others drawn one by one
   bool exhaustive = false;
   bool unexplored = false;  ///< of the corners: a selection may take a branch that no point takes
+  /// Draws as many more points of the same kind, in one call, by another seed (lost_numbers.h). Empty for sets whose
+  /// points are no draws, and where it matters which call a point is in.
+  std::function<Samples(const expr::Expr& expr, std::uint64_t points, std::uint64_t seed)> more{};
 };
 
 struct SampleOptions {
