@@ -60,6 +60,14 @@ bool Judge::near_strict(std::size_t i, double got, long double reach) const {
   return std::fabs(static_cast<long double>(got) - static_cast<long double>(strict)) <= reach;
 }
 
+// Returns whether a value overflowed on the way and only the strict evaluation gives a number that rounding moves: the
+// correct value has no units that could be those of the strict one.
+bool Judge::strict_is_elsewhere(std::size_t i) const {
+  const double strict = values().strict[i], correct = values().correct[i];
+  return (values().on_the_way[i] & kOverflows) != 0 && std::isfinite(strict) && strict != 0 &&
+         (correct == 0 || !std::isfinite(correct));
+}
+
 // Returns how far from the strict value a result may be that is allowed there: the strict value is off by as many units
 // as the bound of the correct value has.
 long double Judge::reach_of_strict(std::size_t i) const {
@@ -98,7 +106,7 @@ Judged Judge::judge_finite(std::size_t i, double got) {
   // A value that overflowed on the way may be as it is in the source.
   const std::uint8_t way = values().on_the_way[i];
   if ((way & kOverflows) != 0 && near_strict(i, got, reach_of_strict(i))) return Judged{};
-  if ((way & kMayOverflow) != 0) return Judged{.open = true};
+  if ((way & kMayOverflow) != 0 || strict_is_elsewhere(i)) return Judged{.open = true};
   return judged;
 }
 
@@ -119,6 +127,7 @@ Judged Judge::judge_class(std::size_t i, double got) {
   const bool unbounded = std::isinf(values().bound[i]) && ((way & kEitherSide) != 0 || values().unsure[i] != kDecided);
   if (unknown(i) || may_leave || unbounded) return Judged{.open = true};
   if (class_holds(i, got)) return Judged{};
+  if (std::isfinite(got) && strict_is_elsewhere(i)) return Judged{.open = true};
   return Judged::wrong_class();
 }
 

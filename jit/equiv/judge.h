@@ -56,6 +56,7 @@ class Judge {
   Judged judge_class(std::size_t i, double got);
   [[nodiscard]] bool class_holds(std::size_t i, double got) const;
   [[nodiscard]] bool near_strict(std::size_t i, double got, long double reach) const;
+  [[nodiscard]] bool strict_is_elsewhere(std::size_t i) const;
   [[nodiscard]] long double reach_of_strict(std::size_t i) const;
   [[nodiscard]] bool unknown(std::size_t i) const;
 
