@@ -11,8 +11,8 @@
 // the class of the strict result (NaN, +inf, -inf, finite). Where the strict result is finite, ours is, unless the
 // bound around the correct value reaches beyond the type; where it is not, ours is the strict one or within the bound
 // of the correct value. Where a value on the way overflows, ours may also be within the bound of the strict result,
-// which is unknown where the correct value is 0 or no number; where rounding decides whether one overflows, a result of
-// another class is undecided. Where the bound of an operand
+// which is unknown where the correct value is 0 and functions are on the way; where rounding decides whether one
+// overflows, a result of another class is undecided. Where the bound of an operand
 // reaches the end of an op's domain, either side of that end counts as a step; but ours is a number where the kernel
 // that it replaces gives one.
 //
