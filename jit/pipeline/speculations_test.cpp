@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/os/cpu.h"
 
@@ -40,7 +41,7 @@ TEST(Speculations, AreOfferedBeforeSmallStepsOfTheGeneralKernel) {
   const auto at = [&](const char* name) { return std::find(events.begin(), events.end(), name); };
   if (!result->speculation->published) {
     EXPECT_EQ(at("guarded"), events.end());
-    GTEST_SKIP() << "the machine is busy: " << result->speculation->refused;
+    GTEST_SKIP() << "no guarded kernel was published; the machine may be busy: " << result->speculation->refused;
   }
   EXPECT_LT(at("judge"), at("guarded"));
   EXPECT_LT(at("guarded"), at("refine"));
@@ -68,19 +69,21 @@ TEST(Speculations, EndWithTheKernelThatIsRightAndBest) {
   const expr::Expr e = nested();
   const Options options = assuming();
   const Optimised general = general_of(e, options);
-  Speculations begun(options);
-  if (!begun.begin(e, general, kLeftNs)) GTEST_SKIP() << "the machine is busy";
+  std::optional<Speculations> begun;
+  bool won = false;
+  for (int attempt = 0; attempt < 3 && !won; ++attempt) won = begun.emplace(options).begin(e, general, kLeftNs);
+  if (!won) GTEST_SKIP() << "no guarded kernel was measured faster in three attempts; the machine may be busy";
 
   // A wrong baseline revokes whatever was made beside it.
   Optimised wrong = general;
   wrong.outcome = Outcome::not_equivalent;
-  Speculations(begun).end(e, wrong, kLeftNs);
+  Speculations(*begun).end(e, wrong, kLeftNs);
   EXPECT_EQ(wrong.outcome, Outcome::not_equivalent);
   EXPECT_FALSE(wrong.speculation && wrong.speculation->published);
 
   // Small steps have found nothing.
   Optimised same = general;
-  Speculations(begun).end(e, same, kLeftNs);
+  Speculations(*begun).end(e, same, kLeftNs);
   EXPECT_EQ(same.outcome, Outcome::published);
   EXPECT_EQ(same.winner.image.header().version, TRIDENT_SPECULATIVE_IMAGE_VERSION);
   EXPECT_LT(same.winner_ns, general.winner_ns);
@@ -90,7 +93,7 @@ TEST(Speculations, EndWithTheKernelThatIsRightAndBest) {
   Optimised faster = general;
   faster.outcome = Outcome::published;
   faster.winner_ns = 0.001 * general.winner_ns;
-  Speculations(begun).end(e, faster, kLeftNs);
+  Speculations(*begun).end(e, faster, kLeftNs);
   EXPECT_EQ(faster.outcome, Outcome::published);
   EXPECT_LE(faster.winner_ns, 0.001 * general.winner_ns);
   EXPECT_EQ(faster.speculation->general.bytes, general.winner.image.bytes);
