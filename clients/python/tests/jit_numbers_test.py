@@ -109,6 +109,13 @@ class PythonNumbers(unittest.TestCase):
                     warnings.simplefilter("ignore")
                     f(X, 0)
 
+    def test_a_number_beyond_64_bits(self):
+        compiled = trident.jit(lambda x, k: x * (k * k))
+        for _ in range(2):
+            np.testing.assert_array_equal(X * 2.0**62, compiled(X, 2**31))
+            with self.assertRaises(trident.TraceError):
+                compiled(X, 2**40)
+
     def test_numbers_that_change(self):
         """One kernel serves all numbers of a kind, where the function is proven and where it is recorded each time."""
         outside = [1]

@@ -173,10 +173,13 @@ class Outside(unittest.TestCase):
     def test_what_is_proven(self):
         c, items = 2.0, [1.0]
         proven = [lambda x: np.sin(x) * 2, lambda x, y=1: x + y, global_factor, lambda x: x * c, lambda x: x.sum() + np.pi,
-                  lambda x: np.where(x > 0, x.astype(np.float32), abs(x))]
+                  lambda x: np.where(x > 0, x.astype(np.float32), abs(x)), lambda x: np.linalg.norm(x) + np.count_nonzero(x),
+                  lambda x: np.select([x > c, x.any()], [x, 1])]
         unproven = [lambda x: x * items[0], lambda x: x * Config.k, lambda x: global_factor(x), lambda x: x * SETTINGS["a"],
                     lambda x: (lambda y: y * c)(x), lambda x: np.random.random() * x, lambda x: x.k, functools.partial(abs),
-                    lambda x: np.zeros(3) + x, lambda x: x + np, lambda x: [v for v in (1, 2)][0] * x, Affine()]
+                    lambda x: np.zeros(3) + x, lambda x: x + np, lambda x: [v for v in (1, 2)][0] * x, Affine(),
+                    lambda x: x + np.linalg, lambda x: np.linalg.inv(x), lambda x: np.piecewise(x, [x > 1], [lambda v: v * c]),
+                    lambda x: x.any.k, lambda x: np.select(items, [x])]
 
         def importing(x):
             import math

@@ -171,9 +171,13 @@ class PartKernel:
         shape = arrays[0].shape
         if 0 in shape or not all(a.shape == shape for a in arrays):
             return None
-        if len(shape) > 1 and not in_c_order(arrays):
-            turns = not self.part.has_places and all(a.flags.f_contiguous for a in arrays)
-            return self.kernel(*[a.T for a in arrays]).T if turns else None
+        if len(shape) > 1:
+            if any(vectors_only for vectors_only, _, _ in self.part.products):
+                return None
+            if not in_c_order(arrays):
+                turns = not self.part.has_places and all(a.flags.f_contiguous for a in arrays)
+                made = self.kernel(*[a.T for a in arrays]) if turns else None
+                return tuple(r.T for r in made) if type(made) is tuple else made.T if turns else None
         return self.kernel(*arrays)
 
     def run(self, values):
@@ -279,19 +283,31 @@ class Entry:
     def __init__(self, recording, promise):
         self.recording, self.promise, self.kernels, self.kernel = recording, promise, {}, None
         part = recording.part
-        self.is_plain = (recording.plain == (None,) and not any(recording.items) and not recording.is_tuple and not recording.along and part is not None
-                         and not (part.guards or part.products))
+        self.is_plain = (part is not None and recording.plain == (None,) * len(part.nodes) and not recording.along and not part.guards
+                         and all(n.mask or is_number for n, is_number in zip(part.nodes, part.is_number)))
+        self.finish = None  # what takes() finds: for each output of the kernel the type of the result, and whether that is Python's
 
     def takes(self, args):
-        """Returns whether the kernel takes these arrays, all parameters of the function, as they are, and gives the result."""
+        """Returns whether the kernel takes these arrays, all parameters of the function, as they are, and gives the results."""
         part = self.recording.part
         kernel = self._kernel(part, args)
-        return not kernel.numbers and part.dtypes[0] in (None, kernel.kernel.output_dtypes[0]) and all(args[i].dtype == kernel.dtypes[i] for i in kernel.arrays)
+        made = kernel.kernel.output_dtypes
+        self.finish = [(None if d in (None, m) else d, is_item) for d, m, is_item in zip(part.dtypes, made, self.recording.items)]
+        return not kernel.numbers and all(args[i].dtype == kernel.dtypes[i] for i in kernel.arrays)
 
     def of_plain_arrays(self, args):
         if args[0].size >= _SHARED_MIN and self.recording.part.stages():
             return None
-        return self._kernel(self.recording.part, args).of_plain_arrays(args)
+        made = self._kernel(self.recording.part, args).of_plain_arrays(args)
+        if made is None:
+            return None
+        if not self.recording.is_tuple:
+            (dtype, is_item), = self.finish
+            made = made if dtype is None else made.astype(dtype)
+            return made.item() if is_item else made
+        made = [r if d is None else r.astype(d) for r, (d, _) in zip(made if type(made) is tuple else (made,), self.finish)]
+        made = [r.item() if is_item else r for r, (_, is_item) in zip(made, self.finish)]
+        return made if self.recording.is_list else tuple(made)
 
     def _kernel(self, part, values):
         key = part, tuple(values[a.result].ndim == 0 for a in self.recording.along if a.result in part.used)

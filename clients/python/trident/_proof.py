@@ -5,6 +5,10 @@ found outside by a name is still the very object that it was.
 Only instructions of a list are taken; any other (an attribute of an object, an element of a list, a call of another
 function, a nested function, an import) and any unknown version of Python means that nothing is proven, and the function
 is recorded at every call.
+
+The functions that a recording knows decide by types, by what is written in the text, and by nothing else: a stand-in that
+asks for the value of its number is refused, but for Python's operators, which are replayed at every call (_tracer.py).
+A list that the function itself makes is new at every call.
 """
 import builtins
 import dis
@@ -13,16 +17,19 @@ import types
 
 import numpy as np
 
-from ._tracer import FUNCTIONS
+from . import _composed
+from . import _tracer
 
 _PLAIN = {"RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "POP_TOP", "SWAP", "COPY", "LOAD_FAST", "STORE_FAST",
           "DELETE_FAST", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "BINARY_OP", "UNARY_POSITIVE", "UNARY_NEGATIVE",
           "UNARY_INVERT", "COMPARE_OP", "BUILD_TUPLE", "UNPACK_SEQUENCE", "PRECALL", "CALL", "KW_NAMES", "GET_ITER",
           "FOR_ITER", "JUMP_BACKWARD", "JUMP_FORWARD", "COPY_FREE_VARS", "LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST",
-          "STORE_FAST_STORE_FAST", "LOAD_FAST_CHECK", "END_FOR"}
-_METHODS = ("sum", "min", "max", "mean", "clip", "astype", "dtype")  # of a stand-in
+          "STORE_FAST_STORE_FAST", "LOAD_FAST_CHECK", "END_FOR", "BUILD_LIST", "LIST_EXTEND"}
+_FUNCTIONS = {**_tracer.FUNCTIONS, **_composed.FUNCTIONS}
+_METHODS = {"sum", "prod", "min", "max", "mean", "var", "std", "argmin", "argmax", "clip", "astype", "dtype",
+            *_composed.METHODS}  # of a stand-in
 _BUILTINS = (abs, pow, float, int, range)
-_MODULES = (np, math)
+_MODULES = (np, np.linalg, math)
 _MISSING = object()
 
 
@@ -36,8 +43,7 @@ def _constant(value):
         return issubclass(value, np.generic) and value.__module__ == "numpy"
     if isinstance(value, types.BuiltinFunctionType):
         return value.__self__ is math
-    return isinstance(value, types.FunctionType) and value in FUNCTIONS or type(value) is type(np.where) and \
-        value in FUNCTIONS
+    return type(value) in (types.FunctionType, type(np.where)) and value in _FUNCTIONS
 
 
 class Proof:
@@ -70,8 +76,9 @@ class Proof:
                 if module is not None:
                     value = vars(module).get(instruction.argval, _MISSING)
                     self.attributes.append((vars(module), instruction.argval, value))
-                    if not _constant(value):
+                    if not _constant(value) and not _is_module(value):
                         return False
+                    loaded = value
                 elif instruction.argval not in _METHODS:
                     return False
             elif name not in _PLAIN and not name.startswith("POP_JUMP_"):

@@ -30,10 +30,12 @@ PYTHON_NUMBERS = (int, float, bool)  # whose operators are Python's own until an
 
 
 def weakness(value):
-    """Python numbers take the type of the arrays that they meet; whether int32 holds it. None: no Python number."""
+    """Python numbers take the type of the arrays that they meet; whether int32 holds it, or int64 ("large"). None: no Python number."""
     if type(value) not in PYTHON_NUMBERS:
         return None
-    return "large" if type(value) is int and not -2**31 <= value < 2**31 else "small"
+    if type(value) is not int or -2**31 <= value < 2**31:
+        return "small"
+    return "large" if -2**63 <= value < 2**63 else "huge"
 
 
 def replay(steps, numbers):
@@ -331,7 +333,7 @@ def _weaker(node, weak, greatest):
     if greatest in g.FLOATS and node.kind != g.BOOL:
         return g.cast(node, greatest)
     if greatest == g.I32 and node.kind == g.I64:
-        return node if weak == "large" else g.cast(node, g.I32)
+        return g.cast(node, g.I32) if weak == "small" else node
     return node
 
 
