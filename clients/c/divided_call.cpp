@@ -271,8 +271,8 @@ std::uint64_t elements_before_lines(const Division& division, const void* const*
     const auto to_line = elements_to_line(array, log2);
     if (to_line && count < arrays.size()) arrays[count++] = {*to_line, (kLineBytes >> log2) - 1, weight << log2};
   };
-  for (std::size_t i = 0; i < division.outputs.size(); ++i) add(out[i], division.outputs[i].element_bytes, 2);
-  for (std::size_t i = 0; i < division.input_bytes.size(); ++i) add(in[i], division.input_bytes[i], 1);
+  for (std::size_t i = 0; i < division.outputs.size(); ++i) add(out[i], division.outputs[i].element_bytes, 1);
+  for (std::size_t i = 0; i < division.input_bytes.size(); ++i) add(in[i], division.input_bytes[i], 2);
   const auto gain = [&](std::uint64_t first) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < count; ++i)

@@ -121,8 +121,9 @@ static_assert(kFromLineMin <= kDividedMin);
 unsigned permitted(const Kernel& kernel, unsigned threads);
 
 /// Returns how many elements a call does first, so that its arrays begin lines of the cache from there on: an access to
-/// two lines takes a vector twice as long, and malloc() returns the middle of a line. Outputs count twice, and where
-/// not all arrays can begin a line, those of most bytes do. 0 where nothing is gained.
+/// two lines takes a vector twice as long, and malloc() returns the middle of a line. Where not all arrays can begin a
+/// line, those of most bytes do. Inputs count twice: on a Xeon x*y + 1 took 0.82 of its time where one input begins a
+/// line, 1.0 where the output does. 0 where nothing is gained.
 std::uint64_t elements_before_lines(const Division& division, const void* const* in, void* const* out);
 
 /// The lengths of a divided call's pieces; the last may be shorter.

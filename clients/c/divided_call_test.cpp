@@ -558,7 +558,7 @@ TEST(Lines, TheMostBytesBeginOne) {
       std::uint64_t sum = 0;
       for (std::size_t i = 0; i < bytes.size(); ++i) {
         const auto address = reinterpret_cast<std::uintptr_t>(i < outputs ? out[i] : in[i - outputs]);
-        if ((address + first * bytes[i]) % 64 == 0) sum += bytes[i] * (i < outputs ? 2 : 1);
+        if ((address + first * bytes[i]) % 64 == 0) sum += bytes[i] * (i < outputs ? 1 : 2);
       }
       return sum;
     };
