@@ -29,7 +29,7 @@ BINARY = ("({} + {})", "({} - {})", "({} * {})", "({} / {})", "({} // {})", "({}
           "np.fmod({}, {})", "np.heaviside({}, {})", "np.nextafter({}, {})", "np.logical_and({}, {})", "np.divmod({}, {})[1]", "({} << {})",
           "({} >> {})", "np.right_shift({}, ({}) & 7)", "np.logical_xor({}, {})", "np.copysign({}, np.nan_to_num({}))", "({} != {})")
 REDUCED = ("{}.max({})", "{}.min({})", "{}.any({})", "{}.all({})", "np.argmax({}, {})", "np.sum({} > 1, {})", "np.ptp({}, {})",
-           "np.sum({}, {})", "np.mean({}, {})")  # of floats: NumPy rounds as the array lies in memory
+           "np.count_nonzero({}, {})", "np.sum({}, {})", "np.mean({}, {})")  # of floats: NumPy rounds as the array lies in memory
 # Powers of floats other than squares and roots are not rounded to nearest in NumPy.
 TYPED = ("({}).astype({t!r})", "({}).astype({t!r})", "np.power(({}).astype({i!r}), 3)", "np.power(({}).astype({i!r}), ({}).astype({u!r}) & 7)",
          "(({}).astype({i!r}) << ({}).astype({u!r}) % 9)", "(({}).astype({i!r}))**4", "(({}).astype({f!r}))**0.5",
@@ -191,16 +191,17 @@ def run(cases, seed):
             kinds = {a.dtype.newbyteorder("=").name for n, a in zip("abc", arguments) if re.search(rf"\b{n}\b", text)}
             taken.update(kinds)
             try:
-                got = trident.jit(function)(*arguments)
+                compiled = trident.jit(function)
+                answers = [compiled(*arguments) for _ in range(2)]  # the second by the short way, where there is one
             except trident.TraceError as error:
                 refused.update(kinds)
                 counts["refused by name"] += 1
                 reasons[str(error).split("; convert it first")[0][:90]] += 1
                 continue
             except Exception as error:  # pylint: disable=broad-except
-                got, differs = None, f"{type(error).__name__}: {error}"
+                differs = f"{type(error).__name__}: {error}"
             else:
-                differs = difference(wanted, got, np)
+                differs = difference(wanted, answers[0], np) or difference(wanted, answers[1], np)
         counts["agreed" if differs is None else "differed"] += 1
         if differs is not None and counts["differed"] <= 40:
             kinds = ", ".join(f"{n}: {a.dtype.str}{a.shape}" for n, a in zip("abc", arguments))
