@@ -1,9 +1,11 @@
 #include "tests/differential/exact_bits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "jit/equiv/checker.h"
+#include "tests/support/remainder_operands.h"
 
 namespace trident::testing {
 namespace {
@@ -51,6 +53,27 @@ void each_source_of_passes(const std::function<void(const std::string&, const ex
                              "e = exp(x - maxof(x)); e / sum(e)", "(x * argmin(x), sum(x), argmax(x - mean(x)))"})
       visit_as(text, type);
   for (const ir::Type type : {ir::Type::i32, ir::Type::i64}) visit_as("argmin(x) - argmax(x)", type);
+}
+
+expr::Expr remainder_source() {
+  auto source = expr::parse("fmod(x, y)", {.type = ir::Type::f64, .variables = {}});
+  CHECK(source.ok());
+  return std::move(source).value();
+}
+
+std::vector<CallArguments> remainder_calls() {
+  RemainderOperands operands;
+  std::vector<CallArguments> calls = drawn_calls(remainder_source());
+  for (const std::uint64_t n : {1, 7, 4000}) {
+    CallArguments& call = calls.emplace_back(n);
+    call.arguments.inputs.resize(2);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const auto [x, y] = operands.next();
+      call.arguments.inputs[0].push_back(std::bit_cast<std::uint64_t>(x));
+      call.arguments.inputs[1].push_back(std::bit_cast<std::uint64_t>(y));
+    }
+  }
+  return calls;
 }
 
 pipeline::Options exact_options(codegen::Isa isa) {

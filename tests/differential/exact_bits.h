@@ -21,6 +21,10 @@ std::vector<CallArguments> drawn_calls(const expr::Expr& source);
 /// Calls `visit(text, source)` for sources where reductions meet elements, of each type that they have.
 void each_source_of_passes(const std::function<void(const std::string&, const expr::Expr&)>& visit);
 
+/// The remainder of any two f64, and calls that try it.
+expr::Expr remainder_source();
+std::vector<CallArguments> remainder_calls();
+
 pipeline::Options exact_options(codegen::Isa isa);
 /// Returns the forms of the optimiser under `exact`.
 std::vector<pipeline::Form> exact_forms(const expr::Expr& source, codegen::Isa isa);

@@ -81,6 +81,17 @@ TEST(ExactBits, SeveralPassesGiveTheInterpretersBits) {
   });
 }
 
+TEST(ExactBits, RemaindersOfAnyOperandsHaveTheInterpretersBits) {
+  const kir::Kernel written = as_written(remainder_source());
+  const auto calls = remainder_calls();
+  for (const codegen::Isa isa : runnable_isas())
+    for (const codegen::Variant& variant : some_variants(written, isa)) {
+      const auto mapped = map_native(written, isa, variant);
+      ASSERT_TRUE(mapped.ok()) << mapped.error().message;
+      EXPECT_EQ(compare_calls(written, run_of(*mapped), calls), "") << codegen::name_of(isa);
+    }
+}
+
 /// Runs in the environment; `intact` becomes false where it comes back as another one. The scope only calls.
 Run in_environment(const FloatEnvironment& environment, const Run& run, bool& intact) {
   return [&environment, &run, &intact](std::uint64_t n, const void* const* in, void* const* out,

@@ -56,6 +56,16 @@ TEST(NeonBits, SeveralPassesGiveTheInterpretersBits) {
   });
 }
 
+TEST(NeonBits, RemaindersOfAnyOperandsHaveTheInterpretersBits) {
+  const auto written = expr::lower(remainder_source(), pipeline::unrewritten({expr::PolicyKind::exact, 0}));
+  ASSERT_TRUE(written.ok());
+  for (const codegen::Variant& variant : some_variants(*written, codegen::Isa::neon)) {
+    const auto code = codegen::emit(*written, codegen::Isa::neon, variant);
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    EXPECT_EQ(compare_on_neon(*written, *written, *code, remainder_calls()), "");
+  }
+}
+
 kir::Kernel total_and(double more) {
   const auto source = expr::parse_infix("sum(x) + " + std::to_string(more));
   CHECK(source.ok());
@@ -90,7 +100,8 @@ TEST(NeonBits, SpeculativeCallsAsAWholeAreTheFastKernelsWhereAllElementsFit) {
 
 TEST(NeonBits, SumsTakeUnroundedProducts) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
-    const auto source = expr::parse_infix("(d = dot(x, y), s = sum(x*(x + y)) - mean(3*x))", {.type = type, .variables = {}});
+    const auto source =
+        expr::parse_infix("(d = dot(x, y), s = sum(x*(x + y)) - mean(3*x))", {.type = type, .variables = {}});
     ASSERT_TRUE(source.ok());
     const auto kernel = expr::lower(*source, {.policy = {expr::PolicyKind::fast, 0}, .simplify = false});
     ASSERT_TRUE(kernel.ok());

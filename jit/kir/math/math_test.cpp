@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <random>
 #include <string>
@@ -13,6 +14,7 @@
 #include "jit/kir/interpreter.h"
 #include "tests/support/argument_sampler.h"
 #include "tests/support/mpfr_oracle.h"
+#include "tests/support/remainder_operands.h"
 
 namespace trident::kir::math {
 namespace {
@@ -194,6 +196,36 @@ TEST(Math, SpecialValuesAreThoseOfAnnexF) {
     expect(s, std::array{kAnything, kAnything});
     for (const double greatest : {1e30, kInf}) expect(s, std::array{of_one_sign(s.x, greatest), kAnything});
     if (!std::isnan(s.x) && !std::isnan(s.y)) expect(s, std::array{around(s.x), around(s.y)});
+  }
+}
+
+TEST(Math, RemaindersOfOperandsOfAnySizeAreExact) {
+  std::vector<Point> points;
+  testing::RemainderOperands operands;
+  for (int i = 0; i < 400'000; ++i) {
+    const auto [x, y] = operands.next();
+    points.push_back({x, y});
+  }
+  const double corners[] = {
+      0,      -0.0,   0x1p-1074,  -0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp-1023, 1,    -1,
+      0x1p52, 0x1p53, 0x1p53 - 1, 0x1p1023,   3,         0x1.fffffffffffffp1023,  0.1,  0x1.8p-1070,
+      kInf,   -kInf,  kNan,       1e300,      1e-300,    0x1.fffffffffffffp0,     1e17, 5e-323};
+  for (const double x : corners)
+    for (const double y : corners) points.push_back({x, y});
+  for (const Range& y_range : {kAnything, Range{0x1p-1022, kInf, false}, Range{-0x1p-600, 0x1p1000, false}}) {
+    const std::vector<double> got =
+        run(kernel_of(Function::Fmod, Type::f64, Accuracy::ulp1, std::vector<Range>{kAnything, y_range}), Type::f64,
+            points);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto [x, y] = points[i];
+      if (!(y_range.may_be_nan || (y >= y_range.lo && y <= y_range.hi))) continue;
+      const double expected = std::fmod(x, y);
+      if (std::isnan(expected))
+        ASSERT_TRUE(std::isnan(got[i])) << std::hexfloat << x << ' ' << y;
+      else
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(expected), std::bit_cast<std::uint64_t>(got[i]))
+            << std::hexfloat << x << ' ' << y;
+    }
   }
 }
 
