@@ -90,7 +90,8 @@ constexpr int kStepsMax = 6;  ///< of the pupil's division, which takes as long 
 /// inverse; both reach the result.
 Value remainder_by_powers(Expansion& e, Value x, Value y) {
   const Value a = e.b.abs(x), b = e.b.abs(y);
-  const Integral dividend = integral(e, a), divisor = integral(e, b);
+  // Where |x| < |y|, |y| stands for |x|: a power of a negative d might be subnormal, which takes processors long.
+  const Integral dividend = integral(e, e.b.max(a, b)), divisor = integral(e, b);
   const Value d = e.b.sub(dividend.field, divisor.field);
   const Value apart = e.b.sub(a, b), special = e.b.sub(apart, apart);
   Modulo modulo(e, divisor.integer);
