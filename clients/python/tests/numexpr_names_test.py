@@ -202,6 +202,33 @@ class LaterFunctions(unittest.TestCase):
         for text in ("mean(x) + 1", "sum(mean(x))", "any(x, keepdims=1)", "var(x, foo=1)", "std(x, axis=7)"):
             self.assertRaises((RuntimeError, TypeError, ValueError), trident.evaluate, text, names, {})
 
+    def test_truths_and_means_inside_the_kernel(self):
+        """Those over all elements, of corner values, layouts and lengths across chunks; of a literal, of a kernel's chain."""
+        rng = np.random.default_rng(3)
+        arrays = [rng.normal(size=(5, 7)) * 3, np.asfortranarray(rng.normal(size=(9, 4))), rng.normal(size=60)[::-3], np.zeros((3, 5000)),
+                  np.array(2.0), np.array(0.0), np.array([0, np.nan, 0]), np.array([0, -0.0, 5e-324]), np.full(3, -np.inf), np.ones(9000)]
+        arrays[3][1, 77] = -1
+        for dtype in ("f8", "f4", "i4", "i8", "?", "u1", "i2"):
+            for x in (a.astype(dtype) for a in arrays if dtype[0] == "f" or np.isfinite(a).all()):
+                for text, wanted in (("any(x)", np.any(x)), ("all(x)", np.all(x)), ("any(x > 2)", np.any(x > 2)), ("all(x <= 2)", np.all(x <= 2)),
+                                     ("mean(x)", np.mean(x)), ("mean(x > 0)", np.mean(x > 0))):
+                    with self.subTest(text, dtype=dtype, shape=x.shape):
+                        for _ in range(3):
+                            got = trident.evaluate(text, {"x": x}, {})
+                            self.assertEqual((np.asarray(wanted).dtype, ()), (got.dtype, got.shape))
+                            near = 0 if text != "mean(x)" else 1e-6 if dtype == "f4" else 1e-13
+                            np.testing.assert_allclose(got, wanted, rtol=near, atol=near)
+        for text, wanted in (("any(x)", False), ("all(x)", True), ("mean(x)", np.nan)):
+            np.testing.assert_array_equal(trident.evaluate(text, {"x": np.empty(0)}, {}), wanted)
+        for text, wanted in (("any(3)", True), ("all(0.0)", False), ("mean(3)", 3.0)):
+            got = trident.evaluate(text, {}, {})
+            self.assertEqual((np.asarray(wanted).dtype, wanted), (got.dtype, got[()]))
+        long = "+".join(f"x*{i}" for i in range(1, 3000))
+        x = np.arange(6).astype("i8")
+        self.assertEqual((np.dtype("f8"), 2999 * 1500 * 2.5), (trident.evaluate(f"mean({long})", {"x": x}, {}).dtype,
+                                                               trident.evaluate(f"mean({long})", {"x": x}, {})[()]))
+        self.assertIs(np.True_, trident.evaluate(f"any({long})", {"x": x}, {})[()])
+
     def test_they_remain_names_of_variables(self):
         np.testing.assert_array_equal(trident.evaluate("sign + round", {"sign": np.ones(2), "round": np.ones(2)}), [2, 2])
 

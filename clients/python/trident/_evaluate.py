@@ -261,7 +261,7 @@ class _Program(One):
         self.fused = self.reduction is not None and self.reduction.op in OPS and not stages and \
             self.reduction.axis is None and not self.reduction.keepdims
         if self.fused:
-            node = fused(OPS[self.reduction.op], node)
+            node = fused(self.reduction.op, node)
         self.result_dtype = g.DTYPE[node.kind]
         self.is_bool = node.kind == g.BOOL
         self.literal, self.wide_bools, self.is_taken = None, self.is_bool, False
@@ -285,6 +285,8 @@ class _Program(One):
             if not stages:
                 self.fused = False
                 node = self.reduction.operand if self.reduction else root
+                self.result_dtype, self.is_bool = g.DTYPE[node.kind], node.kind == g.BOOL
+                self.wide_bools = self.is_bool
             pieces = tree.pieces(stages, len(names)) if stages else graphs(node, len(names))
             self.kernel = Chain(pieces, promise, names, types, scalars, size)
         self.is_taken = all(a.dtype == d or s or wraps(a.dtype, d) for a, d, s in zip(arguments, self.dtypes, self.is_scalar))
