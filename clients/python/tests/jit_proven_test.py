@@ -147,6 +147,16 @@ class Proven(unittest.TestCase):
                             self.assertFalse(recorded)
             self.assertGreaterEqual(calls, 10, i)
 
+    def test_an_extreme_beside_an_empty_array(self):
+        one, empty = np.array([2.5]), np.zeros((0, 7))
+        for function in (lambda x, y: np.argmax(x) + y, lambda x, y: np.max(x) * y, lambda x, y: np.ptp(x) + (y > 1)):
+            compiled = trident.jit(function)
+            for _ in range(2):
+                self.same(function(one, empty), compiled(one, empty))
+                for x, y in ((empty, one), (empty, empty)):
+                    self.assertRaises(ValueError, function, x, y)
+                    self.assertRaises((ValueError, trident.TraceError), compiled, x, y)
+
     def test_functions_that_are_replaced(self):
         """A function of NumPy that becomes another is what the next call has."""
         x = np.array([1.0, -2.0, 0.0])

@@ -19,6 +19,7 @@ from ._strided import axes_of, empty, in_c_order, laid_out, result_of
 _SHARED_MIN = 1 << 16  # elements of a call that threads share
 _ELEMENTS = {**g.NARROW, _narrow.UINT64: "u64"}  # types that kernels load and store as they are
 _PLACES = "argmin", "argmax"  # reductions that count elements, in C's order
+_EXTREMES = {"minof", "maxof", *_PLACES}
 
 
 class Part:
@@ -27,7 +28,8 @@ class Part:
     def __init__(self, inputs, names, nodes, narrow, guards, extremes):
         self.inputs, self.names, self.nodes, self.narrow, self.guards = inputs, names, nodes, narrow, guards
         self.used, self.reduced, self.products = self._survey()
-        self.extremes, self.located = extremes, self._located()
+        self.extremes = extremes and any(n.op in _EXTREMES for n in g.in_order(self.nodes + self.guards))
+        self.located = self._located()
         self.dtypes = [np.dtype(bool) if n.kind == g.BOOL else d for n, d in zip(self.nodes, narrow)]  # None: the kernel's
         self.text = g.emit(self._stored())
         self._stages = None
