@@ -11,7 +11,8 @@ import time
 
 ROUNDS, ELEMENTS, ULP_MAX = 301, 100_000, 4
 DATA = {"normal": lambda r: r.normal(size=ELEMENTS), "0 to 100": lambda r: r.uniform(1e-3, 100, ELEMENTS)}
-FUNCTIONS = ("sin", "cos", "tan", "log", "floor", "max", "maximum")
+FUNCTIONS = ("sin", "cos", "tan", "log", "floor", "fmod", "max", "maximum")
+OF_TWO = {"maximum": "select(x != x, x, select(y != y, y, max(x, y)))", "fmod": "fmod(x, y)"}  # x, and x backwards
 
 SEARCHES, SEARCHED = {"any": 0, "all": 1}, 10_000_000  # the value of elements that decide nothing
 PLACES = {"first element": 0, "middle": SEARCHED // 2, "no element": None}
@@ -31,8 +32,8 @@ def pair(np, trident, name, x):
         greatest(x)
         return next(iter(greatest.kernels.values())), lambda: greatest(x), lambda: np.max(x)
     function = getattr(np, name)
-    if name == "maximum":
-        kernel = trident.Kernel("select(x != x, x, select(y != y, y, max(x, y)))", policy="exact")
+    if name in OF_TWO:
+        kernel = trident.Kernel(OF_TWO[name], policy="exact")
         return kernel, lambda: kernel(x, y, out=out), lambda: function(x, y, out=out)
     kernel = trident.Kernel(f"{name}(x)", policy="exact")
     return kernel, lambda: kernel(x, out=out), lambda: function(x, out=out)
