@@ -6,6 +6,8 @@ option(TRIDENT_UNITY "Compile several sources of a target at once" ON)
 
 # Sources that are compiled on their own, because they repeat such a name.
 set(TRIDENT_ALONE
+  jit/codegen/half_products_test.cpp
+  jit/codegen/region_registers.cpp
   jit/codegen/region_uses.cpp
   jit/codegen/unwind_test.cpp
   jit/codegen/x86_region.cpp

@@ -59,6 +59,10 @@ VReg A64Selector::select_float(const kir::Inst& inst) {
 VReg A64Selector::select_int(const kir::Inst& inst) {
   const Op op = inst.op;
   if (op == Op::Shl || op == Op::Shr || op == Op::Sar) return shift(inst);
+  if (const HalfProduct halves = narrow_product(kernel_, inst); halves.valid()) {
+    const VReg a = half_factor(halves.a), b = half_factor(halves.b);
+    return emit(halves.is_signed ? Inst::kIdSmull_v : Inst::kIdUmull_v, {a, b}, 4);
+  }
   const VReg a = reg(inst.a);
   const VReg b = inst.b.valid() ? reg(inst.b) : VReg{};
   if (op == Op::Add) return emit(Inst::kIdAdd_v, {a, b});
@@ -107,6 +111,25 @@ VReg A64Selector::greatest(ir::Type type, VReg a, VReg b) {
   return blend(compare(Op::Lt, type, b, a), a, b);
 }
 
+/// Returns the low halves of 64-bit lanes.
+VReg A64Selector::low_half(VReg a) {
+  const VReg half = emit(Inst::kIdXtn_v, {a});
+  f_[half].lane_bytes = 4;
+  f_[half].width = block_->insts.back().def_width = 8;
+  return half;
+}
+
+/// Returns a factor of a product of halves (narrow_product).
+VReg A64Selector::half_factor(kir::Value v) {
+  const kir::Inst& factor = kernel_.at(v);
+  if (factor.type == ir::Type::i32) return reg(v);
+  if (factor.op != Op::Constant) return low_half(reg(v));
+  set_type(ir::Type::i32);
+  const VReg half = constant(factor.imm);
+  set_type(ir::Type::i64);
+  return half;
+}
+
 /// Computes the low 64 bits of a product from 32-bit ones: low * low + ((high * low + low * high) << 32).
 VReg A64Selector::mul_i64(VReg a, VReg b) {
   const auto as_words = [&](std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t width) {
@@ -114,12 +137,6 @@ VReg A64Selector::mul_i64(VReg a, VReg b) {
     f_[inst.def].lane_bytes = 4;
     f_[inst.def].width = inst.def_width = width;
     return inst.def;
-  };
-  const auto low_half = [&](VReg v) {
-    const VReg half = emit(Inst::kIdXtn_v, {v});
-    f_[half].lane_bytes = 4;
-    f_[half].width = block_->insts.back().def_width = 8;
-    return half;
   };
   const VReg exchanged = as_words(Inst::kIdRev64_v, {b}, 16);
   const VReg crossed = as_words(Inst::kIdMul_v, {exchanged, a}, 16);

@@ -22,7 +22,9 @@ std::vector<bool> live_values(const kir::Kernel& kernel) {
   if (kernel.exit.valid()) live[kernel.exit.index] = true;
   for (std::size_t i = kernel.insts.size(); i-- > 0;) {
     if (!live[i]) continue;
-    for (const kir::Value v : {kernel.insts[i].a, kernel.insts[i].b, kernel.insts[i].c})
+    const kir::Inst& inst = kernel.insts[i];
+    const HalfProduct halves = narrow_product(kernel, inst);
+    for (const kir::Value v : {halves.valid() ? halves.a : inst.a, halves.valid() ? halves.b : inst.b, inst.c})
       if (v.valid()) live[v.index] = true;
   }
   return live;

@@ -16,6 +16,7 @@
 #include <initializer_list>
 
 #include "jit/codegen/constant_pool.h"
+#include "jit/codegen/half_products.h"
 #include "jit/codegen/mir.h"
 #include "jit/kir/kir.h"
 
@@ -142,6 +143,8 @@ class A64Selector {
   VReg greatest(ir::Type type, VReg a, VReg b);
   VReg blend(VReg mask, VReg if_set, VReg if_clear);
   VReg mul_i64(VReg a, VReg b);
+  VReg low_half(VReg a);
+  VReg half_factor(kir::Value v);
   VReg shift(const kir::Inst& inst);
 
   // a64_convert.cpp

@@ -1,6 +1,7 @@
 // Integer ops that AVX2 lacks, shifts by constants, and ops that merge with the op that made an operand.
 #include <asmjit/x86.h>
 
+#include "jit/codegen/half_products.h"
 #include "jit/codegen/x86_select.h"
 #include "runtime/base/check.h"
 
@@ -31,24 +32,18 @@ VReg X86Selector::mul_i64(VReg a, VReg b) {
   return emit(Inst::kIdVpaddq, {low, high});
 }
 
+/// Computes the low 64 bits of the product with a number below 2^32: lo * half + (hi * half << 32).
+VReg X86Selector::mul_by_half(VReg a, VReg half) {
+  const VReg upper = emit_imm(Inst::kIdVpsrlq, {a}, 32);
+  const VReg high = emit_imm(Inst::kIdVpsllq, {emit(Inst::kIdVpmuludq, {upper, half}, 5)}, 32);
+  const VReg low = emit(Inst::kIdVpmuludq, {a, half}, 5);
+  return emit(Inst::kIdVpaddq, {low, high});
+}
+
 X86Selector::Merged X86Selector::merged_product(const kir::Inst& inst) const {
-  constexpr std::uint64_t kLowHalf = 0xFFFF'FFFF;
-  const auto is_constant = [&](kir::Value v, std::uint64_t least, std::uint64_t most) {
-    return kernel_.at(v).op == Op::Constant && kernel_.at(v).imm >= least && kernel_.at(v).imm <= most;
-  };
-  const auto is_u32 = [&](kir::Value v) {
-    const kir::Inst& made = kernel_.at(v);
-    if (made.op == Op::And) return is_constant(made.a, 0, kLowHalf) || is_constant(made.b, 0, kLowHalf);
-    return is_constant(v, 0, kLowHalf) || (made.op == Op::Shr && is_constant(made.b, 32, ~std::uint64_t{0}));
-  };
-  if (inst.type != ir::Type::i64 || !is_u32(inst.a) || !is_u32(inst.b)) return {};
-  const auto same_low_half = [&](kir::Value v) {
-    const kir::Inst& made = kernel_.at(v);
-    if (made.op != Op::And) return v;
-    if (is_constant(made.b, kLowHalf, kLowHalf)) return made.a;
-    return is_constant(made.a, kLowHalf, kLowHalf) ? made.b : v;
-  };
-  return {Merged::Form::u32_product, same_low_half(inst.a), same_low_half(inst.b), {}};
+  const HalfProduct halves = half_product(kernel_, inst);
+  if (!halves.valid()) return {};
+  return {halves.is_signed ? Merged::Form::i32_product : Merged::Form::u32_product, halves.a, halves.b, {}};
 }
 
 X86Selector::Merged X86Selector::merged_sum(const kir::Inst& inst) const {
@@ -120,8 +115,8 @@ VReg X86Selector::select_merged(const kir::Inst& inst, const Merged& parts) {
     return below(a, b).def;
   }
   set_type(inst.type);
-  if (parts.form == Form::u32_product) {
-    MInst& made = push(Inst::kIdVpmuludq, {a, b});
+  if (parts.form == Form::u32_product || parts.form == Form::i32_product) {
+    MInst& made = push(parts.form == Form::u32_product ? Inst::kIdVpmuludq : Inst::kIdVpmuldq, {a, b});
     made.latency = 5;
     made.commutes = true;
     made.folds = 3;
@@ -195,8 +190,9 @@ VReg X86Selector::select_int(const kir::Inst& inst) {
       return logic(Op::Xor, constant(~std::uint64_t{0}), foldable(inst.a));
     }
     case Op::Mul: {
-      const VReg a = reg(inst.a);
-      return mul_i64(a, reg(inst.b));
+      const VReg a = reg(inst.a), b = reg(inst.b);
+      if (is_unsigned_half(kernel_, inst.b)) return mul_by_half(a, b);
+      return is_unsigned_half(kernel_, inst.a) ? mul_by_half(b, a) : mul_i64(a, b);
     }
     case Op::Min:
     case Op::Max: {

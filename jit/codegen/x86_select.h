@@ -160,11 +160,13 @@ class X86Selector {
   VReg select_int(const kir::Inst& inst);
   VReg shift(const kir::Inst& inst);
   VReg mul_i64(VReg a, VReg b);
+  VReg mul_by_half(VReg a, VReg half);
   /// An integer op that merges with the op that made one of its operands, and the operands that it then reads.
   struct Merged {
     enum class Form : std::uint8_t {
       none,
-      u32_product,     ///< a * b, both below 2^32 by construction: only their low halves are read
+      u32_product,     ///< a * b of the low halves alone, which are 32 bits wide (half_products.h)
+      i32_product,     ///< likewise of signed halves
       masked_sum,      ///< a + b or a - b in lanes of the mask c, a elsewhere
       or_of_and,       ///< a | (b & c)
       unsigned_less,   ///< a < b of unsigned integers: signed ones with flipped top bits

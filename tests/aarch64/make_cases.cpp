@@ -84,6 +84,8 @@ class Campaign {
     for (std::uint64_t seed = 1151; seed <= 1350; ++seed)
       narrow(seed, {.inputs_max = 6, .outputs_max = 5, .narrow_only = seed % 2 == 0, .exits = seed % 5 == 4});
     for (const ir::Storage elements : kConverting) narrow(elements);
+    for (const kir::Kernel& kernel : half_product_kernels())
+      visit("products of halves", kernel, {.vectors = static_cast<std::uint8_t>(1 + kernel.outputs.size() % 2)}, {});
     many_arrays();
     expressions();
     for (const Type type : {Type::f32, Type::f64}) corpus(type);

@@ -44,4 +44,8 @@ bool same_lane(kir::Type type, std::uint64_t a, std::uint64_t b);
 /// that type; conversions from it to every type, a lookup, and masks through selects.
 kir::Kernel every_op_kernel(kir::Type type);
 
+/// Products of i64 whose factors are 32 bits wide by construction, and of others that nearly are: a kernel has those of
+/// one factor with all others.
+std::vector<kir::Kernel> half_product_kernels();
+
 }  // namespace trident::testing
