@@ -64,13 +64,14 @@ PartVerdicts::Key key_of(const Expr& pair, const expr::LowerOptions& how, Sets s
   PartVerdicts::Key key = expr::canonical_bytes(pair);
   KeyWriter out(key);
   for (const expr::Variable& variable : pair.variables) out.name(variable.name);
-  const auto& [policy, simplify, accuracy, checked, join_divisions, estimates, narrow, share_divisors] = how;
+  const auto& [policy, simplify, accuracy, checked, join_divisions, estimates, narrow, share_divisors, converts_longs] =
+      how;
   for (const std::uint64_t value :
        {static_cast<std::uint64_t>(policy.kind), std::bit_cast<std::uint64_t>(policy.k), std::uint64_t{simplify},
         static_cast<std::uint64_t>(accuracy), std::uint64_t{checked}, std::uint64_t{join_divisions},
         std::uint64_t{estimates.bits}, static_cast<std::uint64_t>(estimates.which), std::uint64_t{estimates.quotients},
-        std::uint64_t{narrow}, std::uint64_t{share_divisors}, static_cast<std::uint64_t>(sets),
-        static_cast<std::uint64_t>(demand), seed})
+        std::uint64_t{narrow}, std::uint64_t{share_divisors}, std::uint64_t{converts_longs},
+        static_cast<std::uint64_t>(sets), static_cast<std::uint64_t>(demand), seed})
     out.number(value);
   return key;
 }

@@ -153,6 +153,7 @@ struct LowerOptions {
   Estimates estimates{};
   bool narrow = false;          ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
   bool share_divisors = false;  ///< f64 quotients by one divisor through its reciprocal (shared_divisors.h)
+  bool converts_longs = true;   ///< the processor has conversions between i64 and floats; `narrow` avoids them else
 
   /// True if each op is as accurate as in the baseline tier.
   [[nodiscard]] bool is_as_accurate() const {

@@ -367,7 +367,7 @@ class Lowering : private Extrema {
       const Output& o = expr_.outputs[i];
       kernel_.outputs.push_back({o.name, values_[o.node.index], kinds[i], o.storage});
     }
-    kir::Kernel kernel = options_.narrow ? kir::narrow(kernel_, known()) : std::move(kernel_);
+    kir::Kernel kernel = options_.narrow ? kir::narrow(kernel_, known(), options_.converts_longs) : std::move(kernel_);
     kir::end_early(kernel);
     return kernel;
   }

@@ -1,6 +1,7 @@
 #include "jit/kir/narrow.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -12,6 +13,10 @@ namespace trident::kir {
 namespace {
 
 constexpr std::uint64_t kAllOnes = ~std::uint64_t{0};
+
+/// A double next to which lie the integers: the low bits of 1.5 * 2^52 + n hold n, for |n| up to 2^51.
+constexpr double kMagic = 0x1.8p52;
+constexpr std::int64_t kLongMax = std::int64_t{1} << 50;
 
 void meet(Known& k, const Known& other) {
   if (other.lo > k.hi || other.hi < k.lo) return;  // one select operand is never computed
@@ -34,7 +39,8 @@ void meet(Fact& f, const Known& known) {
 // Rebuilds a kernel, each instruction in the simplest form that the facts of its operands allow.
 class Narrowing : private ValueFacts {
  public:
-  Narrowing(const Kernel& from, const std::vector<Known>& known) : from_(from), known_(known) {
+  Narrowing(const Kernel& from, const std::vector<Known>& known, bool converts_longs)
+      : from_(from), known_(known), converts_longs_(converts_longs) {
     to_.inputs = from.inputs;
     to_.params = from.params;
     to_.before = from.before;
@@ -70,7 +76,7 @@ class Narrowing : private ValueFacts {
     if (inst.op == Op::Gather) return b_.gather(number, a);
     if (inst.op == Op::Strided) return b_.strided(number, load_int(Type::i64, b_.bits_of(a)), b);
     if (signature == Signature::Leaf) return leaf(inst, number);
-    if (signature == Signature::Convert) return b_.convert(inst.op, inst.type, a);
+    if (signature == Signature::Convert) return convert(inst, a);
     if (signature == Signature::Reduce) return b_.reduce(inst.op, a, b);
     if (signature == Signature::Compare) return compare(inst.op, a, b);
     if (inst.op == Op::Min || inst.op == Op::Max) return extremum(inst.op, a, b);
@@ -93,6 +99,10 @@ class Narrowing : private ValueFacts {
     CHECK(inst.op == Op::Constant);
     return b_.constant_bits(inst.type, inst.imm);
   }
+
+  Value convert(const Inst& inst, Value a);
+  Value from_small_long(Type to, Value a);
+  Value to_small_long(Op op, Value a);
 
   Value lookup(const Table& table, Value index) {
     const Fact& f = fact(index);
@@ -144,11 +154,9 @@ class Narrowing : private ValueFacts {
 
   Value product(Value a, Value b) {
     const Type type = b_.type_of(a);
-    if (ir::is_float(type)) {
-      if (is(a, store(type, 1))) return b;
-      if (is(b, store(type, 1))) return a;
-    }
-    return b_.op(Op::Mul, a, b);
+    if (!ir::is_float(type)) return integer_product(a, b);
+    if (is(a, store(type, 1))) return b;
+    return is(b, store(type, 1)) ? a : b_.op(Op::Mul, a, b);
   }
 
   Value sum(Value a, Value b) {
@@ -199,9 +207,13 @@ class Narrowing : private ValueFacts {
     return b_.as_float(b_.op(Op::Add, b_.as_int(a), b_.op(Op::Shl, b_.as_int(magic_sum), count)));
   }
 
+  // Shifts an i64 instead of multiplying it by a power of two. Multiplies low halves, extended, where the factors are
+  // no wider: hosts have one instruction for such a product (codegen/half_products.h), and several for whole lanes.
+  Value integer_product(Value a, Value b);
+  Value low_half(Value v, bool is_signed);
   Value compare_integers(Op op, Value a, Value b);
   Value bitwise(Op op, Type type, Value a, Value b);
-  // Simplifies (x << k) >> k to x, where x fits into the bits that stay.
+  // Simplifies (x << k) >> k to x, where x fits into the bits that stay; shifts an i64 that is not negative logically.
   Value shift(Value a, Value by);
 
   // Returns the only possible value as a constant. Not for a zero, which may have either sign.
@@ -216,8 +228,62 @@ class Narrowing : private ValueFacts {
 
   const Kernel& from_;
   const std::vector<Known>& known_;
+  bool converts_longs_;
   std::vector<Value> value_;  ///< of each instruction of from_
 };
+
+Value Narrowing::integer_product(Value a, Value b) {
+  if (b_.type_of(a) != Type::i64) return b_.op(Op::Mul, a, b);
+  if (b_.is_constant(a)) std::swap(a, b);
+  if (b_.is_constant(b) && std::has_single_bit(b_.bits_of(b)))
+    return b_.op(Op::Shl, a, b_.constant_int(Type::i64, std::countr_zero(b_.bits_of(b))));
+  const auto within = [&](std::int64_t least, std::int64_t greatest) {
+    const auto fits = [&](Value v) { return fact(v).least >= least && fact(v).greatest <= greatest; };
+    return fits(a) && fits(b);
+  };
+  const auto in_body = [&](Value v) { return to_.at(v).section == Section::body; };
+  const bool is_signed = within(INT32_MIN, INT32_MAX);
+  if (!(in_body(a) || in_body(b)) || !(is_signed || within(0, UINT32_MAX))) return b_.op(Op::Mul, a, b);
+  a = low_half(a, is_signed);
+  return b_.op(Op::Mul, a, low_half(b, is_signed));
+}
+
+Value Narrowing::low_half(Value v, bool is_signed) {
+  const Inst made = to_.at(v);
+  if (made.op == Op::Constant) return v;
+  if (!is_signed) return b_.op(Op::And, v, b_.constant_bits(Type::i64, UINT32_MAX));
+  if (made.op == Op::Convert && to_.type_of(made.a) == Type::i32) return v;
+  return b_.convert(Op::Convert, Type::i64, b_.convert(Op::Convert, Type::i32, v));
+}
+
+Value Narrowing::convert(const Inst& inst, Value a) {
+  if (converts_longs_ || inst.op == Op::Bitcast) return b_.convert(inst.op, inst.type, a);
+  const Type from = b_.type_of(a);
+  const Fact& f = fact(a);
+  if (from == Type::i64 && ir::is_float(inst.type) && f.least >= -kLongMax && f.greatest <= kLongMax)
+    return from_small_long(inst.type, a);
+  constexpr auto kMost = static_cast<double>(kLongMax);
+  const bool is_small = !f.known.may_be_nan && f.known.lo >= -kMost && f.known.hi <= kMost;
+  if (inst.type == Type::i64 && ir::is_float(from) && is_small) return to_small_long(inst.op, a);
+  return b_.convert(inst.op, inst.type, a);
+}
+
+// The conversion to f64 is exact, so that one to f32 rounds once.
+Value Narrowing::from_small_long(Type to, Value a) {
+  const Value sum = b_.op(Op::Add, a, b_.constant_bits(Type::i64, store(Type::f64, kMagic)));
+  const Value number = b_.op(Op::Sub, b_.as_float(sum), b_.constant(Type::f64, kMagic));
+  return b_.convert(Op::Convert, to, number);
+}
+
+// The sum rounds to nearest even, as ToIntRint does; Convert truncates.
+Value Narrowing::to_small_long(Op op, Value a) {
+  const Op made = to_.at(a).op;
+  a = b_.convert(Op::Convert, Type::f64, a);
+  const bool is_whole = made == Op::Rint || made == Op::Floor || made == Op::Ceil || made == Op::Trunc;
+  if (op == Op::Convert && !is_whole) a = b_.op(Op::Trunc, a);
+  const Value sum = b_.op(Op::Add, a, b_.constant(Type::f64, kMagic));
+  return b_.op(Op::Sub, b_.as_int(sum), b_.constant_bits(Type::i64, store(Type::f64, kMagic)));
+}
 
 Value Narrowing::compare_integers(Op op, Value a, Value b) {
   const Fact &x = fact(a), &y = fact(b);
@@ -257,13 +323,18 @@ Value Narrowing::bitwise(Op op, Type type, Value a, Value b) {
 }
 
 Value Narrowing::shift(Value a, Value by) {
-  const Inst& up = to_.at(a);
-  if (up.op != Op::Shl || up.b != by || !b_.is_constant(by)) return b_.op(Op::Sar, a, by);
-  const std::int64_t width = 8 * static_cast<std::int64_t>(ir::bytes_of(b_.type_of(a)));
-  const std::int64_t count = load_int(b_.type_of(by), b_.bits_of(by));
-  if (count < 0 || count >= width) return b_.op(Op::Sar, a, by);
-  const std::int64_t most = INT64_MAX >> (64 - width + count);
-  return fact(up.a).least >= -most - 1 && fact(up.a).greatest <= most ? up.a : b_.op(Op::Sar, a, by);
+  const auto fits_above = [&](const Inst& up) {
+    if (up.op != Op::Shl || up.b != by || !b_.is_constant(by)) return false;
+    const std::int64_t width = 8 * static_cast<std::int64_t>(ir::bytes_of(b_.type_of(a)));
+    const std::int64_t count = load_int(b_.type_of(by), b_.bits_of(by));
+    if (count < 0 || count >= width) return false;
+    const std::int64_t most = INT64_MAX >> (64 - width + count);
+    return fact(up.a).least >= -most - 1 && fact(up.a).greatest <= most;
+  };
+  if (fits_above(to_.at(a))) return to_.at(a).a;
+  // Zeros come in as the sign would. AVX2 has no arithmetic shift of i64.
+  const bool is_logical = b_.type_of(a) == Type::i64 && fact(a).least >= 0;
+  return b_.op(is_logical ? Op::Shr : Op::Sar, a, by);
 }
 
 /// Drops instructions and tables that no output needs. Inputs and parameters stay: they are the signature.
@@ -305,8 +376,8 @@ Kernel without_idle(const Kernel& kernel) {
 
 }  // namespace
 
-Kernel narrow(const Kernel& kernel, const std::vector<Known>& known) {
-  return without_idle(Narrowing(kernel, known).run());
+Kernel narrow(const Kernel& kernel, const std::vector<Known>& known, bool converts_longs) {
+  return without_idle(Narrowing(kernel, known, converts_longs).run());
 }
 
 }  // namespace trident::kir

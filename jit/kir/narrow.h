@@ -1,6 +1,7 @@
 // Removes operations from a kernel that decide nothing: comparisons that always turn out alike, clamps that never
-// clamp, lookups of one entry. One forward pass of interval arithmetic finds where the operands lie. Every result keeps
-// its bits there (except that any NaN may become another).
+// clamp, lookups of one entry. Products and conversions of 64-bit integers that are small become cheaper ones. One
+// forward pass of interval arithmetic finds where the operands lie. Every result keeps its bits there (except that any
+// NaN may become another).
 //
 // Math functions for arguments of any size mostly do such work once a range is known. A policy that fixes the bits may
 // not choose another expansion, but it may leave out what the range makes unnecessary.
@@ -21,7 +22,8 @@ struct Known {
 };
 
 /// Narrows `kernel`, which passes check(). `known`: facts of its instructions' values, by number, for inputs that the
-/// caller promises; missing ones and those of masks are ignored. Drops instructions that no output needs.
-Kernel narrow(const Kernel& kernel, const std::vector<Known>& known);
+/// caller promises; missing ones and those of masks are ignored. Drops instructions that no output needs. Where the
+/// host does not convert longs (AVX2 has no conversions between i64 and floats), small numbers are converted by a sum.
+Kernel narrow(const Kernel& kernel, const std::vector<Known>& known, bool converts_longs = true);
 
 }  // namespace trident::kir

@@ -99,7 +99,7 @@ TEST(Narrow, KeepsEveryBitOfRandomKernels) {
     Random random(seed * 31);
     const Kernel kernel = random_kernel(seed, {.ops = 40, .reductions = seed % 3 == 0, .floats_only = seed % 2 == 0});
     const std::vector<Known> known = random_facts(random, kernel);
-    const Kernel narrowed = narrow(kernel, known);
+    const Kernel narrowed = narrow(kernel, known, seed % 4 < 2);
     ASSERT_TRUE(check(narrowed).ok()) << check(narrowed).error().message << "\n" << print(kernel) << print(narrowed);
     ASSERT_LE(narrowed.insts.size(), kernel.insts.size() + 8);
     shorter += narrowed.insts.size() < kernel.insts.size() ? 1 : 0;
@@ -231,6 +231,198 @@ TEST(Narrow, KnowsTheRemaindersAndMantissasOfFunctions) {
             std::string::npos);
   EXPECT_TRUE(part_of_sum(0.5));
   EXPECT_FALSE(part_of_sum(0.7));
+}
+
+// Returns f(x, y) of x in [-3, 5] and y in [2, 7], i64, narrowed, as text.
+std::string small_text(const std::function<Value(Builder&, Value, Value)>& f) {
+  Kernel kernel;
+  kernel.inputs = {{"x", Type::i64}, {"y", Type::i64}, {"z", Type::i32}};
+  Builder b(kernel);
+  const Value x = b.input(0), y = b.input(1);
+  kernel.outputs.push_back({"f", f(b, x, y)});
+  std::vector<Known> known(kernel.insts.size());
+  known[x.index] = {-3, 5, false}, known[y.index] = {2, 7, false};
+  return print(narrow(kernel, known));
+}
+
+// Each interval is the least: its ends decide comparisons, numbers next to them do not.
+TEST(Narrow, BoundsIntegers) {
+  using Form = std::function<Value(Builder&, Value, Value)>;
+  struct Case {
+    std::int64_t lo, hi;
+    Form form;
+  };
+  const Case cases[] = {
+      {-1, 12, [](Builder& b, Value x, Value y) { return b.add(x, y); }},
+      {-10, 3, [](Builder& b, Value x, Value y) { return b.sub(x, y); }},
+      {-21, 35, [](Builder& b, Value x, Value y) { return b.mul(x, y); }},
+      {0, 25, [](Builder& b, Value x, Value) { return b.mul(x, x); }},
+      {4, 49, [](Builder& b, Value, Value y) { return b.mul(y, y); }},
+      {-105, 175, [](Builder& b, Value x, Value y) { return b.mul(b.constant_int(Type::i64, 5), b.mul(x, y)); }},
+      {-5, 3, [](Builder& b, Value x, Value) { return b.neg(x); }},
+      {0, 5, [](Builder& b, Value x, Value) { return b.abs(x); }},
+      {2, 7, [](Builder& b, Value, Value y) { return b.abs(b.neg(y)); }},
+      {-3, 5, [](Builder& b, Value x, Value y) { return b.op(Op::Min, x, y); }},
+      {2, 7, [](Builder& b, Value x, Value y) { return b.op(Op::Max, x, y); }},
+      {-3, 7, [](Builder& b, Value x, Value y) { return b.select(b.eq(x, y), x, y); }},
+      {-48, 80, [](Builder& b, Value x, Value) { return b.op(Op::Shl, x, b.constant_int(Type::i64, 4)); }},
+      {-3, 5, [](Builder& b, Value x, Value) { return b.convert(Op::Convert, Type::i32, x); }},
+      {INT32_MIN, INT32_MAX, [](Builder& b, Value, Value) { return b.convert(Op::Convert, Type::i64, b.input(2)); }},
+  };
+  const auto decides = [](const Form& form, bool above, std::int64_t end) {
+    const std::string text = small_text([&](Builder& b, Value x, Value y) {
+      const Value v = form(b, x, y), limit = b.constant_int(b.type_of(v), end);
+      return b.select(above ? b.lt(limit, v) : b.lt(v, limit), b.op(Op::Not, v), v);
+    });
+    return text.find(" lt ") == std::string::npos;
+  };
+  for (const Case& c : cases) {
+    const auto number = &c - cases;
+    EXPECT_TRUE(decides(c.form, true, c.hi)) << number;
+    EXPECT_FALSE(decides(c.form, true, c.hi - 1)) << number;
+    EXPECT_TRUE(decides(c.form, false, c.lo)) << number;
+    EXPECT_FALSE(decides(c.form, false, c.lo + 1)) << number;
+  }
+}
+
+// Results that may wrap have no bounds.
+TEST(Narrow, KnowsNothingOfIntegersThatWrap) {
+  const auto keeps_comparison = [](Type type, double lo, double hi, const std::function<Value(Builder&, Value)>& f) {
+    Kernel kernel;
+    kernel.inputs = {{"x", type}};
+    Builder b(kernel);
+    const Value x = b.input(0), v = f(b, x);
+    kernel.outputs.push_back({"f", b.select(b.lt(v, b.constant_int(type, 0)), b.constant_int(type, 1), x)});
+    std::vector<Known> known(kernel.insts.size());
+    known[x.index] = {lo, hi, false};
+    return print(narrow(kernel, known)).find(" lt ") != std::string::npos;
+  };
+  const auto twice = [](Builder& b, Value x) { return b.add(x, x); };
+  const auto squared = [](Builder& b, Value x) { return b.mul(x, x); };
+  EXPECT_FALSE(keeps_comparison(Type::i32, 0, 0x1p30 - 1, twice));
+  EXPECT_TRUE(keeps_comparison(Type::i32, 0, 0x1p30, twice));
+  EXPECT_FALSE(keeps_comparison(Type::i32, 0, 46340, squared));
+  EXPECT_TRUE(keeps_comparison(Type::i32, 0, 46341, squared));
+  EXPECT_FALSE(keeps_comparison(Type::i64, 0, 3037000499, squared));
+  EXPECT_TRUE(keeps_comparison(Type::i64, 0, 3037000500, squared));
+  EXPECT_TRUE(keeps_comparison(Type::i32, -0x1p31, -1, [](Builder& b, Value x) { return b.abs(x); }));
+  EXPECT_TRUE(keeps_comparison(Type::i32, -0x1p31, -1, [](Builder& b, Value x) { return b.neg(x); }));
+}
+
+// Oracle: C++, at the ends of the ranges.
+TEST(Narrow, MultipliesHalvesOfIntegersThatFit) {
+  struct Range {
+    std::int64_t lo, hi;
+    bool fits_signed, fits_unsigned;
+  };
+  const Range ranges[] = {{-5, 1000, true, false},
+                          {INT32_MIN, INT32_MAX, true, false},
+                          {std::int64_t{INT32_MIN} - 1, 0, false, false},
+                          {0, INT32_MAX, true, true},
+                          {0, std::int64_t{INT32_MAX} + 1, false, true},
+                          {0, UINT32_MAX, false, true},
+                          {0, std::int64_t{UINT32_MAX} + 1, false, false},
+                          {-1, UINT32_MAX, false, false},
+                          {-(std::int64_t{1} << 52), std::int64_t{1} << 52, false, false}};
+  for (const Range& a : ranges)
+    for (const Range& b : ranges) {
+      Kernel kernel;
+      kernel.inputs = {{"x", Type::i64}, {"y", Type::i64}};
+      Builder builder(kernel);
+      const Value x = builder.input(0), y = builder.input(1);
+      kernel.outputs = {{"xy", builder.mul(x, y)}};
+      std::vector<Known> known(kernel.insts.size());
+      known[x.index] = {static_cast<double>(a.lo), static_cast<double>(a.hi), false};
+      known[y.index] = {static_cast<double>(b.lo), static_cast<double>(b.hi), false};
+      const Kernel narrowed = narrow(kernel, known);
+      const std::string text = print(narrowed);
+      const bool is_signed = a.fits_signed && b.fits_signed, is_unsigned = a.fits_unsigned && b.fits_unsigned;
+      EXPECT_EQ(text.find("convert i32") != std::string::npos, is_signed) << text;
+      EXPECT_EQ(text.find("= and ") != std::string::npos, is_unsigned && !is_signed) << text;
+      std::vector<std::int64_t> xs, ys;
+      for (const std::int64_t p : {a.lo, a.hi, std::max<std::int64_t>(a.lo, -1), std::min<std::int64_t>(a.hi, 77)})
+        for (const std::int64_t q : {b.lo, b.hi, std::max<std::int64_t>(b.lo, -1), std::min<std::int64_t>(b.hi, 77)})
+          xs.push_back(p), ys.push_back(q);
+      std::vector<std::int64_t> products(xs.size());
+      const void* in[] = {xs.data(), ys.data()};
+      void* out[] = {products.data()};
+      interpret(narrowed, xs.size(), in, out, nullptr);
+      for (std::size_t i = 0; i < xs.size(); ++i)
+        EXPECT_EQ(static_cast<std::uint64_t>(products[i]),
+                  static_cast<std::uint64_t>(xs[i]) * static_cast<std::uint64_t>(ys[i]))
+            << xs[i] << " " << ys[i] << "\n"
+            << text;
+    }
+}
+
+// Oracle: conversions of C++, up to the ends of what sums convert.
+TEST(Narrow, ConvertsSmallLongsBySums) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  std::vector<std::int64_t> longs;
+  std::vector<double> doubles;
+  for (const std::int64_t base : {std::int64_t{0}, std::int64_t{1} << 24, std::int64_t{1} << 31, kMost - 9})
+    for (std::int64_t n = base - 9; n <= base + 9; ++n)
+      for (const std::int64_t number : {n, -n}) {
+        longs.push_back(number);
+        for (const double part : {-0.5, -0.25, 0.0, 0.25, 0.5, 0.75}) {
+          const double x = static_cast<double>(number) + part;
+          if (std::fabs(x) <= static_cast<double>(kMost)) doubles.push_back(x);
+        }
+      }
+  doubles.push_back(-0.0);
+  const auto converted = [](Op op, Type from, Type to, double most, const void* data, std::size_t n) {
+    Kernel kernel;
+    kernel.inputs = {{"x", from}};
+    Builder b(kernel);
+    const Value x = b.input(0);
+    kernel.outputs = {{"y", b.convert(op, to, x)}};
+    std::vector<Known> known(kernel.insts.size());
+    known[x.index] = {-most, most, false};
+    const Kernel narrowed = narrow(kernel, known, false);
+    const std::string text = print(narrowed);
+    EXPECT_EQ(text.find("bitcast") != std::string::npos, most <= static_cast<double>(kMost)) << text;
+    EXPECT_EQ(print(narrow(kernel, known)), print(kernel)) << "a host that converts";
+    std::vector<std::uint64_t> out(n);
+    const void* in[] = {data};
+    void* to_data[] = {out.data()};
+    interpret(narrowed, n, in, to_data, nullptr);
+    return out;
+  };
+  const auto most = static_cast<double>(kMost);
+  for (const double end : {most, most + 1}) {
+    const auto to_f64 = converted(Op::Convert, Type::i64, Type::f64, end, longs.data(), longs.size());
+    const auto to_f32 = converted(Op::Convert, Type::i64, Type::f32, end, longs.data(), longs.size());
+    std::vector<float> floats(longs.size());
+    std::memcpy(floats.data(), to_f32.data(), floats.size() * sizeof(float));
+    for (std::size_t i = 0; i < longs.size(); ++i) {
+      EXPECT_EQ(to_f64[i], std::bit_cast<std::uint64_t>(static_cast<double>(longs[i]))) << longs[i];
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(floats[i]), std::bit_cast<std::uint32_t>(static_cast<float>(longs[i])));
+    }
+    const auto truncated = converted(Op::Convert, Type::f64, Type::i64, end, doubles.data(), doubles.size());
+    const auto rounded = converted(Op::ToIntRint, Type::f64, Type::i64, end, doubles.data(), doubles.size());
+    for (std::size_t i = 0; i < doubles.size(); ++i) {
+      EXPECT_EQ(static_cast<std::int64_t>(truncated[i]), static_cast<std::int64_t>(doubles[i])) << doubles[i];
+      EXPECT_EQ(static_cast<std::int64_t>(rounded[i]), std::llrint(doubles[i])) << doubles[i];
+    }
+    const auto whole = converted(Op::Convert, Type::f32, Type::i64, end, floats.data(), floats.size());
+    for (std::size_t i = 0; i < floats.size(); ++i)
+      EXPECT_EQ(static_cast<std::int64_t>(whole[i]), static_cast<std::int64_t>(floats[i])) << floats[i];
+  }
+}
+
+TEST(Narrow, ShiftsInsteadOfMultiplying) {
+  const auto text = [](std::int64_t factor) {
+    return small_text([&](Builder& b, Value x, Value) { return b.mul(x, b.constant_int(Type::i64, factor)); });
+  };
+  EXPECT_NE(text(64).find("shl"), std::string::npos) << text(64);
+  EXPECT_NE(text(INT64_MIN).find("shl"), std::string::npos) << text(INT64_MIN);
+  EXPECT_EQ(text(65).find("shl"), std::string::npos) << text(65);
+  const auto shifted = [](bool first) {
+    return small_text(
+        [&](Builder& b, Value x, Value y) { return b.op(Op::Sar, first ? x : y, b.constant_int(Type::i64, 1)); });
+  };
+  EXPECT_NE(shifted(true).find("sar"), std::string::npos) << "x may be negative";
+  EXPECT_NE(shifted(false).find("shr"), std::string::npos) << "y is not";
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ ValueFacts::Integers ValueFacts::integers_of(const Inst& inst) const {
     if (f.least < 0 || count < 0 || count >= 8 * static_cast<std::int64_t>(ir::bytes_of(inst.type))) return kAnyInteger;
     return {f.least >> count, f.greatest >> count};
   }
-  if (inst.op != Op::And) return kAnyInteger;
+  if (inst.op != Op::And) return arithmetic(inst);
   const Value constant = b_.is_constant(inst.a) ? inst.a : inst.b;
   const Fact& f = fact(b_.is_constant(inst.a) ? inst.b : inst.a);
   if (!b_.is_constant(constant)) return kAnyInteger;
@@ -227,6 +227,54 @@ ValueFacts::Integers ValueFacts::integers_of(const Inst& inst) const {
   if (!is_low_bits(k)) return kAnyInteger;
   if (f.least >= 0 && (f.least & ~k) == (f.greatest & ~k)) return {f.least & k, f.greatest & k};
   return {0, k};
+}
+
+ValueFacts::Integers ValueFacts::integers(Value v) const {
+  const Fact& f = fact(v);
+  if (to_.type_of(v) != Type::i32) return {f.least, f.greatest};
+  return {std::max<std::int64_t>(f.least, INT32_MIN), std::min<std::int64_t>(f.greatest, INT32_MAX)};
+}
+
+ValueFacts::Integers ValueFacts::arithmetic(const Inst& inst) const {
+  const auto within = [&](Integers found) {
+    const std::int64_t most = inst.type == Type::i32 ? INT32_MAX : INT64_MAX;
+    return found.first < -most - 1 || found.second > most ? kAnyInteger : found;
+  };
+  const auto is_int = [&](Value v) { return v.valid() && ir::is_int(to_.type_of(v)); };
+  if (inst.op == Op::Select) {
+    const auto [b_least, b_greatest] = integers(inst.b);
+    const auto [c_least, c_greatest] = integers(inst.c);
+    return {std::min(b_least, c_least), std::max(b_greatest, c_greatest)};
+  }
+  if (!is_int(inst.a)) return kAnyInteger;
+  const auto [a_least, a_greatest] = integers(inst.a);
+  if (inst.op == Op::Convert) return within({a_least, a_greatest});
+  if (a_least == INT64_MIN && (inst.op == Op::Neg || inst.op == Op::Abs)) return kAnyInteger;
+  if (inst.op == Op::Neg) return within({-a_greatest, -a_least});
+  if (inst.op == Op::Abs)
+    return within({a_least > 0 ? a_least : a_greatest < 0 ? -a_greatest : 0, std::max(-a_least, a_greatest)});
+  if (!is_int(inst.b)) return kAnyInteger;
+  auto [b_least, b_greatest] = integers(inst.b);
+  if (inst.op == Op::Min) return {std::min(a_least, b_least), std::min(a_greatest, b_greatest)};
+  if (inst.op == Op::Max) return {std::max(a_least, b_least), std::max(a_greatest, b_greatest)};
+  if (inst.op == Op::Add) {
+    Integers sum;
+    const bool wraps = __builtin_add_overflow(a_least, b_least, &sum.first) ||
+                       __builtin_add_overflow(a_greatest, b_greatest, &sum.second);
+    return wraps ? kAnyInteger : within(sum);
+  }
+  const bool is_scaled = inst.op == Op::Shl && b_least == b_greatest && b_least >= 0 && b_least < 62;
+  if (is_scaled) b_least = b_greatest = std::int64_t{1} << b_least;
+  if (inst.op != Op::Mul && !is_scaled) return kAnyInteger;
+  Integers product{INT64_MAX, INT64_MIN};
+  for (const std::int64_t x : {a_least, a_greatest})
+    for (const std::int64_t y : {b_least, b_greatest}) {
+      std::int64_t corner = 0;
+      if (__builtin_mul_overflow(x, y, &corner)) return kAnyInteger;
+      product = {std::min(product.first, corner), std::max(product.second, corner)};
+    }
+  if (inst.op == Op::Mul && inst.a == inst.b) product.first = std::max<std::int64_t>(product.first, 0);  // a square
+  return within(product);
 }
 
 ValueFacts::Integers ValueFacts::difference(const Inst& inst) const {

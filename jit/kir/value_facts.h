@@ -100,6 +100,10 @@ class ValueFacts {
   static constexpr Integers kAnyInteger{INT64_MIN, INT64_MAX};
 
   [[nodiscard]] Integers integers_of(const Inst& inst) const;
+  /// Returns the values that an operand may have, none beyond its type.
+  [[nodiscard]] Integers integers(Value v) const;
+  /// Bounds sums, products and what only moves or compares integers; anything where a result may wrap.
+  [[nodiscard]] Integers arithmetic(const Inst& inst) const;
   [[nodiscard]] Integers bits_of_float(Value v) const;
 
   // Finds a - ((a - c) & ~m) = c + ((a - c) & m), m low bits: the form that functions extract the mantissa with.

@@ -60,6 +60,7 @@ void add_estimated(const expr::Expr& source, std::vector<Form>& list, const Opti
     const auto add_one = [&](Which which, std::uint32_t quotients) {
       expr::LowerOptions how = f == 0 ? unrewritten(options.target.policy) : list[f].how;
       how.narrow = passes.enabled("narrowed");
+      how.converts_longs = isa != codegen::Isa::avx2;
       how.estimates = {static_cast<std::uint8_t>(codegen::estimate_bits(isa)), which,
                        static_cast<std::uint8_t>(quotients)};
       const auto added = add(list, "estimated", expr::Expr(f == 0 ? source : list[f].expr), how);
@@ -282,6 +283,7 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   const bool rounding_may_change = policy.kind != expr::PolicyKind::exact;
   const auto add_form = [&](const char* name, expr::Expr form, expr::LowerOptions how, bool keeps_roundings = false) {
     how.narrow = passes.enabled("narrowed");
+    how.converts_longs = options.target.isa != codegen::Isa::avx2;
     const Result<bool> added = add(list, name, std::move(form), how, keeps_roundings);
     if (!added.ok()) passes.give_up(name, added.error());  // one candidate less
     return added.ok() && *added;
