@@ -171,6 +171,36 @@ TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
       }
 }
 
+/// Ranges of 2^k integers, and others.
+TEST(Exit, RangesOfIntegersAreTestedInEachPosition) {
+  std::uint64_t number = 0;
+  for (const ir::Type type : {ir::Type::i32, ir::Type::i64})
+    for (const kir::Assumed& of_x : {kir::Assumed{0, 255}, {-256, 255}, {-3, 4}, {0, 100}})
+      for (const kir::Assumed& of_y : {of_x, kir::Assumed{0, 7}, kir::Assumed{-5, 5}, kir::Assumed{}}) {
+        const kir::Kernel kernel = guarding(type, of_x, of_y);
+        ASSERT_TRUE(kir::check(kernel).ok());
+        const std::uint64_t lanes = type == ir::Type::i32 ? 0xFFFF'FFFFu : ~std::uint64_t{0};
+        const auto bits_of = [&](double value) {
+          return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & lanes;
+        };
+        for (const Variant& variant : kExitVariants)
+          for (const Isa isa : runnable_isas()) {
+            auto native = map_native(kernel, isa, variant);
+            ASSERT_TRUE(native.ok()) << native.error().message;
+            constexpr std::uint64_t n = 150;
+            for (const std::uint64_t bad :
+                 {bits_of(of_x.lo - 1), bits_of(of_x.hi + 1), bits_of(of_x.lo), bits_of(of_x.hi), lanes,
+                  lanes ^ lanes >> 1, lanes >> 1, (lanes >> 1) + 2}) {
+              std::vector<std::uint64_t> x(n, bits_of(of_x.hi)), y(n, bits_of(of_y.is_anything() ? 3 : of_y.hi));
+              (number % 5 == 4 ? y : x)[number * 37 % n] = bad;
+              ASSERT_EQ(testing::compare_on(kernel, *native, {x, y}, {}, {.n = n}), "")
+                  << std::hex << bad << " " << listing_of(kernel, isa, variant);
+              number += 11;
+            }
+          }
+      }
+}
+
 /// The ranges of one kernel are decided by upper halves, those of the other are not.
 TEST(Exit, UpperHalvesOfTwoVectorsAreTestedAtOnce) {
   const auto work = [](kir::Assumed x, kir::Assumed y, std::uint8_t vectors) {

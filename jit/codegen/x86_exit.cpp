@@ -1,6 +1,7 @@
 // Exits (jit/kir/kir.h). The masks of all vectors of a step become one, which is tested once; the step's stores wait
-// behind the test. A mask that is a negation is tested for clear lanes of its operand. An exit behind chunks is one
-// test after each.
+// behind the test. A mask that is a negation is tested for clear lanes of its operand. One that is set where an integer
+// has bits (jit/kir/guard.h) is not made: the bits of all vectors are joined, and compared once. An exit behind chunks
+// is one test after each.
 #include <asmjit/x86.h>
 
 #include "jit/codegen/x86_emit.h"
@@ -20,8 +21,23 @@ bool X86Selector::tests_negation() const {
   return !masked_ && exit.op == Op::Not && exit.section == Section::body && body_uses_[kernel_.exit.index] == 1;
 }
 
+/// Returns the integer that has bits where the exit is set; invalid where that is no such exit, and in the tail.
+kir::Value X86Selector::exit_bits() const {
+  const kir::Inst& exit = kernel_.at(kernel_.exit);
+  const bool joins = !masked_ && exit.op == Op::Ne && exit.section == Section::body &&
+                     body_uses_[kernel_.exit.index] == 1 && ir::is_int(kernel_.type_of(exit.a));
+  const auto is_zero = [&](kir::Value v) { return kernel_.at(v).op == Op::Constant && kernel_.at(v).imm == 0; };
+  if (!joins || is_zero(exit.a) == is_zero(exit.b)) return {};
+  return is_zero(exit.a) ? exit.b : exit.a;
+}
+
 /// Joins the exit's mask of this copy with that of the copies before.
 VReg X86Selector::join_exits(VReg so_far) {
+  if (const kir::Value bits = exit_bits(); bits.valid()) {
+    const VReg own = reg(bits);
+    set_type(kernel_.type_of(bits));
+    return so_far.valid() ? logic(Op::Or, so_far, own) : own;
+  }
   const bool negated = tests_negation();
   VReg mask = reg(negated ? kernel_.at(kernel_.exit).a : kernel_.exit);
   set_type(kernel_.type_of(kernel_.exit));
@@ -31,6 +47,13 @@ VReg X86Selector::join_exits(VReg so_far) {
   };
   if (masked_) mask = join(mask, tail_mask(lane_), true);
   return so_far.valid() ? join(so_far, mask, negated) : mask;
+}
+
+void X86Selector::leave_if_any_bit(VReg bits) {
+  set_type(kernel_.type_of(exit_bits()));
+  if (target_.avx512)
+    return leave_if(push_mask(pick(Inst::kIdVptestmd, Inst::kIdVptestmq), {bits, bits}).def, X86Leave::any_set);
+  leave_if(emit(pick(Inst::kIdVpcmpeqd, Inst::kIdVpcmpeqq), {bits, constant(0)}), X86Leave::any_clear);
 }
 
 void X86Selector::leave_if(VReg mask, X86Leave leave) {

@@ -426,7 +426,8 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     inputs_left_ = body_inputs_;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
-      const bool folds = (kir::Value(i) == kernel_.exit && tests_negation()) || (by_bits && ranges_.replaces(i));
+      const bool is_joined = kir::Value(i) == kernel_.exit && (tests_negation() || exit_bits().valid());
+      const bool folds = is_joined || (by_bits && ranges_.replaces(i));
       if (kernel_.insts[i].op != Op::Input && !folds && !reducer_.adds_under_mask(kir::Value(i))) select(kir::Value(i));
       if (settlers_[i] != 0) settle(kir::Value(i));
     }
@@ -435,7 +436,9 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
     CHECK(pending_.empty());
     if (kernel_.leaves_steps()) exit = by_bits ? ranges_.join(exit) : join_exits(exit);
   }
-  if (kernel_.leaves_steps())
+  if (kernel_.leaves_steps() && exit_bits().valid())
+    leave_if_any_bit(exit);
+  else if (kernel_.leaves_steps())
     leave_if(by_bits ? ranges_.within(exit) : exit, tests_negation() ? X86Leave::any_clear : X86Leave::any_set);
   block.insts.insert(block.insts.end(), held_stores_.begin(), held_stores_.end());
   held_stores_.clear();

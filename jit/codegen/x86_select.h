@@ -115,8 +115,9 @@ class X86Selector {
   void store_output(std::uint32_t output, VReg value, bool one_lane);
   VReg tail_mask(std::uint32_t lane_bytes);
   [[nodiscard]] bool tests_negation() const;
+  [[nodiscard]] kir::Value exit_bits() const;
   VReg join_exits(VReg so_far);
-  void leave_if(VReg mask, X86Leave leave);
+  void leave_if(VReg mask, X86Leave leave), leave_if_any_bit(VReg bits);
 
   // Building instructions. Widths and lane bytes are those of the op being selected (set_type).
   void set_type(ir::Type type);
@@ -159,14 +160,13 @@ class X86Selector {
   // x86_int.cpp
   VReg select_int(const kir::Inst& inst);
   VReg shift(const kir::Inst& inst);
-  VReg mul_i64(VReg a, VReg b);
-  VReg mul_by_half(VReg a, VReg half);
+  VReg mul_i64(VReg a, VReg b), mul_by_half(VReg a, VReg half);
   /// An integer op that merges with the op that made one of its operands, and the operands that it then reads.
   struct Merged {
     enum class Form : std::uint8_t {
       none,
-      u32_product,     ///< a * b of the low halves alone, which are 32 bits wide (half_products.h)
-      i32_product,     ///< likewise of signed halves
+      u32_product,  ///< a * b of low halves alone, unsigned (half_products.h); i32_product: signed
+      i32_product,
       masked_sum,      ///< a + b or a - b in lanes of the mask c, a elsewhere
       or_of_and,       ///< a | (b & c)
       unsigned_less,   ///< a < b of unsigned integers: signed ones with flipped top bits
@@ -182,8 +182,7 @@ class X86Selector {
   [[nodiscard]] Merged merged_less(const kir::Inst& inst) const;
   VReg select_merged(const kir::Inst& inst, const Merged& parts);
   VReg min_max_i64(bool max, VReg a, VReg b);
-  VReg sign_i64(VReg a);  ///< all ones where negative
-  VReg neg_int(VReg a);
+  VReg neg_int(VReg a), sign_i64(VReg a);  ///< the latter: all ones where negative
 
   // x86_mask.cpp
   VReg select_compare(const kir::Inst& inst);
@@ -199,8 +198,7 @@ class X86Selector {
   VReg convert_with(std::uint32_t id, VReg a, ir::Type from, ir::Type to, std::uint8_t latency, bool folds);
   VReg to_i64(VReg f64_integral);
   VReg i64_to_f64(VReg a, bool upper_only = false);
-  VReg i64_to_f32(VReg a);
-  VReg narrow_i64(VReg a);
+  VReg i64_to_f32(VReg a), narrow_i64(VReg a);
   VReg select_scalef(const kir::Inst&inst), scale_within(const kir::Inst&inst), scale_apart(const kir::Inst&inst);
   VReg select_lookup(const kir::Inst& inst, VReg index);
   VReg lookup_avx512(const kir::Table& table, VReg index);

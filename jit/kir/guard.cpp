@@ -1,10 +1,15 @@
 // A float passes if it compares "not below" and "not above", so that NaN fails; an integer fails if it compares "below"
 // or "above", which AVX2 has instructions for. The exit is the negation of all that must hold, or any of what must not.
+//
+// A range of 2^k integers needs no comparison of its own: its numbers, less the least one, have no bits from bit k on.
+// The bits of all such inputs are joined, and any that is set fails.
 #include "jit/kir/guard.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "jit/kir/builder.h"
 #include "runtime/base/check.h"
@@ -36,6 +41,13 @@ class Guard {
   }
 
   void finish() {
+    for (const Type type : {Type::i32, Type::i64}) {
+      Value bits;
+      for (const Bits& group : bits_)
+        if (group.type == type)
+          bits = join(Op::Or, bits, b_.op(Op::And, group.joined, b_.constant_bits(type, ~group.inside)));
+      if (bits.valid()) refuse(b_.op(Op::Ne, bits, b_.constant_bits(type, 0)));
+    }
     if (holds_.valid()) fails_ = either(b_.op(Op::Not, holds_), fails_);
     kernel_.exit = fails_;
   }
@@ -61,8 +73,26 @@ class Guard {
     const double least = type == Type::i32 ? -0x1p31 : -0x1p63, beyond = -least;
     const double lo = std::ceil(assumed.lo), hi = std::floor(assumed.hi);
     if (lo >= beyond || hi < least) return refuse(b_.constant_bits(ir::mask_of(type), ~std::uint64_t{0}));
+    if (lo >= least && lo <= hi && hi < beyond) {
+      const auto first = static_cast<std::int64_t>(lo);
+      const std::uint64_t inside =
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(hi)) - static_cast<std::uint64_t>(first);
+      if (std::has_single_bit(inside + 1)) return add_bits(x, first, inside);
+    }
     if (lo > least) refuse(b_.lt(x, b_.constant_int(type, static_cast<std::int64_t>(lo))));
     if (hi < beyond) refuse(b_.lt(b_.constant_int(type, static_cast<std::int64_t>(hi)), x));
+  }
+
+  /// `inside`: the bits of the range's numbers, less the least one.
+  void add_bits(Value x, std::int64_t least, std::uint64_t inside) {
+    const Type type = b_.type_of(x);
+    if (least != 0) x = b_.sub(x, b_.constant_int(type, least));
+    const auto is_like = [&](const Bits& group) { return group.type == type && group.inside == inside; };
+    const auto group = std::find_if(bits_.begin(), bits_.end(), is_like);
+    if (group == bits_.end())
+      bits_.push_back({type, inside, x});
+    else
+      group->joined = b_.op(Op::Or, group->joined, x);
   }
 
   void require(Value mask) { holds_ = join(Op::And, holds_, mask); }
@@ -79,8 +109,16 @@ class Guard {
     return ir::bytes_of(type) > ir::bytes_of(b_.type_of(mask)) ? b_.convert(Op::Convert, type, mask) : mask;
   }
 
+  /// Inputs whose ranges have the same bits inside.
+  struct Bits {
+    Type type;
+    std::uint64_t inside;
+    Value joined;
+  };
+
   Kernel& kernel_;
   Builder b_;
+  std::vector<Bits> bits_;
   Value holds_{}, fails_{};  ///< masks; invalid: always, never
 };
 

@@ -26,7 +26,19 @@ constexpr Assumed kRanges[] = {{0, 1},
                                {0x1p62, 0x1p80},
                                {kInfinity, kInfinity},
                                {-kInfinity, -kInfinity},
-                               {1, 0x1p23}};
+                               {1, 0x1p23},
+                               {0, 255},
+                               {-256, 255},
+                               {3, 10},
+                               {-7, -4},
+                               {5, 5},
+                               {-1, 1},
+                               {0, 0x1p31 - 1},
+                               {-0x1p31, 0x1p31 - 1},
+                               {-0x1p31, -1},
+                               {-0x1p50, 0x1p50 - 1},
+                               {-0x1p63, 0},
+                               {-0x1p63, 0x1p62}};
 
 bool holds(Type type, std::uint64_t bits, const Assumed& range) {
   if (type == Type::i32 || type == Type::i64) {
@@ -63,6 +75,11 @@ TEST(Guard, HoldsInsideTheRangeAlone) {
       for (int i = 0; i < 200; ++i) lanes.push_back(testing::random_lane(random, type));
       for (const double end : {range.lo, range.hi})
         for (const double to : {-kInfinity, kInfinity}) {
+          const double beside = std::floor(end) + (to > 0 ? 1 : -1), most = type == Type::i32 ? 0x1p31 : 0x1p62;
+          for (const double number : {std::floor(end), beside})
+            if (ir::is_int(type) && std::fabs(number) < most)
+              lanes.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(number)) &
+                              (type == Type::i32 ? 0xFFFF'FFFFu : ~std::uint64_t{0}));
           const float narrow = std::nextafter(static_cast<float>(end), static_cast<float>(to));
           if (type == Type::f32) lanes.push_back(std::bit_cast<std::uint32_t>(narrow));
           if (type == Type::f32) lanes.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(end)));
@@ -105,6 +122,28 @@ TEST(Guard, NothingIsAssumedOfNothing) {
   const Assumed ranges[] = {{}, {0, 1}}, lengths[] = {{}};
   EXPECT_FALSE(guard(kernel, ranges, lengths));
   EXPECT_FALSE(kernel.exit.valid());
+}
+
+/// One comparison for all inputs of integers whose ranges are powers of two.
+TEST(Guard, RangesOfBitsAreComparedOnce) {
+  Kernel kernel;
+  kernel.inputs = {{"a", Type::i64}, {"b", Type::i64}, {"c", Type::i64}};
+  kernel.outputs = {{"y", Value(0)}};
+  kernel.insts = {{.op = Op::Input, .type = Type::i64, .section = Section::body}};
+  const Assumed ranges[] = {{0, 255}, {-128, 127}, {-16, 15}};
+  ASSERT_TRUE(guard(kernel, ranges, {}));
+  ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
+  EXPECT_EQ(kernel.at(kernel.exit).op, Op::Ne) << print(kernel);
+  const std::int64_t fits[] = {255, -128, 15};
+  for (std::size_t bad = 0; bad < 4; ++bad)
+    for (const std::int64_t step : {1, -1}) {
+      std::int64_t x[] = {fits[0], fits[1], fits[2]}, y = 0;
+      const bool outside = bad < 3 && (bad == 1 ? step < 0 : step > 0);
+      if (bad < 3) x[bad] += step;
+      const void* const in[] = {&x[0], &x[1], &x[2]};
+      void* const out[] = {&y};
+      EXPECT_EQ(interpret(kernel, 1, in, out, nullptr), outside ? 0u : 1u) << bad << " " << step;
+    }
 }
 
 }  // namespace
