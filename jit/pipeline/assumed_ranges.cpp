@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "jit/equiv/draw.h"
 #include "jit/pipeline/speculative_points.h"
 
 namespace trident::pipeline {
@@ -12,6 +13,33 @@ namespace {
 /// Returns the f64 before an end beyond 1, for which the upper halves of bits decide (jit/codegen/x86_ranges.h).
 double before(ir::Type type, double end) {
   return type == ir::Type::f64 && std::fabs(end) > 1 && std::isfinite(end) ? std::nextafter(end, 0) : end;
+}
+
+/// Leaves out the greatest of 2^k + 1 integers from zero on, or of 2^(k + 1) + 1 around it: a guard tests the others by
+/// their bits (jit/kir/guard.h).
+kir::Assumed as_bits(const kir::Assumed& assumed) {
+  int exponent = 0;
+  const bool is_power = std::frexp(assumed.hi, &exponent) == 0.5 && assumed.hi > 1 && assumed.hi < 0x1p53;
+  const bool from_zero = assumed.lo == 0 || assumed.lo == -assumed.hi;
+  return is_power && from_zero ? kir::Assumed{assumed.lo, assumed.hi - 1} : assumed;
+}
+
+/// Returns whether a variable can be assumed to be one number: zeros have two signs, and large longs several values.
+bool is_one_number(const expr::Variable& variable, const kir::Assumed& assumed) {
+  const double value = assumed.lo;
+  if (!std::isfinite(value) || value != assumed.hi || value < variable.lo || value > variable.hi) return false;
+  if (ir::is_int(variable.type)) return std::trunc(value) == value && std::fabs(value) < 0x1p31;
+  return value != 0 && (variable.type == ir::Type::f64 || static_cast<double>(static_cast<float>(value)) == value);
+}
+
+/// Makes a variable a constant; it stays an argument.
+void replace(expr::Expr& expr, std::size_t number, double value) {
+  expr::Variable& variable = expr.variables[number];
+  variable.lo = variable.hi = value;
+  const auto bits = equiv::bits_of(variable.type, value);
+  for (expr::Node& node : expr.nodes)
+    if (node.op == expr::Op::Variable && node.imm == number)
+      node = {.op = expr::Op::Constant, .type = node.type, .a = {}, .b = {}, .c = {}, .imm = bits};
 }
 
 /// Returns the range that the guard tests a variable for: one that is assumed and not promised.
@@ -35,7 +63,11 @@ expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assume
   for (std::size_t v = 0; v < assumed.size() && v < result.variables.size(); ++v) {
     expr::Variable& variable = result.variables[v];
     if (variable.is_table()) continue;
-    const double lo = assumed[v].lo, hi = assumed[v].hi;
+    if (is_one_number(variable, assumed[v])) {
+      replace(result, v, assumed[v].lo);
+      continue;
+    }
+    const auto [lo, hi] = ir::is_int(variable.type) ? as_bits(assumed[v]) : assumed[v];
     if (lo > variable.lo) variable.lo = lo < 0 ? before(variable.type, lo) : lo;
     if (hi < variable.hi) variable.hi = hi > 0 ? before(variable.type, hi) : hi;
     if (variable.lo > variable.hi) variable = expr.variables[v];  // nothing that was promised was observed

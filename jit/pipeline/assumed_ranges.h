@@ -9,7 +9,8 @@
 
 namespace trident::pipeline {
 
-/// Returns `expr` with the assumed ranges, by variable, where they narrow the declared ones.
+/// Returns `expr` with the assumed ranges, by variable, where they narrow the declared ones. A variable that is assumed
+/// to be one number becomes that constant wherever it is read.
 expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assumed);
 
 /// Takes back the ranges of variables that neither kernel of `expr` reads: any value fits. `narrow` is narrowed().

@@ -64,12 +64,34 @@ kir::Assumed widened(ir::Type type, const kir::Assumed& seen) {
   return seen.hi <= 0 && seen.lo < 0 ? kir::Assumed{-*end, -near} : kir::Assumed{near, *end};
 }
 
+/// Powers by these are products and roots where the policy lets roundings change (simplify_functions.cpp), ten times as
+/// fast as those by a number that is not known. Other scalars gain little by being known, and change more often.
+constexpr double kExponentMax = 32;
+bool makes_simple_power(double exponent) {
+  return exponent != 0 && std::fabs(exponent) <= kExponentMax && std::trunc(2 * exponent) == 2 * exponent;
+}
+
+/// Returns whether scalar number `v` is the exponent of a power.
+bool is_exponent(const expr::Expr& expr, std::size_t v) {
+  const auto is_read = [&](expr::NodeId id) {
+    const expr::Node& n = expr.at(id);
+    const expr::Node& read = n.op == expr::Op::Cast ? expr.at(n.a) : n;
+    return read.op == expr::Op::Variable && read.imm == v;
+  };
+  return expr.variables[v].is_scalar() && std::any_of(expr.nodes.begin(), expr.nodes.end(), [&](const expr::Node& n) {
+           return n.op == expr::Op::Pow && is_read(n.b);
+         });
+}
+
 }  // namespace
 
 std::vector<kir::Assumed> widened(const expr::Expr& expr, std::span<const kir::Assumed> seen) {
   std::vector<kir::Assumed> assumed(expr.variables.size());
-  for (std::size_t v = 0; v < std::min(assumed.size(), seen.size()); ++v)
-    if (!expr.variables[v].is_table()) assumed[v] = widened(expr.variables[v].type, seen[v]);
+  for (std::size_t v = 0; v < std::min(assumed.size(), seen.size()); ++v) {
+    if (expr.variables[v].is_table()) continue;
+    const bool is_constant = seen[v].lo == seen[v].hi && makes_simple_power(seen[v].lo) && is_exponent(expr, v);
+    assumed[v] = is_constant ? seen[v] : widened(expr.variables[v].type, seen[v]);
+  }
   const auto anything = [](const kir::Assumed& a) { return a.is_anything(); };
   if (std::all_of(assumed.begin(), assumed.end(), anything)) assumed.clear();
   return assumed;

@@ -82,6 +82,27 @@ TEST(Observed, TablesAndUnknownVariablesAreAnything) {
   EXPECT_TRUE(widened(of_type(ir::Type::f32), {}).empty());
 }
 
+/// Only scalars of one small value that are exponents: others gain little, and change more often.
+TEST(Observed, ExponentsThatNeverChangeAreAssumedToBeThatNumber) {
+  const auto of_second = [](const char* text, expr::VariableKind kind, double lo, double hi) {
+    const auto e = expr::parse_infix(text, {.variables = {{.name = "x", .type = ir::Type::f64},
+                                                          {.name = "p", .type = ir::Type::f64, .kind = kind}}});
+    EXPECT_TRUE(e.ok()) << e.error().message;
+    const kir::Assumed seen[] = {{1, 2}, {lo, hi}};
+    return widened(*e, seen)[1];
+  };
+  constexpr auto kScalar = expr::VariableKind::scalar;
+  expect_range(of_second("x^p", kScalar, 2, 2), 2, 2);
+  expect_range(of_second("1 + x^p", kScalar, -2.5, -2.5), -2.5, -2.5);
+  expect_range(of_second("x^p", kScalar, 2, 3), 1, 4);
+  expect_range(of_second("x^p", kScalar, 2.25, 2.25), 1, 4);
+  expect_range(of_second("x^p", kScalar, 100, 100), 64, 256);
+  expect_range(of_second("x^p", kScalar, 0, 0), 0, 0x1p-4);
+  expect_range(of_second("x^p", expr::VariableKind::array, 2, 2), 1, 4);
+  expect_range(of_second("p^x", kScalar, 2, 2), 1, 4);
+  expect_range(of_second("x*p", kScalar, 2, 2), 1, 4);
+}
+
 TEST(Observed, ReductionsAndNumbersOfElementsAssumeRangesToo) {
   const kir::Assumed seen[] = {{0, 1}};
   for (const char* text : {"sum(x)", "2 * amax(x)", "x * f64(index)", "sin(x)"})

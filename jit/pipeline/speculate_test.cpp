@@ -451,6 +451,49 @@ TEST(Speculate, VariablesThatNoKernelReadsAreNotGuarded) {
   EXPECT_EQ(guard.find("= param"), std::string::npos) << guard;
 }
 
+/// AVX2 has no product of 64-bit integers. Oracle: C++, on data inside the ranges and outside.
+TEST(Speculate, SmallLongsAreMultipliedByHalves) {
+  const auto expr = expr::parse("x: i64; y: i64; x*x*y + x*3");
+  ASSERT_TRUE(expr.ok()) << expr.error().message;
+  Options options = assuming({{-64, 64}, {-128, 128}});
+  options.target.isa = codegen::Isa::avx2;
+  const auto result = optimise(*expr, options);
+  ASSERT_TRUE(result.ok() && result->speculation.has_value());
+  const Speculation& s = *result->speculation;
+  if (!s.published) {
+    EXPECT_NE(s.refused.find("it loses too much"), std::string::npos) << s.refused;
+    return;
+  }
+  EXPECT_NE(s.guard.find("convert i32"), std::string::npos) << s.guard;
+  const auto fd = image::seal(result->winner.image);
+  ASSERT_TRUE(fd.ok());
+  const auto mapped = image::Mapped::map(*fd);
+  ASSERT_TRUE(mapped.ok());
+  for (const std::uint64_t every : {1, 2, 100, 5000}) {
+    std::vector<std::uint64_t> x(5000), y(5000), z(5000);
+    for (std::uint64_t i = 0; i < x.size(); ++i) {
+      x[i] = i % 129 - 64, y[i] = i % 257 - 128;
+      if (i % every == every - 1) (i % 3 == 0 ? x : y)[i] = std::uint64_t{0x9E37'79B9'7F4A'7C15} * (i + 1);
+    }
+    const void* in[] = {x.data(), y.data()};
+    void* out[] = {z.data()};
+    mapped->entry()(nullptr, z.size(), in, out, nullptr);
+    for (std::size_t i = 0; i < z.size(); ++i) ASSERT_EQ(z[i], x[i] * x[i] * y[i] + x[i] * 3) << x[i] << " " << y[i];
+  }
+}
+
+/// The constant is no argument of the fast kernel's values, but the guard tests it.
+TEST(Speculate, AnExponentThatIsOneNumberMakesProducts) {
+  const auto expr = in_f32("x^p", {{.name = "x", .type = ir::Type::f32},
+                                   {.name = "p", .type = ir::Type::f32, .kind = expr::VariableKind::scalar}});
+  const auto result = optimise(expr, assuming({{}, {3, 3}}, expr::PolicyKind::bounded));
+  ASSERT_TRUE(result.ok() && result->speculation.has_value());
+  const Speculation& s = *result->speculation;
+  EXPECT_TRUE(s.published) << s.refused;
+  EXPECT_NE(s.guard.find("= param f32 0"), std::string::npos) << s.guard;
+  EXPECT_LE(std::count(s.guard.begin(), s.guard.end(), '='), 14) << s.guard;
+}
+
 TEST(Speculate, CodeThatRangesDoNotChangeNeedsNone) {
   const auto compiled = [](const char* text, std::vector<expr::Variable> variables, const codegen::Variant& variant) {
     const Options options = assuming({});
