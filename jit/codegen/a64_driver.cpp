@@ -4,6 +4,7 @@
 #include <asmjit/arm/a64assembler.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "jit/codegen/a64_emit.h"
 #include "jit/codegen/driver.h"
@@ -144,7 +145,7 @@ class A64Driver : public Driver<a64::Assembler> {
   void advance() {
     for_arrays(arrays_, frame_, [&](std::uint32_t at, std::uint32_t bytes) {
       a_.ldr(a64::x9, place(at));
-      a_.add(a64::x9, a64::x9, kThis, a64::lsl(bytes == 8 ? 3 : 2));
+      a_.add(a64::x9, a64::x9, kThis, a64::lsl(static_cast<std::uint32_t>(std::countr_zero(bytes))));
       a_.str(a64::x9, place(at));
     });
     a_.sub(kLeft, kLeft, kThis);

@@ -4,6 +4,7 @@
 #include <asmjit/x86.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "jit/codegen/driver.h"
 #include "jit/codegen/x86_writer.h"
@@ -154,7 +155,7 @@ class X86Driver : public Driver<x86::Assembler> {
   void advance() {
     std::uint32_t in_rcx = 0;
     for_arrays(arrays_, frame_, [&](std::uint32_t at, std::uint32_t bytes) {
-      if (bytes != in_rcx) a_.lea(x86::rcx, x86::ptr(0, x86::rbp, bytes == 8 ? 3 : 2));
+      if (bytes != in_rcx) a_.lea(x86::rcx, x86::ptr(0, x86::rbp, static_cast<std::uint32_t>(std::countr_zero(bytes))));
       in_rcx = bytes;
       a_.add(place(at), x86::rcx);
     });
