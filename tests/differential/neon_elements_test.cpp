@@ -1,6 +1,6 @@
 // NEON code loads and stores arrays with narrow elements as the interpreter does, which jit/kir/storage_test.cpp
-// compares with C++ and the processor's own conversions. Unicorn runs it, so any machine can; tests/aarch64 has guard
-// pages too.
+// compares with C++ and the processor's own conversions, and multiplies halves of 64-bit integers as the interpreter
+// does whole ones. Unicorn runs it, so any machine can; tests/aarch64 has guard pages too.
 #include <gtest/gtest.h>
 
 #include "jit/kir/kir.h"
@@ -62,6 +62,14 @@ TEST(NeonElements, RandomKernels) {
     const kir::Kernel plain = random_kernel(
         seed, {.ops = 30, .inputs_max = 6, .outputs_max = 5, .narrow_only = seed % 2 == 0, .tables = seed % 3 == 0});
     expect_same_elements(with_random_storage(plain, random), {0, 1, 6, 19, 67}, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(NeonElements, ProductsOfHalves) {
+  std::uint64_t seed = 0;
+  for (const kir::Kernel& kernel : half_product_kernels()) {
+    expect_same_elements(kernel, {1, 7, 18}, ++seed);
     if (HasFatalFailure()) return;
   }
 }

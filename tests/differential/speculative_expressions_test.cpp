@@ -22,6 +22,7 @@
 #include "tests/support/fast_variants.h"
 #include "tests/support/native_kernel.h"
 #include "tests/support/random_expr.h"
+#include "tests/support/random_integers.h"
 
 namespace trident::testing {
 namespace {
@@ -48,11 +49,16 @@ struct Case {
 std::vector<Assumed> drawn_ranges(const expr::Expr& source, Random& random) {
   constexpr Assumed kSeen[] = {{},       {0, 1},  {-8, 8},     {1, 4},  {-1000, 1000}, {0, 0x1p100},
                                {-4, -1}, {-3, 3}, {0.25, 0.5}, {2, 20}, {0x1p-40, 1},  {-0.5, 3}};
+  constexpr Assumed kSeenOfIntegers[] = {
+      {0, 255}, {-128, 127}, {0, 65535}, {-46341, 46341}, {0, 0x1p29},      {-0x1p31, -1}, {-0x1p40, 0x1p45},
+      {3, 3},   {-1, -1},    {0, 0},     {-8, 8},         {0x1p31, 0x1p32}, {1, 0x1p58},   {}};
   std::vector<Assumed> seen(source.variables.size());
-  for (Assumed& range : seen) range = kSeen[random.below(std::size(kSeen))];
+  for (std::size_t v = 0; v < seen.size(); ++v)
+    seen[v] = ir::is_int(source.variables[v].type) ? kSeenOfIntegers[random.below(std::size(kSeenOfIntegers))]
+                                                   : kSeen[random.below(std::size(kSeen))];
   std::vector<Assumed> ranges = pipeline::widened(source, seen);
   for (std::size_t v = 0; v < ranges.size(); ++v)
-    if (ir::is_float(source.variables[v].type) && random.one_in(2)) ranges[v] = seen[v];
+    if (v < ranges.size() && random.one_in(2)) ranges[v] = seen[v];
   return ranges;
 }
 
@@ -62,6 +68,7 @@ expr::LowerOptions drawn_lowering(Random& random) {
   how.policy.kind = random.one_in(2) ? PolicyKind::exact : PolicyKind::bounded;
   how.simplify = random.one_in(2);
   how.narrow = true;
+  how.converts_longs = random.one_in(2);
   if (how.policy.kind == PolicyKind::bounded && random.one_in(2)) how.accuracy = kir::math::Accuracy::ulp4;
   return how;
 }
@@ -100,12 +107,13 @@ void draw_shapes(Case& c, Random& random) {
 std::optional<Case> drawn_case(std::uint64_t seed) {
   Random random(seed);
   Case c;
-  c.source = random_expr(seed, {.nodes_max = 12,
-                                .outputs_max = 2,
-                                .variables_max = 3,
-                                .reductions = seed % 4 == 0,
-                                .passes_max = 2,
-                                .ranged = 0});
+  c.source = seed % 3 == 0 ? random_integers(seed)
+                           : random_expr(seed, {.nodes_max = 12,
+                                                .outputs_max = 2,
+                                                .variables_max = 3,
+                                                .reductions = seed % 4 == 0,
+                                                .passes_max = 2,
+                                                .ranged = 0});
   const expr::Expr narrow = pipeline::narrowed(c.source, drawn_ranges(c.source, random));
   const expr::LowerOptions how = drawn_lowering(random);
   c.exact = how.policy.kind == PolicyKind::exact;
@@ -208,7 +216,7 @@ DrawnCall drawn_call(const Case& c, Kind kind, Random& random) {
     }
     auto& lanes = data.arguments.inputs.emplace_back(data.n);
     for (std::uint64_t e = 0; e < data.n; ++e) {
-      lanes[e] = drawn_lane(range, variable.type, one_in, random);
+      lanes[e] = stored_lane(variable, drawn_lane(range, variable.type, one_in, random));
       if (!fits_range(range, variable.type, lanes[e])) data.fits[e] = false;
     }
   }

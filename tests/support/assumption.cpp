@@ -35,7 +35,7 @@ Assumption assume(const kir::Kernel& general, Random& random) {
     const kir::Inst& inst = general.insts[i];
     if (inst.op != kir::Op::Input && inst.op != kir::Op::Param) continue;
     const Assumed& range = inst.op == kir::Op::Input ? made.inputs[inst.imm] : made.params[inst.imm];
-    if (!range.is_anything() && ir::is_float(inst.type)) known[i] = {range.lo, range.hi, false};
+    if (!range.is_anything()) known[i] = {range.lo, range.hi, false};
   }
   made.fast = kir::narrow(general, known);
   return made;
