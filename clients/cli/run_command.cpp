@@ -154,11 +154,13 @@ Result<void> open_session(const RunVerb& verb, Session& session) {
 
   TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
   TRY(const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
-  TRY(const std::vector<expr::Variable> declared, declared_variables(verb.kernel, type));
+  expr::ParseOptions parse{.type = type};
+  TRY(parse.variables, declared_variables(verb.kernel, type));
+  corpus::take_declared_types(verb.text, verb.kernel.syntax, parse);
   std::vector<trident_variable> variables;
-  for (const expr::Variable& v : declared)
+  for (const expr::Variable& v : parse.variables)
     variables.push_back(
-        {v.name.c_str(), type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64, v.is_scalar() ? 1u : 0u, v.lo, v.hi});
+        {v.name.c_str(), ir::element_number(v.type, v.storage), static_cast<std::uint32_t>(v.kind), v.lo, v.hi});
   trident_submit_options submit{};
   submit.struct_size = sizeof submit;
   submit.type = type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64;

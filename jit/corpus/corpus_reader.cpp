@@ -352,6 +352,7 @@ Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type) {
   options.file = kernel.place;
   options.variables = kernel.variables;
   for (expr::Variable& v : options.variables) v.type = type;
+  take_declared_types(kernel.definition, kernel.syntax, options);
   return parse_in_syntax(kernel.definition, kernel.syntax, options);
 }
 

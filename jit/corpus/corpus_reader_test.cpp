@@ -94,6 +94,25 @@ TEST(CorpusReader, AssumptionsBecomeRanges) {
   }
 }
 
+TEST(CorpusReader, RangesAreOfTheTypesThatTheTextDeclares) {
+  const auto kernels = parse_corpus(
+      "longs\tx:0:5,y:-1:1\tx: i64; x*x + i64(y)\nbytes\tb:3:1000\tb: u8; b*b\ntables\tt:0:1\ttable t; t[2*index]\n",
+      "r");
+  ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+  const auto first = [&](std::size_t i, ir::Type type) {
+    const auto e = to_expr((*kernels)[i], type);
+    EXPECT_TRUE(e.ok()) << e.error().message;
+    return e->variables.front();
+  };
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    const expr::Variable x = first(0, type), b = first(1, type), t = first(2, type);
+    EXPECT_TRUE(x.type == ir::Type::i64 && x.lo == 0 && x.hi == 5);
+    EXPECT_EQ(to_expr((*kernels)[0], type)->variables[1].type, type);
+    EXPECT_TRUE(b.type == ir::Type::i32 && b.storage == ir::Storage::u8 && b.lo == 3 && b.hi == 255);
+    EXPECT_TRUE(t.is_table() && t.type == type && t.hi == 1);
+  }
+}
+
 TEST(CorpusReader, AWrongAssumptionFailsItsOwnCase) {
   const auto kernels = parse_corpus(
       "known | s | f | x>0,y!=0 | (add x y)\nunknown | s | f | x>0, q>0 | (add x 1)\n"

@@ -1,5 +1,6 @@
 #include "jit/corpus/setting_names.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -72,6 +73,20 @@ Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& s
   if (syntax == "sexpr") return expr::parse_sexpr(text, options);
   if (syntax == "fpcore") return expr::parse_fpcore(text, options);
   return make_error(ErrorCode::kInvalidArgument, "--syntax %s: expected auto, infix, sexpr or fpcore", syntax.c_str());
+}
+
+void take_declared_types(const std::string& text, const std::string& syntax, expr::ParseOptions& options) {
+  if (options.variables.empty()) return;
+  expr::ParseOptions types_only = options;
+  types_only.variables.clear();
+  const auto found = parse_in_syntax(text, syntax, types_only);
+  if (!found.ok()) return;  // the text is wrong, which parsing it with the variables tells, or needs them
+  for (expr::Variable& v : options.variables) {
+    const auto declared = std::ranges::find(found->variables, v.name, &expr::Variable::name);
+    if (declared == found->variables.end()) continue;
+    v.type = declared->type;
+    if (!v.is_scalar()) v.kind = declared->kind, v.storage = declared->storage;
+  }
 }
 
 }  // namespace trident::corpus

@@ -21,5 +21,7 @@ std::string policy_name(const expr::Policy& policy);
 /// A text in a syntax by name: auto, infix, sexpr, fpcore.
 Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& syntax,
                                    const expr::ParseOptions& options);
+/// Gives the variables of `options`, whose source has names and ranges only, the types that the text declares.
+void take_declared_types(const std::string& text, const std::string& syntax, expr::ParseOptions& options);
 
 }  // namespace trident::corpus

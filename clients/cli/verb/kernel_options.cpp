@@ -108,6 +108,7 @@ Result<expr::Expr> parse_expression(const SourceText& source, const KernelOption
   parse.file = source.place;
   TRY(parse.type, corpus::parse_float_type(options.type));
   TRY(parse.variables, declared_variables(options, parse.type));
+  corpus::take_declared_types(source.text, options.syntax, parse);
   TRY(expr::Expr e, corpus::parse_in_syntax(source.text, options.syntax, parse));
   for (const expr::Variable& declared : parse.variables) {
     const auto reads = [&](const expr::Node& n) {
