@@ -63,7 +63,9 @@ bool explore_branches(PointDrawer& drawer, const SetLayout& layout, std::vector<
     if (found.empty()) continue;
     for (const Point& p : found) drawer.vary_others(p, deciding, points);
     points.insert(points.end(), found.begin(), found.end());
+    const bool decided_by_all = std::find(deciding.begin(), deciding.end(), false) == deciding.end();
     for (const Way way : {Way::uniform, Way::spread, Way::small}) {
+      if (decided_by_all && way != Way::uniform) break;  // there is nothing to vary: it would be the same set
       std::vector<Point> varied;
       for (std::size_t i = 0; i < found.size() * kVariations; ++i) {
         Point& p = varied.emplace_back(found[i % found.size()]);

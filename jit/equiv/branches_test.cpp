@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/equiv/samples.h"
+
 namespace trident::equiv {
 namespace {
 
@@ -42,6 +44,20 @@ TEST(Branches, TooManyAreToldNotListed) {
   const Branches b = branches_of(parsed(text));
   EXPECT_FALSE(b.complete);
   EXPECT_TRUE(b.ways.empty());
+}
+
+// Where all variables decide a branch, nothing is left to vary between its sets.
+TEST(Branches, NoTwoSetsHaveTheSamePoints) {
+  for (const char* const text : {"x*y > z ? x : y", "z > 7 ? y : x"}) {
+    const std::vector<Samples> sets = make_samples(parsed(text), {.points = 2048, .seed = 1});
+    std::size_t of_branches = 0;
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      of_branches += sets[s].name == "branch" ? 1 : 0;
+      for (std::size_t other = s + 1; other < sets.size(); ++other)
+        EXPECT_NE(sets[s].columns, sets[other].columns) << text << ": " << sets[s].name << ", " << sets[other].name;
+    }
+    EXPECT_GE(of_branches, 2u) << text << ": each branch has its points";
+  }
 }
 
 TEST(Branches, VariablesOfANode) {

@@ -209,7 +209,10 @@ T of_power(const Tracked<T>& a, T exponent, T exponent_error, T v) {
   if (a.e == 0 && exponent_error == 0) return 0;
   if (!(x > 4 * a.e) || (a.v < 0 && exponent_error > 0)) return kInfinite<T>;
   const T base_change = T(1.34) * a.e / x;
-  return std::fabs(v) * growth(exponent * base_change + (std::fabs(std::log(x)) + base_change) * exponent_error);
+  // The logarithm takes longer than all else; an exact exponent has no use for it.
+  const bool exact = exponent_error == 0 && is_finite(x);
+  const T by_exponent = exact ? T(0) : (std::fabs(std::log(x)) + base_change) * exponent_error;
+  return std::fabs(v) * growth(exponent * base_change + by_exponent);
 }
 
 // Returns whether a result that is NaN is surely that.
