@@ -151,24 +151,37 @@ std::string nested_sines(int count) {
 }
 
 // Where the check of the source alone takes most of the time, it comes to an end all the same.
+/// The processor time until the source's own form is checked; 0 if that was not seen.
+std::uint64_t time_to_check(const expr::Expr& source, Options options) {
+  std::atomic<bool> enough{false};
+  std::uint64_t checked_ns = 0;
+  const std::uint64_t began_ns = os::thread_work_ns();
+  options.budget = {.cpu_ns = 8 * kDefaultBudgetNs, .cancelled = &enough};
+  const auto optimised = optimise(source, options, [&](const Progress& progress) {
+    if (progress.stage == Stage::lower && progress.done == 1 && !enough)
+      checked_ns = os::thread_work_ns() - began_ns, enough = true;
+  });
+  EXPECT_TRUE(optimised.ok());
+  return checked_ns;
+}
+
+// Two processor times are compared, and beside other work one may be half as long again as the other: three attempts.
 TEST(Large, TheCheckOfTheSourceMayTakeWhatOtherFormsWouldGet) {
   if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
   auto source = expr::parse_infix(nested_sines(110), {.type = Type::f32, .variables = {}});
   ASSERT_TRUE(source.ok());
-  std::atomic<bool> enough{false};
-  std::uint64_t checked_ns = 0;
-  const std::uint64_t began_ns = os::thread_work_ns();
-  Options options{.target = {.isa = codegen::Isa::avx2}, .budget = {.cpu_ns = 8 * kDefaultBudgetNs}};
-  options.budget.cancelled = &enough;
-  ASSERT_TRUE(optimise(*source, options, [&](const Progress& progress) {
-                if (progress.stage == Stage::lower && progress.done == 1 && !enough)
-                  checked_ns = os::thread_work_ns() - began_ns, enough = true;
-              }).ok());
-  ASSERT_TRUE(enough);
-  options.budget = {.cpu_ns = checked_ns / 20 * 29};  // a share of 0.6 would end before
-  const auto optimised = optimise(*source, options);
-  ASSERT_TRUE(optimised.ok());
-  EXPECT_TRUE(optimised->baseline_checked) << optimised->note;
+  Options options{.target = {.isa = codegen::Isa::avx2}};
+  std::string note;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::uint64_t checked_ns = time_to_check(*source, options);
+    ASSERT_NE(checked_ns, 0u);
+    options.budget = {.cpu_ns = checked_ns / 20 * 29};  // a share of 0.6 would end before
+    const auto optimised = optimise(*source, options);
+    ASSERT_TRUE(optimised.ok());
+    if (optimised->baseline_checked) return;
+    note = optimised->note;
+  }
+  FAIL() << note;
 }
 
 TEST(Large, SpeculationHasTheRestOfTheProcessorTime) {
