@@ -143,12 +143,22 @@ TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
                                  {0.25, 0x1.fffffffffffffp1},
                                  {0.3, 0x1.fffffffffffffp1},
                                  {0.3, 0.7},
-                                 {-0x1.fffffffffffffp2, 0x1.fffffffffffffp2}};
+                                 {-0x1.fffffffffffffp2, 0x1.fffffffffffffp2},
+                                 // Ends beside which NaN passes.
+                                 {0, 4, true},
+                                 {0.25, 600, true},
+                                 {-8, 8, true},
+                                 {-3, 5, true},
+                                 {0, kInf, true},
+                                 {-kInf, 1, true},
+                                 {0, 0, true},
+                                 {0.3, 0x1.fffffffffffffp1, true},
+                                 {-0x1.fffffffffffffp2, 0x1.fffffffffffffp2, true}};
   std::uint64_t number = 0;
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
     for (const kir::Assumed& of_x : ranges)
-      for (const kir::Assumed& of_y :
-           {kir::Assumed{1, 2}, kir::Assumed{-3, 5}, kir::Assumed{}, of_x, kir::Assumed{0.5, 0x1.fffffffffffffp0}}) {
+      for (const kir::Assumed& of_y : {kir::Assumed{1, 2}, kir::Assumed{-3, 5}, kir::Assumed{}, of_x,
+                                       kir::Assumed{0.5, 0x1.fffffffffffffp0}, kir::Assumed{1, 2, true}}) {
         const kir::Kernel kernel = guarding(type, of_x, of_y);
         ASSERT_TRUE(kir::check(kernel).ok());
         const Variant& variant = kExitVariants[++number % std::size(kExitVariants)];
@@ -159,7 +169,7 @@ TEST(Exit, RangesAreTestedToTheBitInEachPosition) {
           constexpr std::uint64_t n = 150;
           for (const std::uint64_t bits : telling_bits(type, of_x)) {
             // Inputs of one range share their test: the value outside comes in either.
-            const bool alike = of_y.lo == of_x.lo && of_y.hi == of_x.hi;
+            const bool alike = of_y.lo == of_x.lo && of_y.hi == of_x.hi && of_y.or_nan == of_x.or_nan;
             std::vector<std::uint64_t> x(n, float_bits(type, fits));
             std::vector<std::uint64_t> y(n, float_bits(type, alike ? fits : 1.5));
             (alike && number % 2 == 0 ? y : x)[number * 37 % n] = bits;
@@ -231,6 +241,75 @@ TEST(Exit, UpperHalvesAreTestedInEachPosition) {
           ASSERT_EQ(testing::compare_on(alike, *other, {x, y}, {}, {.n = n}), "") << place << " " << bad;
         }
     }
+}
+
+/// NaN, a value outside, and both, at each distance from each other: no extreme may forget what came before a NaN.
+TEST(Exit, NanThatPassesHidesNothingBesideIt) {
+  constexpr std::uint64_t n = 150;
+  std::uint64_t number = 0;
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
+    for (const kir::Assumed& range :
+         {kir::Assumed{0.25, 4, true}, kir::Assumed{-4, 4, true}, kir::Assumed{-1, 4, true}}) {
+      const kir::Kernel kernel = guarding(type, range, {0, 8, number % 2 == 0});
+      for (const Variant& variant : kExitVariants)
+        for (const Isa isa : runnable_isas()) {
+          auto native = map_native(kernel, isa, variant);
+          ASSERT_TRUE(native.ok()) << native.error().message;
+          for (const double stray : {-9.0, 9.0, 1.0})
+            for (const std::uint64_t every : {1, 2, 3, 16, 31, 64}) {
+              const std::uint64_t bad = ++number * 41 % n;
+              std::vector<std::uint64_t> x(n, float_bits(type, 1));
+              const std::vector<std::uint64_t> y = x;
+              for (std::uint64_t i = number % every; i < n; i += every) x[i] = float_bits(type, std::nan(""));
+              if (stray != 1) x[bad] = float_bits(type, stray);
+              ASSERT_EQ(testing::compare_on(kernel, *native, {x, y}, {}, {.n = n}), "")
+                  << bad << " " << stray << " " << every << " " << listing_of(kernel, isa, variant);
+            }
+        }
+    }
+}
+
+TEST(Exit, RangesOfTwoTypesAreTestedTogether) {
+  constexpr std::uint64_t n = 70;
+  std::uint64_t number = 0;
+  for (int admits = 0; admits < 4; ++admits) {
+    kir::Kernel kernel;
+    kernel.inputs = {{"x", ir::Type::f32}, {"y", ir::Type::f64}};
+    kir::Builder b(kernel);
+    kernel.outputs = {{"sum", b.add(b.convert(kir::Op::Convert, ir::Type::f64, b.input(0)), b.input(1))}};
+    const kir::Assumed ranges[] = {{-4, 4, (admits & 1) != 0}, {0.25, 4, (admits & 2) != 0}};
+    ASSERT_TRUE(kir::guard(kernel, ranges, {}) && kir::check(kernel).ok());
+    for (const Variant& variant : kExitVariants)
+      for (const Isa isa : runnable_isas()) {
+        auto native = map_native(kernel, isa, variant);
+        ASSERT_TRUE(native.ok()) << native.error().message;
+        for (std::uint64_t place = 0; place < n; ++place)
+          for (const double bad : {9.0, std::nan("")}) {
+            std::vector<std::uint64_t> x(n, float_bits(ir::Type::f32, 1)), y(n, float_bits(ir::Type::f64, 1));
+            const bool of_x = ++number % 2 == 0;
+            (of_x ? x : y)[place] = float_bits(of_x ? ir::Type::f32 : ir::Type::f64, bad);
+            ASSERT_EQ(testing::compare_on(kernel, *native, {x, y}, {}, {.n = n}), "")
+                << place << " " << bad << " " << listing_of(kernel, isa, variant);
+          }
+      }
+  }
+}
+
+/// The extremes of numbers take as many instructions a vector as those of bits, and one a step more.
+TEST(Exit, LettingNanPassCostsAnInstructionAStepAndEnd) {
+  const auto work = [](kir::Assumed x, ir::Type type, Isa isa, std::uint8_t vectors) {
+    const auto code = emit(guarding(type, x, {}), isa, {.vectors = vectors});
+    EXPECT_TRUE(code.ok());
+    return code->vector_work;
+  };
+  for (const std::uint8_t vectors : {std::uint8_t{2}, std::uint8_t{4}}) {
+    EXPECT_LE(work({0.25, 4, true}, ir::Type::f32, Isa::avx512, vectors),
+              work({0.25, 4}, ir::Type::f32, Isa::avx512, vectors) + 2);
+    EXPECT_LE(work({-4, 4, true}, ir::Type::f32, Isa::avx512, vectors),
+              work({-4, 4}, ir::Type::f32, Isa::avx512, vectors) + 1);
+    EXPECT_LE(work({-4, 4, true}, ir::Type::f32, Isa::avx2, vectors),
+              work({-4, 4}, ir::Type::f32, Isa::avx2, vectors) + 1);
+  }
 }
 
 TEST(Exit, StreamsStopInTheirFirstElementsAndInTheirLoop) {

@@ -7,6 +7,9 @@
 // all where the lower half of the greatest end is all ones and that of the least all zeros. Other ends need the
 // extremes as floats too; these lose a NaN, which the halves have found. With AVX-512, where halves decide all, those
 // of two vectors of f64 are packed into one, which saves a quarter of the instructions.
+//
+// Where NaN may pass, extremes are those of floats, which lose NaN: vminps and vmaxps give their second operand where
+// either is NaN. Both begin as the ends of the range and never become NaN.
 #pragma once
 
 #include <array>
@@ -50,6 +53,7 @@ class X86Ranges {
     kir::Value input;
     std::optional<std::uint64_t> least{}, greatest{};
     bool by_size = false;   ///< of its absolute value
+    bool or_nan = false;    ///< NaN passes
     std::size_t group = 0;  ///< the first test of the same range, which keeps the extremes of all these
     std::array<kir::Value, 2> masks{};
     std::uint8_t mask_count = 0;
@@ -57,7 +61,9 @@ class X86Ranges {
     VReg least_value{}, greatest_value{};  ///< the same as floats, where halves do not decide
     VReg waiting{};                        ///< an input whose upper halves wait for those of another one
   };
-  [[nodiscard]] std::optional<Bound> bound_of(kir::Value v) const;
+  [[nodiscard]] std::optional<Bound> bound_of(kir::Value v, kir::Op op) const;
+  [[nodiscard]] static bool add(std::pmr::vector<Test>& tests, const Bound& bound, kir::Value mask, bool or_nan);
+  bool collect_strays(kir::Value v);
   [[nodiscard]] bool takes(const Test& test) const;
   [[nodiscard]] bool by_halves(const Test& test) const;
   [[nodiscard]] bool compares_greatest(const Test& test) const;
@@ -73,6 +79,8 @@ class X86Ranges {
   VReg bits_of(const Test& test);
   VReg extreme(std::uint32_t id, VReg so_far, VReg value, bool first);
   VReg compare_values(const Test& test, VReg holds);
+  void take_number(Test& group, VReg x);
+  VReg at_most(VReg a, VReg b);
   VReg compare(VReg extreme, std::uint8_t predicate, std::uint64_t bits);
   VReg both(VReg a, VReg b);
 

@@ -439,7 +439,8 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
   if (kernel_.leaves_steps() && exit_bits().valid())
     leave_if_any_bit(exit);
   else if (kernel_.leaves_steps())
-    leave_if(by_bits ? ranges_.within(exit) : exit, tests_negation() ? X86Leave::any_clear : X86Leave::any_set);
+    leave_if(by_bits ? ranges_.within(exit) : exit,
+             by_bits || tests_negation() ? X86Leave::any_clear : X86Leave::any_set);
   block.insts.insert(block.insts.end(), held_stores_.begin(), held_stores_.end());
   held_stores_.clear();
   copy_ = 0;

@@ -1,5 +1,6 @@
-// A float passes if it compares "not below" and "not above", so that NaN fails; an integer fails if it compares "below"
-// or "above", which AVX2 has instructions for. The exit is the negation of all that must hold, or any of what must not.
+// A float passes if it compares "at least" and "at most", so that NaN fails; where NaN may pass, a float fails if it
+// compares "below" or "above", which costs the same. So does an integer, which AVX2 has instructions for. The exit is
+// the negation of all that must hold, or any of what must not.
 //
 // A range of 2^k integers needs no comparison of its own: its numbers, less the least one, have no bits from bit k on.
 // The bits of all such inputs are joined, and any that is set fails.
@@ -9,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "jit/kir/builder.h"
@@ -48,6 +50,9 @@ class Guard {
           bits = join(Op::Or, bits, b_.op(Op::And, group.joined, b_.constant_bits(type, ~group.inside)));
       if (bits.valid()) refuse(b_.op(Op::Ne, bits, b_.constant_bits(type, 0)));
     }
+    // One negation in all, which codegen tests instead of its operand.
+    if (holds_.valid() && strays_.valid()) require(b_.op(Op::Not, std::exchange(strays_, {})));
+    fails_ = either(strays_, fails_);
     if (holds_.valid()) fails_ = either(b_.op(Op::Not, holds_), fails_);
     kernel_.exit = fails_;
   }
@@ -63,9 +68,26 @@ class Guard {
   void add_float(Value x, const Assumed& assumed) {
     const Type type = b_.type_of(x);
     const double lo = rounded_up(type, assumed.lo), hi = rounded_down(type, assumed.hi);
+    if (assumed.or_nan) return add_or_nan(x, assumed, lo, hi);
     if (lo == -hi) return require(b_.le(b_.abs(x), b_.constant(type, hi)));
     if (assumed.lo != -kInfinity) require(b_.le(b_.constant(type, lo), x));
     if (assumed.hi != kInfinity) require(b_.le(x, b_.constant(type, hi)));
+  }
+
+  void add_or_nan(Value x, const Assumed& assumed, double lo, double hi) {
+    const Type type = b_.type_of(x);
+    Value strays;
+    if (lo == -hi) {
+      strays = b_.lt(b_.constant(type, hi), b_.abs(x));
+    } else {
+      if (assumed.lo != -kInfinity) strays = b_.lt(x, b_.constant(type, lo));
+      if (assumed.hi != kInfinity) strays = either(strays, b_.lt(b_.constant(type, hi), x));
+    }
+    // The masks of parameters are made once a call, apart from those of elements.
+    if (kernel_.at(strays).section == Section::body)
+      strays_ = either(strays_, strays);
+    else
+      require(b_.op(Op::Not, strays));
   }
 
   void add_int(Value x, const Assumed& assumed) {
@@ -120,6 +142,7 @@ class Guard {
   Builder b_;
   std::vector<Bits> bits_;
   Value holds_{}, fails_{};  ///< masks; invalid: always, never
+  Value strays_{};           ///< likewise, of floats that may be NaN; invalid: never
 };
 
 }  // namespace

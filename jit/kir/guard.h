@@ -2,6 +2,7 @@
 // the kernel was made for.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -9,13 +10,16 @@
 
 namespace trident::kir {
 
-/// A range that an input is assumed to lie in; both ends belong to it, NaN does not. From -inf to inf nothing
-/// is assumed, not even that there is no NaN.
+/// A range that an input is assumed to lie in; both ends belong to it, NaN does where it is said. From -inf to inf
+/// nothing is assumed, not even that there is no NaN. Keys and messages take its bytes.
 struct Assumed {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
+  bool or_nan = false;  ///< floats: an element may also be NaN, as missing data are
+  std::uint8_t reserved[7] = {};
   [[nodiscard]] bool is_anything() const;
 };
+static_assert(sizeof(Assumed) == 24, "without padding, whose bytes would be any");
 
 /// Gives `kernel`, which has no exit, one that is set where an input or a parameter lies outside its range: one for
 /// each of kernel.inputs and kernel.params. Tables are not guarded. Returns false, with nothing done, if all may be

@@ -38,7 +38,16 @@ constexpr Assumed kRanges[] = {{0, 1},
                                {-0x1p31, -1},
                                {-0x1p50, 0x1p50 - 1},
                                {-0x1p63, 0},
-                               {-0x1p63, 0x1p62}};
+                               {-0x1p63, 0x1p62},
+                               {0, 1, true},
+                               {-1, 1, true},
+                               {0.1, 0.3, true},
+                               {-0x1p40, 3, true},
+                               {1e300, kInfinity, true},
+                               {-kInfinity, 2, true},
+                               {-1e300, 1e300, true},
+                               {0, 0, true},
+                               {5, 4, true}};
 
 bool holds(Type type, std::uint64_t bits, const Assumed& range) {
   if (type == Type::i32 || type == Type::i64) {
@@ -48,7 +57,7 @@ bool holds(Type type, std::uint64_t bits, const Assumed& range) {
   }
   const double x = type == Type::f32 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
                                      : std::bit_cast<double>(bits);
-  return x >= range.lo && x <= range.hi;
+  return (x >= range.lo && x <= range.hi) || (range.or_nan && std::isnan(x));
 }
 
 /// Says whether a kernel of one element runs; `scalar`: the element is a parameter.
@@ -89,7 +98,8 @@ TEST(Guard, HoldsInsideTheRangeAlone) {
       for (const std::uint64_t bits : lanes)
         for (const bool scalar : {false, true})
           ASSERT_EQ(passes(type, bits, range, scalar), holds(type, bits, range))
-              << name_of(type) << " " << std::hex << bits << " in " << range.lo << " to " << range.hi;
+              << name_of(type) << " " << std::hex << bits << " in " << range.lo << " to " << range.hi
+              << (range.or_nan ? " or NaN" : "");
     }
 }
 
@@ -110,6 +120,31 @@ TEST(Guard, AllInputsMustHoldWhateverTheirTypes) {
     const void* const in[] = {&a, &b, &c, &d, &e};
     void* const out[] = {&y};
     EXPECT_EQ(interpret(kernel, 1, in, out, nullptr), bad < 4 ? 0u : 1u) << bad;
+  }
+}
+
+TEST(Guard, NanPassesWhereItIsSaidAndNowhereElse) {
+  for (int admits = 0; admits < 8; ++admits) {
+    Kernel kernel;
+    kernel.inputs = {{"a", Type::f32}, {"b", Type::f64}, {"c", Type::i32}, {"d", Type::f64}};
+    kernel.outputs = {{"y", Value(0)}};
+    kernel.insts = {{.op = Op::Input, .type = Type::f32, .section = Section::body}};
+    const Assumed ranges[] = {
+        {0, 1, (admits & 1) != 0}, {-1, 1, (admits & 2) != 0}, {0, 1, true}, {2, kInfinity, (admits & 4) != 0}};
+    ASSERT_TRUE(guard(kernel, ranges, {}));
+    ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
+    for (int nan = 0; nan < 8; ++nan)
+      for (const bool stray : {false, true}) {
+        const float a = (nan & 1) != 0 ? NAN : 1;
+        const double b = (nan & 2) != 0 ? NAN : 1, d = (nan & 4) != 0 ? NAN : 3;
+        const std::int32_t c = stray ? 2 : 1;
+        float y = 0;
+        const void* const in[] = {&a, &b, &c, &d};
+        void* const out[] = {&y};
+        EXPECT_EQ(interpret(kernel, 1, in, out, nullptr), (nan & ~admits) == 0 && !stray ? 1u : 0u)
+            << admits << " " << nan << "\n"
+            << print(kernel);
+      }
   }
 }
 

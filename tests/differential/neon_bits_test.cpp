@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "jit/codegen/speculative.h"
 #include "jit/kir/guard.h"
@@ -66,8 +67,8 @@ TEST(NeonBits, RemaindersOfAnyOperandsHaveTheInterpretersBits) {
   }
 }
 
-kir::Kernel total_and(double more) {
-  const auto source = expr::parse_infix("sum(x) + " + std::to_string(more));
+kir::Kernel total_and(double more, const std::string& element = "x") {
+  const auto source = expr::parse_infix("sum(" + element + ") + " + std::to_string(more));
   CHECK(source.ok());
   auto kernel = expr::lower(*source, pipeline::unrewritten({expr::PolicyKind::exact, 0}));
   CHECK(kernel.ok());
@@ -95,6 +96,34 @@ TEST(NeonBits, SpeculativeCallsAsAWholeAreTheFastKernelsWhereAllElementsFit) {
       NeonGuest(general, *code).run(n, in, out, nullptr);
       const double right = 0.5 * static_cast<double>(n) + (bad < n ? 1 : 0);
       EXPECT_EQ(sum, right + (bad < n || n < 5 ? 2 : 1)) << n << " " << bad;
+    }
+}
+
+/// As above, where NaN may come: it counts a quarter and is no reason to leave the fast kernel.
+TEST(NeonBits, SpeculativeCallsLetNanPassWhereItIsAssumed) {
+  const std::string element = "x == x ? x : 0.25";
+  const kir::Kernel fast = total_and(1, element), general = total_and(2, element);
+  const auto emitted = [](const kir::Kernel& kernel) { return codegen::emit(kernel, codegen::Isa::neon, {}).value(); };
+  for (const bool admits : {false, true})
+    for (const kir::Assumed& range : {kir::Assumed{0, 1, admits}, {-1, 1, admits}}) {
+      kir::Kernel scan;
+      scan.inputs = general.inputs;
+      ASSERT_TRUE(kir::guard(scan, {&range, 1}, {}) && kir::check(scan).ok());
+      const auto code = codegen::join_selected({emitted(scan), emitted(fast), emitted(general)}, 0, codegen::Isa::neon);
+      ASSERT_TRUE(code.ok()) << code.error().message;
+      constexpr std::size_t n = 63;
+      for (std::size_t nan = 0; nan <= n; ++nan)
+        for (const std::size_t bad : {n, (nan + 1) % n}) {
+          std::vector<double> x(n, 0.5);
+          if (nan < n) x[nan] = NAN;
+          if (bad < n) x[bad] = 1.5;
+          double sum = -1;
+          const void* in[] = {x.data()};
+          void* out[] = {&sum};
+          NeonGuest(general, *code).run(n, in, out, nullptr);
+          const bool fits = bad == n && (admits || nan == n);
+          EXPECT_EQ(sum, 0.5 * n - (nan < n ? 0.25 : 0) + (bad < n ? 1 : 0) + (fits ? 1 : 2)) << nan << " " << bad;
+        }
     }
 }
 

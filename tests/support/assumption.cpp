@@ -12,7 +12,8 @@ namespace {
 using kir::Assumed;
 using kir::Type;
 
-constexpr Assumed kRanges[] = {{}, {0, 1}, {-8, 8}, {1, 4}, {-1000, 1000}, {0, 0x1p100}, {-4, -1}, {0.1, 0.3}};
+constexpr Assumed kRanges[] = {{},       {0, 1},     {-8, 8},       {1, 4},       {-1000, 1000}, {0, 0x1p100},
+                               {-4, -1}, {0.1, 0.3}, {-8, 8, true}, {1, 4, true}, {0, 1, true}};
 
 std::uint64_t lane_of(Type type, double x) {
   if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(x));
@@ -20,6 +21,14 @@ std::uint64_t lane_of(Type type, double x) {
   const double most = type == Type::i32 ? 0x1p30 : 0x1p62;
   const auto whole = static_cast<std::int64_t>(std::min(x, most));
   return type == Type::i32 ? static_cast<std::uint32_t>(whole) : static_cast<std::uint64_t>(whole);
+}
+
+/// Draws a quiet or a signalling NaN of either sign.
+std::uint64_t random_nan(Random& random, Type type) {
+  const std::uint64_t infinity = type == Type::f32 ? 0x7F80'0000 : 0x7FF0'0000'0000'0000;
+  const std::uint64_t quiet = type == Type::f32 ? 0x40'0000 : 0x8'0000'0000'0000;
+  const std::uint64_t sign = random.one_in(2) ? infinity + (infinity & -infinity) : 0;
+  return sign | infinity | (random.one_in(4) ? 1 + random.below(1000) : quiet);
 }
 
 }  // namespace
@@ -35,7 +44,7 @@ Assumption assume(const kir::Kernel& general, Random& random) {
     const kir::Inst& inst = general.insts[i];
     if (inst.op != kir::Op::Input && inst.op != kir::Op::Param) continue;
     const Assumed& range = inst.op == kir::Op::Input ? made.inputs[inst.imm] : made.params[inst.imm];
-    if (!range.is_anything()) known[i] = {range.lo, range.hi, false};
+    if (!range.is_anything()) known[i] = {range.lo, range.hi, range.or_nan && ir::is_float(inst.type)};
   }
   made.fast = kir::narrow(general, known);
   return made;
@@ -44,6 +53,7 @@ Assumption assume(const kir::Kernel& general, Random& random) {
 std::uint64_t lane_around(Random& random, Type type, const Assumed& assumed, std::uint32_t one_outside_in) {
   const bool outside = one_outside_in != 0 && random.one_in(one_outside_in);
   if (assumed.is_anything() || (outside && random.one_in(2))) return random_lane(random, type);
+  if (assumed.or_nan && ir::is_float(type) && !outside && random.one_in(8)) return random_nan(random, type);
   const double share = static_cast<double>(random.below(1 << 20)) / ((1 << 20) - 1);
   const double ends[] = {assumed.lo, assumed.hi};
   if (!outside && !random.one_in(8)) return lane_of(type, assumed.lo + share * (assumed.hi - assumed.lo));

@@ -18,7 +18,8 @@ struct Assumption {
 /// Draws ranges for the inputs and parameters of `general`; tables and their lengths may be anything.
 Assumption assume(const kir::Kernel& general, Random& random);
 
-/// An element in the range, at its ends or, one in `one_outside_in` (0: never), just outside them or anything.
+/// An element in the range, at its ends, NaN where that may come or, one in `one_outside_in` (0: never), just outside
+/// them or anything.
 std::uint64_t lane_around(Random& random, kir::Type type, const kir::Assumed& assumed, std::uint32_t one_outside_in);
 
 }  // namespace trident::testing
