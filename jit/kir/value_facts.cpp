@@ -12,8 +12,7 @@ namespace trident::kir {
 namespace {
 
 Known magnitude_of(const Known& a) {
-  if (a.may_be_nan) return {0, std::numeric_limits<double>::infinity(), true};
-  return {a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, std::max(std::fabs(a.lo), std::fabs(a.hi)), false};
+  return {a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, std::max(std::fabs(a.lo), std::fabs(a.hi)), a.may_be_nan};
 }
 
 // Facts of a < b ? a : b. A NaN in either operand gives b.

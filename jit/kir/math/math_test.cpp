@@ -88,6 +88,37 @@ TEST(Math, StaysWithinItsStatedErrorOnEveryRange) {
       }
 }
 
+/// Expansions for a narrow range beside which NaN may come. Oracle: those for any argument, at NaN; the stated error at
+/// numbers.
+TEST(Math, NanBesideANarrowRangeIsNoNumber) {
+  const std::vector<Case> cases = {
+#include "jit/kir/math/test_ranges.def"
+  };
+  for (const Case& c : cases)
+    for (const Type type : {Type::f32, Type::f64})
+      for (const Accuracy accuracy : {Accuracy::ulp1, Accuracy::ulp4, Accuracy::rel3})
+        for (std::size_t which = 0; which < arity_of(c.f); ++which) {
+          std::array<Range, 2> ranges = {c.x, c.y};
+          ranges[which].may_be_nan = true;
+          const auto own = std::span(ranges).first(arity_of(c.f));
+          expect_accurate(c.f, type, accuracy, own, 60);
+          Sampler sampler(type);
+          std::vector<Point> points(60);
+          for (Point& p : points) {
+            p = {sampler.pick(ranges[0]), sampler.pick(ranges[1])};
+            (which == 0 ? p.x : p.y) = kNan;
+          }
+          const std::array<Range, 2> anything;
+          const Kernel general = kernel_of(c.f, type, accuracy, std::span(anything).first(arity_of(c.f)));
+          const auto got = run(kernel_of(c.f, type, accuracy, own), type, points), wanted = run(general, type, points);
+          for (std::size_t i = 0; i < points.size(); ++i)
+            ASSERT_TRUE(std::isnan(wanted[i]) ? std::isnan(got[i]) : std::fabs(got[i] - wanted[i]) < 1e-2)
+                << math::name_of(c.f) << ' ' << ir::name_of(type) << ' ' << name_of(accuracy) << " on ["
+                << ranges[which].lo << ", " << ranges[which].hi << "] at " << points[i].x << ", " << points[i].y
+                << " got " << got[i] << " for " << wanted[i];
+        }
+}
+
 // Hosts implement Scalef in different ways, which agree where its operand meets the contract in ops.def.
 TEST(Math, ScalefIsGivenWhatItAsksFor) {
   const std::vector<Case> cases = {

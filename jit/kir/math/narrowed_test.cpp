@@ -93,5 +93,16 @@ TEST(Narrowed, FunctionsKeepTheirBits) {
   EXPECT_LT(after, before * 9 / 10);
 }
 
+TEST(Narrowed, FunctionsKeepTheirBitsWhereNanMayCome) {
+  std::size_t before = 0, after = 0;
+  for (Row row : kRows) {
+    row.x.may_be_nan = row.y.may_be_nan = true;
+    expect_same<float>(row, before, after);
+    expect_same<double>(row, before, after);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_LT(after, before);
+}
+
 }  // namespace
 }  // namespace trident::kir::math

@@ -95,8 +95,9 @@ bool is_moderate(const Expansion& e, const Range& range) {
 Reduced reduce_either(Expansion& e, Value x) {
   const double most = e.by_type(kModerateF32, kModerateF64);
   const Reduced near = reduce(e, x, {-most, most, false}, 0.5, 0), far = reduce_huge(e, x);
-  const Value is_near = e.b.le(e.b.abs(x), e.k(most));
-  const auto either = [&](Value one, Value other) { return e.b.select(is_near, one, other); };
+  // NaN is near, so that it keeps no huge arguments' reduction where numbers are moderate.
+  const Value is_far = e.b.lt(e.k(most), e.b.abs(x));
+  const auto either = [&](Value one, Value other) { return e.b.select(is_far, other, one); };
   return {either(near.r, far.r), either(near.negated_tail, far.negated_tail), either(near.quotient, far.quotient),
           either(e.ki(0), far.sign)};
 }
