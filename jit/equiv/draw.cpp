@@ -199,7 +199,7 @@ double value_of(Type type, Bits bits) {
 bool allowed(const Variable& v, Bits bits) {
   if (!v.has_range()) return true;
   const double x = value_of(v.type, bits);
-  return v.lo <= x && x <= v.hi;
+  return (v.lo <= x && x <= v.hi) || (v.or_nan && std::isnan(x));
 }
 
 bool has_small(const Variable& v) {
@@ -313,7 +313,7 @@ std::uint64_t count_values(const Variable& v) {
         static_cast<std::uint64_t>(integer_end(v, true)) - static_cast<std::uint64_t>(integer_end(v, false));
     return span < (std::uint64_t{1} << 40) ? span + 1 : UINT64_MAX;
   }
-  return v.lo == v.hi ? 1 : UINT64_MAX;
+  return v.lo == v.hi && !v.or_nan ? 1 : UINT64_MAX;
 }
 
 Bits nth_value(const Variable& v, std::uint64_t index) {

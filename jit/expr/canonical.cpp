@@ -11,6 +11,8 @@ namespace trident::expr {
 namespace {
 
 constexpr std::uint8_t kFormat = 1;
+/// Beside the kind of a variable: its values may be NaN although it has a range. Nothing that is submitted says so.
+constexpr std::uint8_t kOrNan = 0x80;
 
 // Writes little-endian fields into a buffer whose largest size is known beforehand.
 class Writer {
@@ -93,7 +95,7 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
   out.u32(static_cast<std::uint32_t>(expr.variables.size()));
   for (const Variable& v : expr.variables) {
     out.u8(ir::element_number(v.type, v.storage));
-    out.u8(static_cast<std::uint8_t>(v.kind));
+    out.u8(static_cast<std::uint8_t>(static_cast<unsigned>(v.kind) | (v.or_nan ? kOrNan : 0u)));
     out.u64(std::bit_cast<std::uint64_t>(v.lo + 0.0));  // -0 and 0 are the same end
     out.u64(std::bit_cast<std::uint64_t>(v.hi + 0.0));
   }

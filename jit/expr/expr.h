@@ -50,12 +50,13 @@ struct Variable {
   VariableKind kind = VariableKind::array;
   [[nodiscard]] bool is_scalar() const { return kind == VariableKind::scalar; }
   [[nodiscard]] bool is_table() const { return kind == VariableKind::table; }
-  /// The client's promise: every value lies in [lo, hi] and is not NaN, unless both ends are infinite, which means
-  /// anything, NaN included. Results for values outside are unspecified (but never a crash).
+  /// The client's promise: every value lies in [lo, hi] and is not NaN (but for or_nan), unless both ends are infinite,
+  /// which means anything, NaN included. Results for values outside are unspecified (but never a crash).
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
   Storage storage = Storage::own;   ///< how an array keeps its elements; scalars and tables keep values
   Storage declared = Storage::own;  ///< the type that callers give a scalar in; nodes that read it wrap its value to it
+  bool or_nan = false;  ///< floats with a range: values may be NaN too. No promise says so, only assumptions
   [[nodiscard]] bool has_range() const {
     return lo != -std::numeric_limits<double>::infinity() || hi != std::numeric_limits<double>::infinity();
   }

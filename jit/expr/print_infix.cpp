@@ -41,6 +41,7 @@ class InfixPrinter {
       if (v.is_table()) out_ += "table ";
       out_ += plan_.variables[i] + ": " + std::string(ir::name_of(v.type, v.storage));
       if (v.has_range()) out_ += " in [" + print_bound(v.lo) + ", " + print_bound(v.hi) + "]";
+      if (v.or_nan) out_ += " or nan";
     }
     if (!expr_.variables.empty()) out_ += ";\n";
   }

@@ -471,7 +471,7 @@ Fact variable(const Variable& v, bool finite) {
     return {std::max(f.lo, std::ceil(v.lo)), std::min(f.hi, std::floor(v.hi)), false, true};
   }
   if (!v.has_range() && !finite) return any();
-  Fact f = interval(down(v.lo, v.type), up(v.hi, v.type), false);
+  Fact f = interval(down(v.lo, v.type), up(v.hi, v.type), v.or_nan && !finite);
   const double greatest = v.type == Type::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
   if (finite) f.lo = std::max(f.lo, -greatest), f.hi = std::min(f.hi, greatest);
   return f;

@@ -36,6 +36,31 @@ TEST(Ranges, SigmoidStaysBetweenZeroAndOne) {
   EXPECT_FALSE(f.may_be_nan);
 }
 
+TEST(Ranges, NanMayComeBesideARangeThatIsAssumed) {
+  const auto fact_or_nan = [](std::string_view text, PolicyKind kind = PolicyKind::exact) {
+    Result<Expr> expr = parse(text, {.type = Type::f64, .variables = {}});
+    EXPECT_TRUE(expr.ok());
+    expr->variables[0].or_nan = true;
+    LowerOptions options;
+    options.policy.kind = kind;
+    return Ranges(*expr, options).at(expr->outputs[0].node);
+  };
+  for (const char* text : {"x in [1, 2]; x", "x in [1, 2]; x*x + 1", "x in [1, 2]; max(sin(x), x)"}) {
+    EXPECT_TRUE(fact_or_nan(text).may_be_nan) << text;
+    EXPECT_FALSE(fact_of(text).may_be_nan) << text;
+    EXPECT_FALSE(fact_or_nan(text).finite()) << text;
+    EXPECT_FALSE(fact_or_nan(text, PolicyKind::fast).may_be_nan) << text;  // inputs that are not finite give anything
+  }
+  EXPECT_EQ(fact_or_nan("x in [1, 2]; x").lo, 1);
+  EXPECT_EQ(fact_or_nan("x in [1, 2]; x").hi, 2);
+  EXPECT_FALSE(fact_or_nan("x in [1, 2]; max(x, 3)").may_be_nan);
+  EXPECT_FALSE(fact_or_nan("x in [1, 2]; x < 3").always());
+  EXPECT_TRUE(fact_or_nan("x in [1, 2]; x < 1").never());
+  EXPECT_FALSE(fact_or_nan("x in [1, 2]; x != 3").never());
+  EXPECT_TRUE(fact_or_nan("x in [1, 2]; x != 3").always());
+  EXPECT_EQ(fact_or_nan("x in [1, 2]; i32(x)").hi, 0x1p31 - 1);
+}
+
 TEST(Ranges, UnknownVariablesMayBeAnything) {
   const Fact f = fact_of("x * 0");
   EXPECT_TRUE(f.may_be_nan);

@@ -210,6 +210,7 @@ TEST(ExprLower, EveryOpIsWhatLibmSays) {
   for (std::uint64_t seed = 0; seed < testing::draws(1000); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
+    shape.or_nan = seed % 3 == 0 ? 0.5 : 0;
     check(seed, shape, {.policy = {}, .simplify = false, .accuracy = kir::math::Accuracy::ulp1});
     if (HasFatalFailure()) return;
   }
@@ -219,6 +220,7 @@ TEST(ExprLower, ExactPolicyToo) {
   for (std::uint64_t seed = 0; seed < testing::draws(500); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
+    shape.or_nan = seed % 3 == 0 ? 0.5 : 0;
     check(seed, shape, {.policy = {.kind = expr::PolicyKind::exact}, .simplify = false});
     if (HasFatalFailure()) return;
   }
@@ -228,6 +230,7 @@ TEST(ExprLower, SeveralPassesToo) {
   for (std::uint64_t seed = 0; seed < testing::draws(1500); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
+    shape.or_nan = seed % 3 == 0 ? 0.5 : 0;
     shape.passes_max = 2 + seed % 4;
     const expr::PolicyKind kind = seed % 2 == 0 ? expr::PolicyKind::exact : expr::PolicyKind::bounded;
     check(seed, shape, {.policy = {.kind = kind}, .simplify = false, .narrow = seed % 3 == 0});
@@ -240,6 +243,7 @@ TEST(ExprLower, ExactSimplificationKeepsEveryBit) {
   for (std::uint64_t seed = 0; seed < testing::draws(1500); ++seed) {
     testing::RandomExprOptions shape;
     shape.functions = false;
+    shape.or_nan = seed % 3 == 0 ? 0.5 : 0;
     if (seed % 5 == 4) shape.passes_max = 4;
     const expr::Expr e = testing::random_expr(seed, shape);
     expr::LowerOptions options{.policy = {.kind = expr::PolicyKind::exact}, .simplify = false};

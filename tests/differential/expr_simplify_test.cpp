@@ -144,6 +144,7 @@ void check_random(const expr::LowerOptions& options, std::uint64_t first, std::u
     shape.ranged = 1;
     shape.functions = false;
     shape.nodes_max = 14;
+    shape.or_nan = seed % 3 == 0 ? 0.5 : 0;
     const expr::Expr e = testing::random_expr(seed, shape);
     const std::string what = difference(e, options, 512);
     ASSERT_TRUE(what.empty()) << "seed " << seed << ": " << what;

@@ -79,6 +79,7 @@ class Generator {
     v.hi = kEnds[lo + 1 + random_.below(static_cast<std::uint32_t>(kEnds.size()) - lo - 1)];
     if (ir::is_int(v.type)) v.lo = std::ceil(v.lo), v.hi = std::max(v.lo, std::floor(v.hi));
     if (random_.chance(0.1)) v.hi = kInfinity;
+    v.or_nan = options_.or_nan > 0 && ir::is_float(v.type) && random_.chance(options_.or_nan);
   }
 
   // Every node's place, computed as it is made; a node that would take too many passes is never made.
@@ -298,6 +299,10 @@ std::vector<std::uint64_t> random_values(const expr::Variable& variable, std::si
   if (!variable.has_range()) corners.insert(corners.end(), extremes.begin(), extremes.end());
   std::vector<std::uint64_t> bits;
   while (bits.size() < count) {
+    if (variable.or_nan && random.chance(0.15)) {
+      bits.push_back(expr::bits_of(variable.type, NAN));
+      continue;
+    }
     double v = random.chance(0.15)
                    ? corners[random.below(static_cast<std::uint32_t>(corners.size()))]
                    : uniform(variable.has_range() ? variable.lo : -20, variable.has_range() ? variable.hi : 20, random);

@@ -42,6 +42,7 @@ struct RandomExprOptions {
   bool derivatives = false;         ///< Diff nodes
   bool scalars = true;              ///< parameters beside arrays
   double ranged = 0.7;              ///< share of variables with a declared range
+  double or_nan = 0;                ///< share of the floats with a range that may be NaN too
   bool extremes = false;            ///< exponents of thousands and of 63 bits, the ends of integers among the constants
   double narrowing = 0;             ///< share of operations that cast an f64 to f32 and back
   std::span<const Motif> motifs{};  ///< a third of the operations are made of these
