@@ -45,7 +45,7 @@ void replace(expr::Expr& expr, std::size_t number, double value) {
 /// Returns the range that the guard tests a variable for: one that is assumed and not promised.
 kir::Assumed to_test(const expr::Variable& declared, const expr::Variable& assumed) {
   if (same_range(declared, assumed)) return {};
-  return {assumed.lo, assumed.hi};
+  return {assumed.lo, assumed.hi, assumed.or_nan};
 }
 
 /// Returns whether the kernel, or a pass before it, reads input or parameter `number`.
@@ -63,11 +63,15 @@ expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assume
   for (std::size_t v = 0; v < assumed.size() && v < result.variables.size(); ++v) {
     expr::Variable& variable = result.variables[v];
     if (variable.is_table()) continue;
-    if (is_one_number(variable, assumed[v])) {
+    // Where a range is declared, the caller has promised that there is no NaN.
+    variable.or_nan = assumed[v].or_nan && !assumed[v].is_anything() && !variable.has_range() &&
+                      ir::is_float(variable.type) && !ir::converts(variable.storage);
+    if (!variable.or_nan && is_one_number(variable, assumed[v])) {
       replace(result, v, assumed[v].lo);
       continue;
     }
-    const auto [lo, hi] = ir::is_int(variable.type) ? as_bits(assumed[v]) : assumed[v];
+    const kir::Assumed range = ir::is_int(variable.type) ? as_bits(assumed[v]) : assumed[v];
+    const double lo = range.lo, hi = range.hi;
     if (lo > variable.lo) variable.lo = lo < 0 ? before(variable.type, lo) : lo;
     if (hi < variable.hi) variable.hi = hi > 0 ? before(variable.type, hi) : hi;
     if (variable.lo > variable.hi) variable = expr.variables[v];  // nothing that was promised was observed

@@ -9,8 +9,9 @@
 
 namespace trident::pipeline {
 
-/// Returns `expr` with the assumed ranges, by variable, where they narrow the declared ones. A variable that is assumed
-/// to be one number becomes that constant wherever it is read.
+/// Returns `expr` with the assumed ranges, by variable, where they narrow the declared ones. Where none is declared,
+/// NaN is among the values if that is assumed. A variable that is assumed to be one number, and never NaN, becomes that
+/// constant wherever it is read.
 expr::Expr narrowed(const expr::Expr& expr, std::span<const kir::Assumed> assumed);
 
 /// Takes back the ranges of variables that neither kernel of `expr` reads: any value fits. `narrow` is narrowed().

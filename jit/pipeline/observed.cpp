@@ -88,9 +88,12 @@ bool is_exponent(const expr::Expr& expr, std::size_t v) {
 std::vector<kir::Assumed> widened(const expr::Expr& expr, std::span<const kir::Assumed> seen) {
   std::vector<kir::Assumed> assumed(expr.variables.size());
   for (std::size_t v = 0; v < std::min(assumed.size(), seen.size()); ++v) {
-    if (expr.variables[v].is_table()) continue;
-    const bool is_constant = seen[v].lo == seen[v].hi && makes_simple_power(seen[v].lo) && is_exponent(expr, v);
-    assumed[v] = is_constant ? seen[v] : widened(expr.variables[v].type, seen[v]);
+    const expr::Variable& variable = expr.variables[v];
+    if (variable.is_table()) continue;
+    const bool is_constant =
+        seen[v].lo == seen[v].hi && !seen[v].or_nan && makes_simple_power(seen[v].lo) && is_exponent(expr, v);
+    assumed[v] = is_constant ? seen[v] : widened(variable.type, seen[v]);
+    assumed[v].or_nan = seen[v].or_nan && ir::is_float(variable.type) && !assumed[v].is_anything();
   }
   const auto anything = [](const kir::Assumed& a) { return a.is_anything(); };
   if (std::all_of(assumed.begin(), assumed.end(), anything)) assumed.clear();

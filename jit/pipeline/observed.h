@@ -1,7 +1,8 @@
 // Ranges that inputs were seen in, made few and wide, so that kernels are shared and a stray value rarely misses: ends
 // are powers of two with a margin (but for 1), the sign is kept, and what has both signs becomes symmetric, which is
 // one comparison. An exponent that was one number in all calls is assumed to be that. Positive floats that go on
-// towards zero are assumed not to reach it, unless they were seen there.
+// towards zero are assumed not to reach it, unless they were seen there. NaN is assumed to come again
+// where it was seen, and not to come elsewhere.
 #pragma once
 
 #include <span>

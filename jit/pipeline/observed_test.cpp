@@ -57,6 +57,19 @@ TEST(Observed, WhatIsNotFiniteOrTooLargeIsAnything) {
   EXPECT_TRUE(of_one(ir::Type::i32, 0, 2e9).is_anything());
 }
 
+TEST(Observed, NanIsAssumedBesideTheRangeOfFloatsThatItWasSeenIn) {
+  const auto of_one_or_nan = [](ir::Type type, double lo, double hi) {
+    const kir::Assumed seen[] = {{lo, hi, true}};
+    const auto assumed = widened(of_type(type), seen);
+    return assumed.empty() ? kir::Assumed{} : assumed[0];
+  };
+  expect_range(of_one_or_nan(ir::Type::f64, -3, 2.5), -4, 4);
+  EXPECT_TRUE(of_one_or_nan(ir::Type::f64, -3, 2.5).or_nan);
+  EXPECT_FALSE(of_one(ir::Type::f64, -3, 2.5).or_nan);
+  EXPECT_FALSE(of_one_or_nan(ir::Type::i32, 0, 9).or_nan);
+  EXPECT_FALSE(of_one_or_nan(ir::Type::f32, 0, INFINITY).or_nan);  // nothing is assumed
+}
+
 TEST(Observed, RangesHoldWhatWasSeenWithAMarginAndAreFew) {
   std::set<std::pair<double, double>> all;
   for (double most = 1e-9; most < 1e9; most *= 1.01)

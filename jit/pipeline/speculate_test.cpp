@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <sstream>
@@ -111,6 +112,68 @@ struct Product {
 TEST(SpeculativeCheck, ARightImagePasses) {
   for (const codegen::Division& division : {codegen::Division{}, {4096, 0}, {0, 256}, {4096, 256}, {4096, 4096}})
     EXPECT_EQ(Product().fault(kFits, kFits, division), "");
+}
+
+constexpr kir::Assumed kFitsOrNan{0, 2, true};
+
+/// x * y + a again; NaN may come beside the range of x.
+Product product_or_nan() {
+  Product product;
+  product.narrowed.variables[0].or_nan = true;
+  return product;
+}
+
+TEST(SpeculativeCheck, NanIsAdmittedWhereTheKernelsAssumeItAndNowhereElse) {
+  Product product = product_or_nan();
+  for (const codegen::Division& division : {codegen::Division{}, {4096, 0}, {0, 256}, {4096, 256}})
+    EXPECT_EQ(product.fault(kFitsOrNan, kFits, division), "");
+  EXPECT_NE(product.fault(kFits, kFits), "");            // admits too little
+  EXPECT_NE(product.fault(kFitsOrNan, kFitsOrNan), "");  // and too much
+  EXPECT_NE(product.fault(kFits, kFitsOrNan), "");
+  EXPECT_NE(Product().fault(kFitsOrNan, kFits), "");
+  const float above = std::nextafter(2.0F, 3.0F), least = 0x1p-149F;
+  for (const kir::Assumed& other : {kir::Assumed{0, above, true}, {least, 2, true}, {0, INFINITY, true}})
+    EXPECT_NE(product.fault(other, kFits), "") << other.lo << " " << other.hi;
+  // Where both kernels are alike, the counters tell.
+  product.fast = product.general;
+  EXPECT_EQ(product.fault(kFitsOrNan, kFits), "");
+  EXPECT_NE(product.fault(kFits, kFits), "");
+  EXPECT_NE(product.fault(kFitsOrNan, kFitsOrNan), "");
+}
+
+/// A fast kernel that takes NaN for a number: it was not checked so, and an image of the one that was says so.
+TEST(SpeculativeCheck, AKernelThatIsWrongForNanIsFound) {
+  Product product = product_or_nan();
+  kir::Kernel numbers = product.fast;
+  kir::Builder b(numbers);
+  const kir::Value zero = b.constant(ir::Type::f32, 0);
+  numbers.outputs = {{"z", b.max(numbers.outputs[0].value, zero)}};  // kir's max gives the second of NaN and a number
+  const kir::Assumed ranges[] = {kFitsOrNan, kFits}, param{};
+  ASSERT_TRUE(kir::guard(numbers, ranges, {&param, 1}));
+  EXPECT_NE(product.fault_of(numbers, product.general), "");
+}
+
+TEST(SpeculativeCheck, EachChangeOfAGuardThatAdmitsNanIsFound) {
+  Product product = product_or_nan();
+  for (const bool both : {false, true}) {
+    product.narrowed.variables[1].or_nan = both;
+    const kir::Kernel guarded = product.guarded(kFitsOrNan, both ? kFitsOrNan : kFits);
+    std::size_t mutants = 0;
+    for (std::size_t i = product.fast.insts.size(); i < guarded.insts.size(); ++i)
+      for (const kir::Op op : {kir::Op::Le, kir::Op::Lt, kir::Op::Ne, kir::Op::Eq, kir::Op::And, kir::Op::Or}) {
+        kir::Kernel mutant = guarded;
+        kir::Inst& inst = mutant.insts[i];
+        const bool compares = inst.op == kir::Op::Le || inst.op == kir::Op::Lt;
+        const bool joins = inst.op == kir::Op::And || inst.op == kir::Op::Or;
+        const bool fits = op == kir::Op::And || op == kir::Op::Or ? joins : compares;
+        if (!fits || op == inst.op) continue;
+        inst.op = op;
+        ASSERT_TRUE(kir::check(mutant).ok());
+        EXPECT_NE(product.fault_of(mutant, product.general), "") << kir::print(mutant);
+        ++mutants;
+      }
+    EXPECT_GE(mutants, 10u);
+  }
 }
 
 // A check that is cut off has found neither a fault nor none.
@@ -352,6 +415,16 @@ TEST(SpeculativeCheck, WholeCallsAreTheRightKernels) {
   EXPECT_NE(total.fault_of(total.joined(total.scan(total.general, kFits, kFits), 0), 0, true), "");
 }
 
+TEST(SpeculativeCheck, WholeCallsWithNanAreTheFastKernelsWhereItIsAssumed) {
+  Total total;
+  for (expr::Variable& v : total.narrowed.variables) v.or_nan = true;
+  for (const std::uint32_t shortest : {0u, 256u}) EXPECT_EQ(total.fault(kFitsOrNan, kFitsOrNan, shortest), "");
+  EXPECT_NE(total.fault(kFits, kFitsOrNan), "");
+  EXPECT_NE(total.fault(kFitsOrNan, kFits), "");
+  EXPECT_NE(Total().fault(kFitsOrNan, kFits), "");
+  EXPECT_NE(Total().fault(kFits, kFitsOrNan), "");
+}
+
 TEST(SpeculativeCheck, EachInstructionOfTheDriverOfWholeCallsIsNeeded) {
   const Total total;
   const codegen::MachineCode code = total.joined(total.scan(total.general, kFits, kFits), 0);
@@ -433,6 +506,42 @@ TEST(Speculate, NestedTrigonometryIsFasterInObservedRanges) {
     EXPECT_TRUE(time.elements != 4096 || time.matching <= kSpeculationGain) << time.matching;
     EXPECT_TRUE(time.elements < s.shortest || time.missing <= kSpeculationLoss) << time.elements;
   }
+}
+
+/// Oracle: the interpreter on the source's own kernel. Times decide whether there is an image at all.
+TEST(Speculate, MissingDataGetFastCodeAndStayMissing) {
+  const auto source = in_f32("sin(3*sin(x) + cos(y)) + (x < 0 ? min(x, y) : max(y, x))");
+  const kir::Assumed fits{-4, 4, true};
+  const auto result = optimise(source, assuming({fits, fits}));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_TRUE(result->speculation.has_value());
+  EXPECT_EQ(result->speculation->refused.find("fault"), std::string::npos) << result->speculation->refused;
+  if (!result->speculation->published) return;
+  const auto written = expr::lower(source, {.policy = {.kind = expr::PolicyKind::exact}, .simplify = false});
+  const auto fd = image::seal(result->winner.image);
+  const auto mapped = image::Mapped::map(*fd);
+  ASSERT_TRUE(written.ok() && mapped.ok());
+  constexpr std::size_t kN = 5000;
+  std::vector<float> x(kN), y(kN), wanted(kN), have(kN);
+  for (std::size_t i = 0; i < kN; ++i) {
+    x[i] = i % 3 == 0 ? NAN : 3 * std::sin(static_cast<float>(i));
+    y[i] = i % 5 == 0 ? NAN : 3 * std::cos(static_cast<float>(i));
+  }
+  const void* const in[] = {x.data(), y.data()};
+  void* out = wanted.data();
+  kir::interpret(*written, kN, in, &out, nullptr);
+  out = have.data();
+  std::uint64_t misses = 0;
+  const struct {
+    const void* entry;
+    std::uint64_t* misses;
+  } self{nullptr, &misses};
+  mapped->entry()(&self, kN, in, &out, nullptr);
+  EXPECT_EQ(misses, 0u);
+  for (std::size_t i = 0; i < kN; ++i)
+    ASSERT_TRUE(std::bit_cast<std::uint32_t>(wanted[i]) == std::bit_cast<std::uint32_t>(have[i]) ||
+                (std::isnan(wanted[i]) && std::isnan(have[i])))
+        << i << " " << x[i] << " " << y[i];
 }
 
 TEST(Speculate, VariablesThatNoKernelReadsAreNotGuarded) {

@@ -18,7 +18,8 @@ constexpr std::size_t kPositions = kir::kExitSpan + 22;
 /// Elements of a call in which blocks are as long as they may be, with and without chunks.
 constexpr std::size_t kLongCall = 3 * codegen::kBlockMax + 77;
 
-/// Says which elements of which calls lie outside: all values of that kind, or one of SpeculativePoints.
+/// Says which elements of which calls lie outside: all values of that kind, or one of SpeculativePoints. Elements with
+/// a NaN that may come are numbered behind those.
 class Layout {
  public:
   static constexpr std::uint32_t kInside = 0, kOutside = 1, kOutsideInOne = 2;
@@ -62,13 +63,29 @@ void add_long_calls(Layout& layout, std::size_t n) {
   layout.add_mixed_call(n, [](std::size_t i) { return mixed(i) % 3 == 0; });
 }
 
-/// One element outside: each of the first and of the last, with each value of one variable.
-void add_lone_elements(Layout& layout, std::size_t shortest, std::size_t values) {
+/// One element of another kind: each of the first and of the last, with each value of one variable. The kinds of these
+/// are `values`, from `first` on.
+void add_lone_elements(Layout& layout, std::size_t shortest, std::size_t first, std::size_t values) {
   const std::size_t n = shortest + 2 * kPositions;
-  for (std::size_t c = 0; c < std::max(2 * kPositions, values); ++c) {
-    const std::size_t place = c % (2 * kPositions), bad = place < kPositions ? place : n - 2 * kPositions + place;
-    const auto kind = static_cast<std::uint32_t>(Layout::kOutsideInOne + c % values);
-    layout.add_call(n, [&](std::size_t i) { return i == bad ? kind : Layout::kInside; });
+  for (std::size_t c = 0; values != 0 && c < std::max(2 * kPositions, values); ++c) {
+    const std::size_t place = c % (2 * kPositions), at = place < kPositions ? place : n - 2 * kPositions + place;
+    const auto kind = static_cast<std::uint32_t>(first + c % values);
+    layout.add_call(n, [&](std::size_t i) { return i == at ? kind : Layout::kInside; });
+  }
+}
+
+/// NaNs that may come: one in each position, none but these, and few or many among elements inside and outside.
+void add_nan(Layout& layout, std::size_t shortest, std::size_t first, std::size_t values) {
+  if (values == 0) return;
+  add_lone_elements(layout, shortest, first, values);
+  const auto nan = [&](std::size_t i) { return static_cast<std::uint32_t>(first + mixed(i) % values); };
+  layout.add_call(kLongCall, nan);
+  for (const std::size_t every : {std::size_t{3}, std::size_t{1000}}) {
+    layout.add_call(kLongCall, [&](std::size_t i) { return mixed(i) % every == 0 ? nan(i + 1) : Layout::kInside; });
+    layout.add_call(kLongCall, [&](std::size_t i) {
+      const std::size_t draw = mixed(i) % (2 * every);
+      return draw == 0 ? nan(i + 1) : draw == 1 ? Layout::kOutside : Layout::kInside;
+    });
   }
 }
 
@@ -119,7 +136,8 @@ class Trial {
     if (kind == Layout::kOutside) return points_.outside(e);
     Point point = points_.inside(e);
     if (kind == Layout::kInside) return point;
-    const OneValue& one = points_.outside_in_one()[kind - Layout::kOutsideInOne];
+    const std::size_t number = kind - Layout::kOutsideInOne, outside = points_.outside_in_one().size();
+    const OneValue& one = number < outside ? points_.outside_in_one()[number] : points_.nan_in_one()[number - outside];
     point[one.variable] = one.bits;
     return point;
   }
@@ -274,7 +292,8 @@ Result<std::string> try_all(const SpeculativeQuestion& q, const SpeculativePoint
   Layout all, few;
   const std::size_t shortest = q.division.shortest, values = points.outside_in_one().size();
   add_short_calls(all, shortest);
-  if (values != 0) add_lone_elements(all, shortest, values);
+  add_lone_elements(all, shortest, Layout::kOutsideInOne, values);
+  add_nan(all, shortest, Layout::kOutsideInOne + values, points.nan_in_one().size());
   add_long_calls(all, kLongCall);
   const std::size_t uneven = 2 * std::size_t{q.division.chunk} + shortest + 300;
   add_long_calls(all, uneven);

@@ -5,9 +5,10 @@
 //
 // The elements lie inside and outside the ranges (speculative_points.h): one outside in each position of a call, with
 // every value next to the end of a range; several at a call's first, its last and every kBlockFirst-th element; few and
-// many anywhere; all. Where a call is one kernel's as a whole, all of its answer is: the fast one's where each element
-// and each scalar lies inside, else the general one's, and the misses are those of the call. Calls begin and end at the
-// border of what may be touched, and write to their inputs' place.
+// many anywhere; all. NaN that may come lies inside: one in each position, and mixed with both. Where a call is one
+// kernel's as a whole, all of its answer is: the fast one's where each element and each scalar lies inside, else the
+// general one's, and the misses are those of the call. Calls begin and end at the border of what may be touched, and
+// write to their inputs' place.
 #pragma once
 
 #include <functional>

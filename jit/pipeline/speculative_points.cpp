@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "jit/equiv/draw.h"
 #include "jit/equiv/samples.h"
 #include "runtime/base/check.h"
 
@@ -35,6 +36,8 @@ std::vector<std::uint64_t> floats_around(double lo, double hi) {
                                kInfinity,
                                -kInfinity,
                                std::numeric_limits<Float>::quiet_NaN(),
+                               -std::numeric_limits<Float>::quiet_NaN(),
+                               std::numeric_limits<Float>::signaling_NaN(),
                                std::numeric_limits<Float>::max(),
                                std::numeric_limits<Float>::lowest(),
                                std::numeric_limits<Float>::denorm_min()};
@@ -75,6 +78,10 @@ std::vector<std::uint64_t> values_around(const expr::Variable& v) {
   CHECK(false);
 }
 
+bool is_nan(ir::Type type, std::uint64_t bits) {
+  return ir::is_float(type) && std::isnan(equiv::value_of(type, bits));
+}
+
 }  // namespace
 
 bool same_range(const expr::Variable& a, const expr::Variable& b) {
@@ -84,6 +91,7 @@ bool same_range(const expr::Variable& a, const expr::Variable& b) {
 bool lies_in(const expr::Variable& variable, std::uint64_t bits) {
   if (!variable.has_range()) return true;
   const auto within = [&](auto x) {
+    if (variable.or_nan && x != x) return true;
     return x >= static_cast<decltype(x)>(variable.lo) && x <= static_cast<decltype(x)>(variable.hi);
   };
   switch (variable.type) {
@@ -99,6 +107,13 @@ bool lies_in(const expr::Variable& variable, std::uint64_t bits) {
 
 SpeculativePoints::SpeculativePoints(const expr::Expr& source, const expr::Expr& narrowed, std::uint64_t seed)
     : inside_(points_of(narrowed, seed)) {
+  std::erase_if(inside_, [&](const Point& point) {
+    bool any = false;
+    for (std::size_t v = 0; v < point.size(); ++v)
+      any |= narrowed.variables[v].or_nan && is_nan(narrowed.variables[v].type, point[v]);
+    return any;
+  });
+  CHECK(!inside_.empty());
   for (const Point& point : points_of(source, seed + 1)) {
     bool any = false;
     for (std::size_t v = 0; v < point.size(); ++v)
@@ -116,8 +131,9 @@ void SpeculativePoints::add_values(const expr::Expr& source, const expr::Expr& n
     if (!lies_in(source.variables[v], bits)) continue;
     const bool is_in = lies_in(narrowed.variables[v], bits);
     (is_in ? in : out) = true;
-    auto& list = is_in ? (scalar ? scalar_ends_ : ends_) : (scalar ? scalars_outside_ : outside_in_one_);
-    list.push_back({v, bits});
+    auto& of_arrays = is_in && is_nan(source.variables[v].type, bits) ? nan_in_one_ : is_in ? ends_ : outside_in_one_;
+    auto& of_scalars = is_in ? scalar_ends_ : scalars_outside_;
+    (scalar ? of_scalars : of_arrays).push_back({v, bits});
   }
   if (!in || !out) gap_ = source.variables[v].name;
 }

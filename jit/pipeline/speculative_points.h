@@ -1,5 +1,6 @@
 // The points that a speculative image is checked at (speculative_check.h): inside the assumed ranges, and outside them
-// in all variables or in one. The ends of each range and their neighbours on both sides are among them.
+// in all variables or in one. The ends of each range and their neighbours on both sides are among them. NaN that may
+// come beside a range is a value of its own: among all points it would be the result of every reduction.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +32,15 @@ class SpeculativePoints {
   /// Names a variable whose range has no known value on one side, so that its guard cannot be checked; empty: none.
   [[nodiscard]] const std::string& gap() const { return gap_; }
 
-  /// Return points; every number gives one.
+  /// Return points; every number gives one. Inside, no variable is NaN that has a range.
   [[nodiscard]] Point inside(std::uint64_t number) const;
   [[nodiscard]] Point outside(std::uint64_t number) const;
 
   /// Values outside the ranges of arrays. Empty if all that is guarded is scalar.
   [[nodiscard]] const std::vector<OneValue>& outside_in_one() const { return outside_in_one_; }
-  /// Values of scalars at the ends of their ranges, and outside.
+  /// NaNs of arrays that may come beside a range, so that a point inside with one of these is still inside.
+  [[nodiscard]] const std::vector<OneValue>& nan_in_one() const { return nan_in_one_; }
+  /// Values of scalars at the ends of their ranges, with NaN where it may come, and outside.
   [[nodiscard]] const std::vector<OneValue>& scalar_ends() const { return scalar_ends_; }
   [[nodiscard]] const std::vector<OneValue>& scalars_outside() const { return scalars_outside_; }
 
@@ -46,7 +49,7 @@ class SpeculativePoints {
 
   std::vector<Point> inside_, outside_;
   std::vector<OneValue> ends_;  ///< of arrays, inside
-  std::vector<OneValue> outside_in_one_, scalar_ends_, scalars_outside_;
+  std::vector<OneValue> nan_in_one_, outside_in_one_, scalar_ends_, scalars_outside_;
   std::string gap_;
 };
 

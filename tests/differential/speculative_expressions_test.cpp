@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "jit/codegen/speculative.h"
+#include "jit/expr/builder.h"
 #include "jit/expr/simplify.h"
 #include "jit/pipeline/assumed_ranges.h"
 #include "jit/pipeline/forms.h"
@@ -47,8 +48,9 @@ struct Case {
 };
 
 std::vector<Assumed> drawn_ranges(const expr::Expr& source, Random& random) {
-  constexpr Assumed kSeen[] = {{},       {0, 1},  {-8, 8},     {1, 4},  {-1000, 1000}, {0, 0x1p100},
-                               {-4, -1}, {-3, 3}, {0.25, 0.5}, {2, 20}, {0x1p-40, 1},  {-0.5, 3}};
+  constexpr Assumed kSeen[] = {{},           {0, 1},        {-8, 8},      {1, 4},        {-1000, 1000},  {0, 0x1p100},
+                               {-4, -1},     {-3, 3},       {0.25, 0.5},  {2, 20},       {0x1p-40, 1},   {-0.5, 3},
+                               {0, 1, true}, {-8, 8, true}, {1, 4, true}, {-3, 3, true}, {-4, -1, true}, {0, 0, true}};
   constexpr Assumed kSeenOfIntegers[] = {
       {0, 255}, {-128, 127}, {0, 65535}, {-46341, 46341}, {0, 0x1p29},      {-0x1p31, -1}, {-0x1p40, 0x1p45},
       {3, 3},   {-1, -1},    {0, 0},     {-8, 8},         {0x1p31, 0x1p32}, {1, 0x1p58},   {}};
@@ -164,8 +166,9 @@ class Code {
 
 // --- data ---
 
-enum class Kind : std::uint8_t { inside, outside, mixed };
-constexpr Kind kKinds[] = {Kind::inside, Kind::outside, Kind::mixed};
+/// one_nan: arrays lie inside, but for one NaN, which may lie inside or not, and scalars as often as not.
+enum class Kind : std::uint8_t { inside, outside, mixed, one_nan };
+constexpr Kind kKinds[] = {Kind::inside, Kind::outside, Kind::mixed, Kind::one_nan};
 
 struct DrawnCall {
   std::uint64_t n = 0;
@@ -182,12 +185,13 @@ long double value_of(ir::Type type, std::uint64_t lane) {
 /// Returns the range that is tested; from -inf to inf none is, and NaN fits.
 Assumed tested_range(const Case& c, std::size_t v) {
   const expr::Variable &declared = c.source.variables[v], &tested = c.tested.variables[v];
-  return declared.lo == tested.lo && declared.hi == tested.hi ? Assumed{} : Assumed{tested.lo, tested.hi};
+  if (declared.lo == tested.lo && declared.hi == tested.hi) return {};
+  return {tested.lo, tested.hi, tested.or_nan};
 }
 
 bool fits_range(const Assumed& range, ir::Type type, std::uint64_t lane) {
   const long double x = value_of(type, lane);
-  return range.is_anything() || (x >= range.lo && x <= range.hi);
+  return range.is_anything() || (x >= range.lo && x <= range.hi) || (range.or_nan && x != x);
 }
 
 /// Draws a lane in the range, whose ends need not be whole for integers, or around it.
@@ -196,12 +200,32 @@ std::uint64_t drawn_lane(const Assumed& range, ir::Type type, std::uint32_t one_
   return lane_around(random, type, whole, one_outside_in);
 }
 
+/// Makes one element of a variable NaN, or a scalar, if one that is drawn has floats.
+void put_nan(const Case& c, DrawnCall& data, Random& random) {
+  const std::size_t at = random.below(static_cast<std::uint32_t>(c.source.variables.size()));
+  const expr::Variable& variable = c.source.variables[at];
+  if (!ir::is_float(variable.type) || data.n == 0) return;
+  const std::uint64_t nan = expr::bits_of(variable.type, std::nan(""));
+  const bool fits = fits_range(tested_range(c, at), variable.type, nan);
+  std::size_t place = 0;
+  for (std::size_t v = 0; v < at; ++v) place += c.source.variables[v].is_scalar() == variable.is_scalar() ? 1 : 0;
+  if (variable.is_scalar()) {
+    if (fits) return;  // the scalar that was drawn may lie outside, or be NaN
+    data.arguments.params[place] = nan;
+    data.fits.assign(data.n, false);
+    return;
+  }
+  const std::size_t element = random.below(static_cast<std::uint32_t>(data.n));
+  data.arguments.inputs[place][element] = nan;
+  if (!fits) data.fits[element] = false;
+}
+
 DrawnCall drawn_call(const Case& c, Kind kind, Random& random) {
   constexpr std::uint64_t kLengths[] = {0, 1, 16, 64, 130, 257, 700, 1500};
   constexpr std::uint32_t kMixed[] = {3, 40, 400};
-  const std::uint32_t one_in = kind == Kind::inside    ? 0
-                               : kind == Kind::outside ? 1
-                                                       : kMixed[random.below(std::size(kMixed))];
+  const std::uint32_t one_in = kind == Kind::outside ? 1
+                               : kind == Kind::mixed ? kMixed[random.below(std::size(kMixed))]
+                                                     : 0;
   DrawnCall data;
   data.n = kLengths[random.below(std::size(kLengths))];
   data.fits.assign(data.n, true);
@@ -209,7 +233,7 @@ DrawnCall drawn_call(const Case& c, Kind kind, Random& random) {
     const expr::Variable& variable = c.source.variables[v];
     const Assumed range = tested_range(c, v);
     if (variable.is_scalar()) {
-      const std::uint64_t lane = drawn_lane(range, variable.type, one_in, random);
+      const std::uint64_t lane = drawn_lane(range, variable.type, kind == Kind::one_nan ? 2 : one_in, random);
       data.arguments.params.push_back(lane);
       if (!fits_range(range, variable.type, lane)) data.fits.assign(data.n, false);
       continue;
@@ -220,6 +244,7 @@ DrawnCall drawn_call(const Case& c, Kind kind, Random& random) {
       if (!fits_range(range, variable.type, lanes[e])) data.fits[e] = false;
     }
   }
+  if (kind == Kind::one_nan) put_nan(c, data, random);
   return data;
 }
 
@@ -295,7 +320,18 @@ TEST(SpeculativeExpressions, GuardedCodeGivesTheBitsOfTheInterpreter) {
 
 // --- mutations ---
 
-/// Returns the guards that differ from the case's in one comparison or one junction.
+/// Adds the guards that admit NaN beside one range where the case's does not, or do not where it does.
+void add_other_admissions(const Case& c, std::vector<kir::Kernel>& mutants) {
+  for (std::size_t v = 0; v < c.source.variables.size(); ++v) {
+    if (!ir::is_float(c.source.variables[v].type) || tested_range(c, v).is_anything()) continue;
+    expr::Expr other = c.tested;
+    other.variables[v].or_nan = !other.variables[v].or_nan;
+    mutants.push_back(c.whole ? pipeline::scan_for(c.general) : c.fast);
+    CHECK(pipeline::add_guard(mutants.back(), c.source, other).ok());
+  }
+}
+
+/// Returns the guards that differ from the case's in one comparison or one junction, or in where NaN passes.
 std::vector<kir::Kernel> mutated_guards(const Case& c) {
   using kir::Op;
   constexpr std::pair<Op, Op> kChanges[] = {{Op::Le, Op::Lt}, {Op::Lt, Op::Le}, {Op::And, Op::Or}, {Op::Or, Op::And}};
@@ -306,6 +342,7 @@ std::vector<kir::Kernel> mutated_guards(const Case& c) {
       mutants.push_back(c.guarded);
       mutants.back().insts[i].op = to;
     }
+  add_other_admissions(c, mutants);
   return mutants;
 }
 
@@ -315,7 +352,8 @@ bool is_noticed(const Case& mutant, Code& code, Random& random) {
   EXPECT_TRUE(machine_code.ok());
   code.write(*machine_code);
   for (int call = 0; call < 600; ++call)
-    if (!fault_of(mutant, code, drawn_call(mutant, kKinds[call % 3], random), random).empty()) return true;
+    if (!fault_of(mutant, code, drawn_call(mutant, kKinds[call % std::size(kKinds)], random), random).empty())
+      return true;
   return false;
 }
 
