@@ -25,18 +25,23 @@ constexpr std::uint32_t kWidenedMax = 2;
 /// Code for wider ranges comes within this time, or the speculation ends.
 constexpr std::uint64_t kAnswerMaxNs = 60'000 * kMs;
 
+bool is_known(const wire::Range& range) {
+  return std::isfinite(range.lo) && std::isfinite(range.hi);
+}
+
 /// Returns whether code may assume one of the ranges.
 bool may_assume(const std::vector<wire::Range>& ranges) {
-  const auto is_known = [](const wire::Range& range) { return std::isfinite(range.lo) && std::isfinite(range.hi); };
   return std::any_of(ranges.begin(), ranges.end(), is_known);
 }
 
-/// Returns whether `more` goes beyond `ranges`; if so, widens these.
+/// Returns whether `more` goes beyond `ranges`; if so, widens these. NaN goes beyond a range that was told without it.
 bool widen(std::vector<wire::Range>& ranges, const std::vector<wire::Range>& more) {
   bool wider = false;
   for (std::size_t v = 0; v < std::min(ranges.size(), more.size()); ++v) {
     wider |= more[v].lo < ranges[v].lo || more[v].hi > ranges[v].hi;
-    ranges[v] = {std::min(ranges[v].lo, more[v].lo), std::max(ranges[v].hi, more[v].hi)};
+    wider |= more[v].or_nan && !ranges[v].or_nan && is_known(ranges[v]);
+    ranges[v] = {std::min(ranges[v].lo, more[v].lo), std::max(ranges[v].hi, more[v].hi),
+                 ranges[v].or_nan || more[v].or_nan};
   }
   return wider;
 }

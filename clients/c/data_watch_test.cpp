@@ -44,16 +44,21 @@ TEST(SeenRanges, CallsWithPowersOfTwoAreLookedAtAndAllAreCounted) {
   EXPECT_EQ(seen.ranges()[0].hi, 2);
 }
 
-TEST(SeenRanges, ANanOrNothingSeenLeavesAnything) {
+TEST(SeenRanges, NothingSeenLeavesAnythingAndNanIsNotedBesideTheNumbers) {
   const auto variables = one_array();
   SeenRanges seen(variables);
   seen.note(0, nullptr, nullptr);
   EXPECT_EQ(seen.calls(), 0u);
   EXPECT_EQ(seen.ranges()[0].lo, -INFINITY);
-  note(seen, {1});
-  note(seen, {1, NAN});
+  note(seen, {NAN, NAN});
   EXPECT_EQ(seen.ranges()[0].lo, -INFINITY);
-  EXPECT_EQ(seen.ranges()[0].hi, INFINITY);
+  note(seen, {1, 3});
+  EXPECT_EQ(seen.ranges()[0].lo, 1);
+  EXPECT_EQ(seen.ranges()[0].hi, 3);
+  EXPECT_TRUE(seen.ranges()[0].or_nan);
+  seen.clear();
+  note(seen, {2});
+  EXPECT_FALSE(seen.ranges()[0].or_nan);
 }
 
 TEST(SeenRanges, TrapsOfTheCallersAreNotTripped) {
@@ -69,7 +74,8 @@ TEST(SeenRanges, TrapsOfTheCallersAreNotTripped) {
   seen.note(2, in, nullptr);
   EXPECT_NE(::fegetexcept() & FE_INVALID, 0);
   std::fesetenv(&before);
-  EXPECT_EQ(seen.ranges()[0].hi, INFINITY);
+  EXPECT_EQ(seen.ranges()[0].hi, x[0]);
+  EXPECT_TRUE(seen.ranges()[0].or_nan);
 }
 
 TEST(SeenRanges, ThreadsNoteAtOnce) {
@@ -102,10 +108,10 @@ class DataWatchTest : public ::testing::Test, protected Submitted {
   void append_request(wire::Frame&, std::uint64_t, bool) const override {}
   void compile(const Engine&, std::uint32_t, const std::atomic<bool>&, EngineAnswer&) override {}
 
-  void call(float x, std::size_t n = 1000, std::uint64_t misses = 0) {
-    const std::vector<float> data(n, x);
+  void call(float x, std::size_t n = 1000, std::uint64_t misses = 0) { call(std::vector<float>(n, x), misses); }
+  void call(const std::vector<float>& data, std::uint64_t misses) {
     const void* const in[] = {data.data()};
-    if (submission_.slot.has_detour()) watch_.note(n, in, nullptr);
+    if (submission_.slot.has_detour()) watch_.note(data.size(), in, nullptr);
     misses_ += misses;
   }
   /// Looks after some more time.
@@ -133,9 +139,10 @@ class DataWatchTest : public ::testing::Test, protected Submitted {
     look(1);
   }
   /// Returns whether these were told since the last such question.
-  bool told(double lo, double hi, std::uint64_t misses) {
+  bool told(double lo, double hi, std::uint64_t misses, bool or_nan = false) {
     const bool is = !submission_.observed_told && submission_.observed.size() == 1 &&
                     submission_.observed[0].lo == lo && submission_.observed[0].hi == hi &&
+                    (submission_.observed[0].or_nan == or_nan || std::isinf(lo)) &&
                     submission_.observed_misses == misses;
     submission_.observed_told = true;
     return is;
@@ -175,6 +182,32 @@ TEST_F(DataWatchTest, TellsNothingOfDataThatMayBeAnything) {
   EXPECT_EQ(look(1), DataWatch::kNever);
   EXPECT_TRUE(submission_.observed.empty());
   EXPECT_FALSE(submission_.slot.has_detour());
+}
+
+TEST_F(DataWatchTest, TellsTheRangeOfDataWithNan) {
+  look(0);
+  for (int i = 0; i < 16; ++i) call({2, NAN, -1}, 0);
+  look(1);
+  EXPECT_TRUE(told(-1, 2, 0, true));
+}
+
+/// NaN that comes later is told as wider ranges are, and told once.
+TEST_F(DataWatchTest, NanThatBeginsToComeIsToldBesideTheRange) {
+  become_fast();
+  const auto miss_with_nan = [&] {
+    for (int i = 0; i < 20; ++i) call({0.5F, NAN}, 1);
+    look(300);
+    for (int i = 0; i < 20; ++i) call({0.5F, NAN}, 1);
+    look(300);
+  };
+  for (int i = 0; i < 20; ++i) call({0.5F, NAN}, 1);
+  miss_with_nan();
+  EXPECT_TRUE(told(-1, 1, misses_, true));
+  publish(2, 4, true);
+  look(1);
+  miss_with_nan();
+  EXPECT_TRUE(told(-INFINITY, INFINITY, misses_)) << "NaN does not explain more misses";
+  EXPECT_EQ(answer(), 2u);
 }
 
 TEST_F(DataWatchTest, DoesNotLearnWhatTheCallerHasShown) {

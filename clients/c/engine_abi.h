@@ -55,6 +55,11 @@ typedef struct trident_engine_job {
    * trident_engine_go_on() or trident_engine_forget() follows. `cancel`, `observe` and `user` must live until then.
    * Since 0.1.8. */
   void** kept;
+  /* By variable, 1: NaNs were seen beside the range in `observed`; null: nowhere. An engine that does not read it makes
+   * code that is right and misses wherever NaN comes. Since 0.1.8. */
+  const uint8_t* observed_nan;
+  /* As `observe`, which is not asked then; fills in `nan` too, one a variable. May be null. Since 0.1.8. */
+  int (*observe_or_nan)(void* user, trident_engine_range* ranges, uint8_t* nan);
 } trident_engine_job;
 
 /* A function of jit/function, as texts (schemas/control.fbs, SubmitFunction). Since 0.1.5. */

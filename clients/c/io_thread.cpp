@@ -263,7 +263,8 @@ void IoThread::send_observed() {
     }
     submission.observed_told = true;
     if ((features_ & wire::kFeatureObserved) != 0)
-      wire::append_observed(connection_->outgoing(), submission.job, submission.observed, submission.observed_misses);
+      wire::append_observed(connection_->outgoing(), submission.job, submission.observed, submission.observed_misses,
+                            features_);
   });
 }
 

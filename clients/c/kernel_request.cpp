@@ -22,7 +22,12 @@ struct FlatExpr {
     }
     for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(expr::output_word(o));
   }
+  void observe(const wire::Range& range) {
+    observed.push_back({range.lo, range.hi});
+    observed_nan.push_back(range.or_nan ? 1 : 0);
+  }
   std::vector<trident_engine_range> observed;
+  std::vector<std::uint8_t> observed_nan;
   std::vector<trident_engine_node> nodes;
   std::vector<trident_engine_variable> variables;
   std::vector<std::uint32_t> outputs;
@@ -43,17 +48,26 @@ trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std:
   job.output_count = static_cast<std::uint32_t>(flat.outputs.size());
   job.cancel = cancel;
   job.observed = flat.observed.empty() ? nullptr : flat.observed.data();
+  job.observed_nan = flat.observed.empty() ? nullptr : flat.observed_nan.data();
   return job;
 }
 
-/// Gives the search ranges that came after it had begun.
-int ranges_seen_meanwhile(void* user, trident_engine_range* ranges) {
+/// Gives the search ranges that came after it had begun; `nan` is null where it does not ask for NaN.
+int seen_meanwhile(void* user, trident_engine_range* ranges, std::uint8_t* nan) {
   Kernel& kernel = *static_cast<Kernel*>(user);
   const std::lock_guard lock(kernel.context.mutex);
   if (kernel.submission.observed.empty()) return 0;
   kernel.submission.search_again = false;  // no other search is needed for them
-  for (const wire::Range& range : kernel.submission.observed) *ranges++ = {range.lo, range.hi};
+  for (const wire::Range& range : kernel.submission.observed) {
+    *ranges++ = {range.lo, range.hi};
+    if (nan != nullptr) *nan++ = range.or_nan ? 1 : 0;
+  }
   return 1;
+}
+
+/// For engines that know of no NaN beside a range.
+int ranges_seen_meanwhile(void* user, trident_engine_range* ranges) {
+  return seen_meanwhile(user, ranges, nullptr);
 }
 
 }  // namespace
@@ -68,10 +82,11 @@ void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic
   {
     const std::lock_guard lock(context.mutex);
     if (tier == TRIDENT_TIER_OPTIMISED) submission.search_again = false;  // ranges may have come since it was taken up
-    for (const wire::Range& range : submission.observed) flat.observed.push_back({range.lo, range.hi});
+    for (const wire::Range& range : submission.observed) flat.observe(range);
   }
   trident_engine_job job = job_of(*this, flat, &cancel);
   job.observe = &ranges_seen_meanwhile;
+  job.observe_or_nan = &seen_meanwhile;
   job.user = this;
   if (answer.may_keep) job.kept = &answer.kept;
   engine.compile(&job, tier, &answer.result);

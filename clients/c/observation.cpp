@@ -12,30 +12,30 @@ namespace {
 constexpr std::uint64_t kLookedAt = 4096;
 
 template <class T>
-wire::Range range_of(const void* data, std::uint64_t n, std::uint64_t looked_at) {
+wire::Range numbers_of(const void* data, std::uint64_t n, std::uint64_t looked_at) {
   const auto* bytes = static_cast<const std::byte*>(data);
   const std::uint64_t step = n / looked_at + 1;
-  wire::Range range;
-  double lo = range.hi, hi = range.lo;
+  const wire::Range anything;
+  wire::Range range{anything.hi, anything.lo};
   for (std::uint64_t i = 0; i < n; i += step) {
     T element;
     std::memcpy(&element, bytes + i * sizeof(T), sizeof(T));
     const auto x = static_cast<double>(element);
-    if (x != x) return range;
-    lo = std::min(lo, x);
-    hi = std::max(hi, x);
+    range.or_nan |= x != x;
+    range.lo = std::min(range.lo, x);  // of these two, a NaN as the second is never taken
+    range.hi = std::max(range.hi, x);
   }
-  return lo <= hi ? wire::Range{lo, hi} : range;
+  return range;
 }
 
 }  // namespace
 
-wire::Range range_of(ir::Type type, const void* data, std::uint64_t n, std::uint64_t looked_at) {
+wire::Range numbers_of(ir::Type type, const void* data, std::uint64_t n, std::uint64_t looked_at) {
   switch (type) {
-    case ir::Type::f32: return range_of<float>(data, n, looked_at);
-    case ir::Type::f64: return range_of<double>(data, n, looked_at);
-    case ir::Type::i32: return range_of<std::int32_t>(data, n, looked_at);
-    case ir::Type::i64: return range_of<std::int64_t>(data, n, looked_at);
+    case ir::Type::f32: return numbers_of<float>(data, n, looked_at);
+    case ir::Type::f64: return numbers_of<double>(data, n, looked_at);
+    case ir::Type::i32: return numbers_of<std::int32_t>(data, n, looked_at);
+    case ir::Type::i64: return numbers_of<std::int64_t>(data, n, looked_at);
     case ir::Type::b32:
     case ir::Type::b64: break;
   }
@@ -47,7 +47,8 @@ std::vector<wire::Range> ranges_of(const std::vector<expr::Variable>& variables,
   std::vector<wire::Range> ranges(variables.size());
   if (n == 0) return ranges;
   for_each_argument(variables, in, params, [&](std::size_t v, const void* data) {
-    ranges[v] = range_of(variables[v].type, data, variables[v].is_scalar() ? 1 : n, kLookedAt);
+    const wire::Range numbers = numbers_of(variables[v].type, data, variables[v].is_scalar() ? 1 : n, kLookedAt);
+    if (numbers.lo <= numbers.hi) ranges[v] = numbers;
   });
   return ranges;
 }

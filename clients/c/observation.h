@@ -9,12 +9,12 @@
 
 namespace trident::client {
 
-/// Returns the range of an array of `n` elements; of a long one, that of about `looked_at` of them. From -inf to inf if
-/// there is a NaN or no element.
-wire::Range range_of(ir::Type type, const void* data, std::uint64_t n, std::uint64_t looked_at);
+/// Returns the range of the numbers in an array of `n` elements; of a long one, that of about `looked_at` of them.
+/// Where there is no number, lo is inf and hi is -inf.
+wire::Range numbers_of(ir::Type type, const void* data, std::uint64_t n, std::uint64_t looked_at);
 
 /// Returns the ranges of the arguments of one call, by variable; of long arrays, those of some of the elements. From
-/// -inf to inf for tables and where an argument has a NaN or no element. Allocates the result and nothing else.
+/// -inf to inf for tables and where an argument has no number. Allocates the result and nothing else.
 std::vector<wire::Range> ranges_of(const std::vector<expr::Variable>& variables, std::uint64_t n, const void* const* in,
                                    const std::uint64_t* params);
 

@@ -37,7 +37,27 @@ TEST(Observation, EachVariableHasTheRangeOfItsArgument) {
   EXPECT_EQ(ranges[2].hi, INFINITY);
   EXPECT_EQ(ranges[3].lo, 7);
   EXPECT_EQ(ranges[3].hi, 9);
-  EXPECT_EQ(ranges[4].lo, -INFINITY);
+  EXPECT_EQ(ranges[4].lo, 1);
+  EXPECT_EQ(ranges[4].hi, 2);
+  for (std::size_t v = 0; v < ranges.size(); ++v) EXPECT_EQ(ranges[v].or_nan, v == 4) << v;
+}
+
+TEST(Observation, NanAloneHasNoRange) {
+  const double x[] = {NAN, -NAN};
+  const void* const in[] = {x};
+  const auto ranges = ranges_of({variable(ir::Type::f64)}, 2, in, nullptr);
+  EXPECT_EQ(ranges[0].lo, -INFINITY);
+  EXPECT_EQ(ranges[0].hi, INFINITY);
+}
+
+TEST(Observation, NanHidesNoNumberBeforeOrBehindIt) {
+  for (const std::vector<float>& x : {std::vector<float>{NAN, 1, -2}, {1, NAN, -2}, {-2, 1, NAN}, {NAN, -2, NAN, 1}}) {
+    const void* const in[] = {x.data()};
+    const auto ranges = ranges_of({variable(ir::Type::f32)}, x.size(), in, nullptr);
+    EXPECT_EQ(ranges[0].lo, -2);
+    EXPECT_EQ(ranges[0].hi, 1);
+    EXPECT_TRUE(ranges[0].or_nan);
+  }
 }
 
 TEST(Observation, LongArraysAreSampledToTheirEnd) {

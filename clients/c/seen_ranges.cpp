@@ -11,7 +11,8 @@ namespace {
 /// Elements that are looked at in one array: of the first call, of later ones.
 constexpr std::uint64_t kOfFirst = 1024, kOfLater = 64;
 
-static_assert(std::atomic<double>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<double>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<bool>::is_always_lock_free);
 
 void lower(std::atomic<double>& end, double value) {
   double known = end.load(std::memory_order_relaxed);
@@ -41,9 +42,10 @@ void SeenRanges::note(std::uint64_t n, const void* const* in, const std::uint64_
 [[gnu::noinline]] void SeenRanges::look_at(std::uint64_t n, const void* const* in, const std::uint64_t* params,
                                            std::uint64_t elements) {
   for_each_argument(variables_, in, params, [&](std::size_t v, const void* data) {
-    const wire::Range range = range_of(variables_[v].type, data, variables_[v].is_scalar() ? 1 : n, elements);
+    const wire::Range range = numbers_of(variables_[v].type, data, variables_[v].is_scalar() ? 1 : n, elements);
     lower(ends_[v].lo, range.lo);
     raise(ends_[v].hi, range.hi);
+    if (range.or_nan) ends_[v].nan.store(true, std::memory_order_relaxed);
   });
 }
 
@@ -51,6 +53,7 @@ void SeenRanges::clear() {
   for (Ends& ends : ends_) {
     ends.lo.store(std::numeric_limits<double>::infinity(), std::memory_order_relaxed);
     ends.hi.store(-std::numeric_limits<double>::infinity(), std::memory_order_relaxed);
+    ends.nan.store(false, std::memory_order_relaxed);
   }
   elements_.store(0, std::memory_order_relaxed);
   calls_.store(0, std::memory_order_relaxed);
@@ -60,7 +63,7 @@ std::vector<wire::Range> SeenRanges::ranges() const {
   std::vector<wire::Range> ranges(ends_.size());
   for (std::size_t v = 0; v < ranges.size(); ++v) {
     const double lo = ends_[v].lo.load(std::memory_order_relaxed), hi = ends_[v].hi.load(std::memory_order_relaxed);
-    if (lo <= hi) ranges[v] = {lo, hi};
+    if (lo <= hi) ranges[v] = {lo, hi, ends_[v].nan.load(std::memory_order_relaxed)};
   }
   return ranges;
 }

@@ -1,6 +1,6 @@
-// Least and greatest values of the arguments of calls, as calls note them: lock-free, async-signal-safe, without
-// allocation. Of the first call, and of each whose number is a power of two, some elements are looked at; others are
-// counted. The values are hints: nothing is wrong where one is missing.
+// Least and greatest numbers in the arguments of calls and whether there were NaNs, as calls note them: lock-free,
+// async-signal-safe, without allocation. Of the first call, and of each whose number is a power of two, some elements
+// are looked at; others are counted. The values are hints: nothing is wrong where one is missing.
 #pragma once
 
 #include <atomic>
@@ -27,13 +27,14 @@ class SeenRanges {
   /// Calls with elements, and the sum of their elements.
   [[nodiscard]] std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t elements() const { return elements_.load(std::memory_order_relaxed); }
-  /// Returns the ranges by variable: from -inf to inf for tables, and where a NaN or nothing was seen.
+  /// Returns the ranges by variable: from -inf to inf for tables, and where no number was seen.
   [[nodiscard]] std::vector<wire::Range> ranges() const;
 
  private:
   struct Ends {
     std::atomic<double> lo{std::numeric_limits<double>::infinity()};
     std::atomic<double> hi{-std::numeric_limits<double>::infinity()};
+    std::atomic<bool> nan{false};
   };
 
   void look_at(std::uint64_t n, const void* const* in, const std::uint64_t* params, std::uint64_t elements);

@@ -273,9 +273,9 @@ static inline void trident_call(const trident_kernel* kernel, uint64_t n, const 
 }
 
 /* Shows the arguments of a call that is to come, so that the library need not learn them from calls. Since 0.1.3. The
- * compiler gets the least and greatest value of each as a hint, and may send code that is fast in such ranges, and
- * right everywhere: it checks every element. Only the first showing of a kernel counts. Params may be NULL when there
- * are none; kernel and arrays may not be NULL, as in trident_call(). */
+ * compiler gets the least and greatest number of each, and whether there was NaN, as a hint, and may send code that is
+ * fast in such ranges, and right everywhere: it checks every element. Only the first showing of a kernel counts. Params
+ * may be NULL when there are none; kernel and arrays may not be NULL, as in trident_call(). */
 TRIDENT_API void trident_observe(const trident_kernel* kernel, uint64_t n, const void* const* in,
                                  const uint64_t* params);
 

@@ -1,5 +1,6 @@
 #include "clients/c/wire.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -83,6 +84,7 @@ Error refused(const char* why) {
 }  // namespace
 
 const std::uint64_t kFeatureObserved = static_cast<std::uint64_t>(fbs::Feature::observed);
+const std::uint64_t kFeatureMissing = static_cast<std::uint64_t>(fbs::Feature::missing);
 const std::uint64_t kFeatureCalled = static_cast<std::uint64_t>(fbs::Feature::called);
 const std::uint64_t kFeatureLoops = static_cast<std::uint64_t>(fbs::Feature::loops);
 const std::uint64_t kFeatureFunctions = static_cast<std::uint64_t>(fbs::Feature::functions);
@@ -153,12 +155,23 @@ void append_loop_seen(Frame& out, const LoopSeen& seen) {
          fbs::CreateLoopSeen(builder, seen.job, seen.entries, seen.iterations, seen.guest_ns, seen.kernel_ns));
 }
 
-void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses) {
-  flatbuffers::FlatBufferBuilder builder(128 + ranges.size() * sizeof(fbs::Range));
+void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses,
+                     std::uint64_t features) {
+  const bool knows_nan = (features & kFeatureMissing) != 0;
+  flatbuffers::FlatBufferBuilder builder(128 + ranges.size() * (sizeof(fbs::Range) + 1));
   fbs::Range* range = nullptr;
   const auto vector = builder.CreateUninitializedVectorOfStructs<fbs::Range>(ranges.size(), &range);
-  for (const Range& r : ranges) *range++ = fbs::Range(r.lo, r.hi);
-  finish(out, builder, fbs::Body::Observed, fbs::CreateObserved(builder, job, vector, misses));
+  for (const Range& r : ranges) {
+    const Range told = r.or_nan && !knows_nan ? Range{} : r;
+    *range++ = fbs::Range(told.lo, told.hi);
+  }
+  flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> or_nan;
+  if (knows_nan && std::any_of(ranges.begin(), ranges.end(), [](const Range& r) { return r.or_nan; })) {
+    std::uint8_t* flag = nullptr;
+    or_nan = builder.CreateUninitializedVector(ranges.size(), &flag);
+    for (const Range& r : ranges) *flag++ = r.or_nan ? 1 : 0;
+  }
+  finish(out, builder, fbs::Body::Observed, fbs::CreateObserved(builder, job, vector, misses, or_nan));
 }
 
 void append_called(Frame& out, std::uint64_t job, std::uint64_t weight) {

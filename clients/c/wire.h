@@ -59,13 +59,16 @@ struct LoopSeen {
     guest_ns += more.guest_ns, kernel_ns += more.kernel_ns;
   }
 };
-/// Least and greatest value of a variable; from -inf to inf: not known.
+/// Least and greatest number of a variable; from -inf to inf: not known.
 struct Range {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
+  bool or_nan = false;  ///< there were NaNs too
 };
 /// The bit of Welcome::features of a daemon that knows Observed.
 extern const std::uint64_t kFeatureObserved;
+/// The bit of Welcome::features of a daemon that knows of NaN beside a range.
+extern const std::uint64_t kFeatureMissing;
 /// The bit of Welcome::features of a daemon that knows Called.
 extern const std::uint64_t kFeatureCalled;
 /// The bit of Welcome::features of a daemon that knows SubmitLoop and LoopSeen.
@@ -82,7 +85,9 @@ void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& p
 void append_submit_loop(Frame& out, const SubmitLoop& loop);
 void append_submit_function(Frame& out, const SubmitFunction& function);
 void append_loop_seen(Frame& out, const LoopSeen& seen);
-void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses);
+/// `features`: those of the daemon. One that knows of no NaN beside a range is told nothing of such a variable.
+void append_observed(Frame& out, std::uint64_t job, std::span<const Range> ranges, std::uint64_t misses,
+                     std::uint64_t features);
 void append_called(Frame& out, std::uint64_t job, std::uint64_t weight);
 void append_cancel(Frame& out, std::uint64_t job);
 void append_stats_request(Frame& out, std::uint64_t request);

@@ -109,6 +109,32 @@ TEST(Wire, SubmissionSaysWhatTheExpressionSays) {
   EXPECT_EQ(parsed->outputs[1].node.index, submit->outputs()->Get(1));
 }
 
+/// Daemons that know of no NaN are told nothing of a variable that may be NaN.
+TEST(Wire, NanBesideARangeIsToldToDaemonsThatKnowOfIt) {
+  const wire::Range ranges[] = {{0, 1}, {2, 3, true}, {}};
+  for (const std::uint64_t features : {wire::kFeatureObserved, wire::kFeatureObserved | wire::kFeatureMissing})
+    for (const std::size_t count : {std::size_t{1}, std::size_t{3}}) {
+      const bool knows = features != wire::kFeatureObserved;
+      wire::Frame frame;
+      wire::append_observed(frame, 7, std::span(ranges).first(count), 5, features);
+      const auto* const bytes = reinterpret_cast<const std::uint8_t*>(frame.data()) + 4;
+      flatbuffers::Verifier verifier(bytes, frame.size() - 4, 8, 32);
+      ASSERT_TRUE(fbs::VerifyMessageBuffer(verifier));
+      const fbs::Observed* const observed = fbs::GetMessage(bytes)->body_as_Observed();
+      ASSERT_NE(observed, nullptr);
+      EXPECT_EQ(observed->misses(), 5u);
+      ASSERT_EQ(observed->ranges()->size(), count);
+      EXPECT_EQ(observed->ranges()->Get(0)->hi(), 1);
+      ASSERT_EQ(observed->or_nan() != nullptr, knows && count > 1);
+      if (count == 1) continue;
+      EXPECT_EQ(observed->ranges()->Get(1)->lo(), knows ? 2 : -INFINITY);
+      EXPECT_EQ(observed->ranges()->Get(1)->hi(), knows ? 3 : INFINITY);
+      if (!knows) continue;
+      EXPECT_EQ(std::vector<std::uint8_t>(observed->or_nan()->begin(), observed->or_nan()->end()),
+                (std::vector<std::uint8_t>{0, 1, 0}));
+    }
+}
+
 TEST(Wire, MutatedMessagesAreRefusedOrDecoded) {
   std::mt19937_64 random(20240607);
   const auto list = good_messages();

@@ -80,9 +80,12 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   return options;
 }
 
-std::vector<kir::Assumed> assumed_of(const trident_engine_range* observed, const expr::Expr& e) {
+/// `nan`: null where there was none.
+std::vector<kir::Assumed> assumed_of(const trident_engine_range* observed, const std::uint8_t* nan,
+                                     const expr::Expr& e) {
   std::vector<kir::Assumed> seen;
-  for (std::size_t v = 0; v < e.variables.size(); ++v) seen.push_back({observed[v].lo, observed[v].hi});
+  for (std::size_t v = 0; v < e.variables.size(); ++v)
+    seen.push_back({observed[v].lo, observed[v].hi, nan != nullptr && nan[v] != 0});
   return pipeline::widened(e, seen);
 }
 
@@ -97,10 +100,13 @@ struct Searching {
 
 /// Returns the function that asks the caller for ranges; empty if he offers none.
 std::function<std::vector<kir::Assumed>()> asks(const Searching& search) {
-  if (search.job.observe == nullptr) return {};
+  if (search.job.observe == nullptr && search.job.observe_or_nan == nullptr) return {};
   return [&job = search.job, &e = search.expr]() -> std::vector<kir::Assumed> {
     std::vector<trident_engine_range> ranges(e.variables.size());
-    return job.observe(job.user, ranges.data()) == 0 ? std::vector<kir::Assumed>() : assumed_of(ranges.data(), e);
+    std::vector<std::uint8_t> nan(e.variables.size(), 0);
+    const bool knows = job.observe_or_nan != nullptr ? job.observe_or_nan(job.user, ranges.data(), nan.data()) != 0
+                                                     : job.observe(job.user, ranges.data()) != 0;
+    return knows ? assumed_of(ranges.data(), nan.data(), e) : std::vector<kir::Assumed>();
   };
 }
 
@@ -140,7 +146,7 @@ Result<void> optimise(const trident_engine_job& job, expr::Expr e, pipeline::Opt
   auto search = std::make_unique<Searching>();
   search->job = job;
   search->expr = std::move(e);
-  if (job.observed != nullptr) options.target.assumed = assumed_of(job.observed, search->expr);
+  if (job.observed != nullptr) options.target.assumed = assumed_of(job.observed, job.observed_nan, search->expr);
   options.observe = asks(*search);
   if (job.kept != nullptr)
     options.interim = [&to = *search](const pipeline::Interim& interim) {

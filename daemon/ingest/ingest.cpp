@@ -222,6 +222,9 @@ Observed read_observed(const wire::Observed& in) {
   if (in.ranges() == nullptr || !is_aligned(in.ranges())) return out;
   for (std::uint32_t i = 0; i < std::min(in.ranges()->size(), limits::kInputsMax); ++i)
     out.ranges.push_back({in.ranges()->Get(i)->lo(), in.ranges()->Get(i)->hi()});
+  const std::size_t flags = in.or_nan() == nullptr ? 0 : in.or_nan()->size();
+  for (std::uint32_t i = 0; i < std::min(out.ranges.size(), flags); ++i)
+    out.ranges[i].or_nan = in.or_nan()->Get(i) != 0;
   return out;
 }
 

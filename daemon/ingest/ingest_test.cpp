@@ -228,6 +228,25 @@ TEST(Ingest, ObservedRangesAreReadAsTheyAre) {
   ASSERT_EQ(observed.ranges.size(), 2u);
   EXPECT_EQ(observed.ranges[0].hi, 1);
   EXPECT_EQ(observed.ranges[1].lo, 2);
+  EXPECT_FALSE(observed.ranges[0].or_nan || observed.ranges[1].or_nan);  // as older clients say it
+}
+
+/// Flags may be fewer or more than ranges.
+TEST(Ingest, ObservedNanIsReadAsFarAsThereAreRangesAndFlags) {
+  for (const std::vector<std::uint8_t>& flags : {std::vector<std::uint8_t>{}, {1}, {0, 1}, {2, 0}, {1, 1, 1, 1}}) {
+    flatbuffers::FlatBufferBuilder builder;
+    const wire::Range ranges[] = {wire::Range(0, 1), wire::Range(2, 3)};
+    const auto vector = builder.CreateVectorOfStructs(ranges, 2);
+    const auto or_nan = builder.CreateVector(flags);
+    const auto body = wire::CreateObserved(builder, 7, vector, 0, or_nan);
+    wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::Observed, body.Union()));
+    const auto request = read(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
+    ASSERT_TRUE(request.ok()) << request.error().message;
+    const auto& observed = std::get<Observed>(*request);
+    ASSERT_EQ(observed.ranges.size(), 2u);
+    for (std::size_t v = 0; v < 2; ++v)
+      EXPECT_EQ(observed.ranges[v].or_nan, v < flags.size() && flags[v] != 0) << flags.size() << " " << v;
+  }
 }
 
 Result<FunctionWork> function_of(const std::string* text, const std::string* calls) {

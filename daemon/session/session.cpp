@@ -19,6 +19,7 @@ constexpr std::uint32_t kUnreadRetryMs = 50;
 constexpr auto kRegions =
     static_cast<std::uint64_t>(wire::Feature::loops) | static_cast<std::uint64_t>(wire::Feature::functions);
 constexpr auto kObserved = static_cast<std::uint64_t>(wire::Feature::observed);
+constexpr auto kMissing = static_cast<std::uint64_t>(wire::Feature::missing);
 constexpr auto kCalled = static_cast<std::uint64_t>(wire::Feature::called);
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
@@ -187,7 +188,7 @@ void Sessions::Session::on_hello(const ingest::Hello& hello) {
   ready_ = true;
   hello_.stop();
   const std::uint64_t regions = isa_ == TRIDENT_ISA_NEON ? 0 : kRegions;
-  publish::welcome(*channel_, isa_, kInlineImages | kObserved | kCalled | regions, os::build_id());
+  publish::welcome(*channel_, isa_, kInlineImages | kObserved | kMissing | kCalled | regions, os::build_id());
 }
 
 void Sessions::Session::on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {

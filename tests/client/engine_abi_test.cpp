@@ -92,6 +92,31 @@ TEST_F(EngineAbi, ASearchAsksOnceForRangesThatItHasNot) {
   EXPECT_EQ(asked, 1);
 }
 
+/// Counts how often it is asked, with room for NaN, and knows nothing.
+int count_question_of_nan(void* user, trident_engine_range* ranges, std::uint8_t* nan) {
+  EXPECT_NE(nan, nullptr);
+  return count_question(user, ranges);
+}
+
+TEST_F(EngineAbi, CallersThatKnowOfNanAreAskedForIt) {
+  int asked = 0, asked_of_nan = 0;
+  trident_engine_job asking = job();
+  asking.observe_or_nan = &count_question_of_nan, asking.user = &asked_of_nan;
+  EXPECT_NE(compiled(asking, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+  EXPECT_GT(asked_of_nan, 0);
+  const int before = asked_of_nan;
+  // A caller from before has garbage where these fields are now.
+  asking.observe = &count_question, asking.user = &asked;
+  asking.observed_nan = reinterpret_cast<const std::uint8_t*>(std::uintptr_t{8});
+  asking.struct_size = offsetof(trident_engine_job, observed_nan);
+  EXPECT_NE(compiled(asking, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(asked_of_nan, before);
+  const trident_engine_range known = {0, 1};
+  asking.observed = &known;
+  EXPECT_NE(compiled(asking, TRIDENT_TIER_OPTIMISED).outcome, std::uint32_t{TRIDENT_ENGINE_ERROR});
+}
+
 TEST_F(EngineAbi, ASearchIsLeftAfterItsFirstLookAndGoesOnWhereTheCallerTakesIt) {
   int asked = 0;
   void* kept = nullptr;

@@ -106,6 +106,35 @@ TEST(Observed, KernelsAreFastInTheRangesOfTheirDataAndRightOutside) {
   EXPECT_GT(misses, 0u);
 }
 
+/// Each seventh value is missing, or each third: NaN is no miss, values far out are.
+TEST(Observed, MissingDataGetFastCodeAndAreNoMisses) {
+  const auto with_gaps = [](Floats x, std::size_t every) {
+    for (std::size_t i = 0; i < x.size(); i += every) x[i] = NAN;
+    return x;
+  };
+  const Floats x = with_gaps(values(0, 0), 7), y = with_gaps(values(0, 1), 3), far = values(17, 0);
+  const PrivateDaemon daemon;
+  for (const trident_mode mode : {TRIDENT_MODE_DAEMON, TRIDENT_MODE_EMBEDDED}) {
+    const Client client(mode, daemon.socket()), oracle(TRIDENT_MODE_INTERP, "");
+    std::uint64_t misses = 0;
+    for (int i = 1; i <= 6 && misses == 0; ++i) {
+      const std::string text = "sin(" + std::to_string(i) + "*sin(x) + cos(y))*sin(x + y) + (x > y ? x : min(x, y))";
+      trident_kernel *kernel = client.submit(text), *right = oracle.submit(text);
+      show(kernel, x, y);
+      EXPECT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, kPatienceMs)) << trident_last_error();
+      ASSERT_TRUE(eventually([&] { return info_of(kernel).done != 0; }, 120));
+      expect_bits(call(right, x, y), call(kernel, x, y));
+      expect_bits(call(right, y, x), call(kernel, y, x));
+      EXPECT_EQ(info_of(kernel).misses, 0u);
+      expect_bits(call(right, far, y), call(kernel, far, y));
+      misses = info_of(kernel).misses;
+      trident_close_kernel(kernel);
+      trident_close_kernel(right);
+    }
+    EXPECT_GT(misses, 0u);
+  }
+}
+
 TEST(Observed, NobodyIsToldWhereSpeculationIsOff) {
   const PrivateDaemon daemon;
   const Client off(TRIDENT_MODE_DAEMON, daemon.socket(), false);
