@@ -367,11 +367,14 @@ class Command(CommandCase):
             self.assertNotIn("ends early", self.trident("explain", other, "--dump=c").stdout)
 
     def test_assumed_ranges(self):
-        text = self.trident("explain", "sin(x)*cos(y)*sin(x + 2*y)", "-t", "f32", "-p", "exact", "--assume", "x:-4:4",
-                            "--assume", "y:-4:4", "--dump=c").stdout
-        self.assertIn("; assumed: x from -4 to 4, y from -4 to 4\n", text)
+        text = self.trident("explain", "sin(x)*cos(y)*sin(x + 2*y)", "-t", "f32", "-p", "exact", "--assume",
+                            "x:-4:4:nan", "--assume", "y:-4:4", "--dump=c").stdout
+        self.assertIn("; assumed: x from -4 to 4 or NaN, y from -4 to 4\n", text)
         self.assertRegex(text, r"; speculation: (published|not published, )")
         self.assertRegex(text, r";   4096 elements: the general kernel takes \S+ ns, this \S+ of that; \S+ where none fits")
+        self.assertIn("no NaN", self.trident("explain", "n: i32; n + 1", "--assume", "n:0:1:nan", status=2).stderr)
+        self.assertIn("'nan' is not a number", self.trident("explain", "x", "--assume", "x:0:nan", status=2).stderr)
+        self.assertIn("--range x:0:1:nan", self.trident("explain", "x", "--range", "x:0:1:nan", status=2).stderr)
         self.assertIn("no variable 'z'", self.trident("explain", "x", "--assume", "z:0:1", status=2).stderr)
         self.assertIn("--assume x:0:: '' is not a number", self.trident("explain", "x", "--assume", "x:0:", status=2).stderr)
         self.assertIn("--tier baseline", self.trident("explain", "x", "--assume", "x:0:1", "--tier", "baseline",

@@ -181,7 +181,8 @@ std::string assumed_text(const std::vector<expr::Variable>& assumed) {
   std::string out;
   for (const expr::Variable& v : assumed)
     if (std::isfinite(v.lo) || std::isfinite(v.hi))
-      out += (out.empty() ? "; assumed: " : ", ") + v.name + " from " + nine_digits(v.lo) + " to " + nine_digits(v.hi);
+      out += (out.empty() ? "; assumed: " : ", ") + v.name + " from " + nine_digits(v.lo) + " to " + nine_digits(v.hi) +
+             (v.or_nan ? " or NaN" : "");
   return out.empty() ? out : out + "\n";
 }
 
@@ -208,7 +209,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
   options.search.rules = rules ? &*rules : nullptr;
   if (!verb.assumed.empty())
-    for (const expr::Variable& v : assumed) options.target.assumed.push_back({v.lo, v.hi});
+    for (const expr::Variable& v : assumed) options.target.assumed.push_back({v.lo, v.hi, v.or_nan});
   std::optional<report::ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
         bar->update(p.done, p.total, report::stage_text(name_of(p.stage), p.best_ratio));
@@ -364,9 +365,9 @@ void add_explain_command(Verb app, int& status) {
       .required();
   add_tier_options(verb, *state);
   verb.add_flag("--prove-error", state->prove_error, "Prove an error bound of the kernel over the declared ranges");
-  verb.add_option(
-          "--assume", state->assumed,
-          "Range seen in a variable's data, name:lo:hi, but not promised: make a kernel that assumes it; repeatable")
+  verb.add_option("--assume", state->assumed,
+                  "Range seen in a variable's data, name:lo:hi[:nan], but not promised: make a kernel that assumes it; "
+                  "repeatable")
       .take_all()
       .expected(1)
       .allow_extra_args(false);

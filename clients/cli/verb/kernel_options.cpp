@@ -26,14 +26,18 @@ Result<double> parse_bound(const std::string& text, const std::string& whole, co
   return value;
 }
 
-Result<expr::Variable> parse_range(const std::string& text, const char* option) {
+/// Reads name:lo:hi and, where `may_have_nan`, name:lo:hi:nan.
+Result<expr::Variable> parse_range(const std::string& text, const char* option, bool may_have_nan = false) {
   const std::size_t first = text.find(':'), second = text.find(':', first + 1);
   if (first == std::string::npos || first == 0 || second == std::string::npos)
     return make_error(ErrorCode::kInvalidArgument, "%s %s: expected name:lo:hi", option, text.c_str());
   expr::Variable v;
+  constexpr std::string_view kOrNan = ":nan";
   v.name = text.substr(0, first);
+  v.or_nan = may_have_nan && text.ends_with(kOrNan) && text.size() - kOrNan.size() > second;
+  const std::size_t end = v.or_nan ? text.size() - kOrNan.size() : text.size();
   TRY(v.lo, parse_bound(text.substr(first + 1, second - first - 1), text, option));
-  TRY(v.hi, parse_bound(text.substr(second + 1), text, option));
+  TRY(v.hi, parse_bound(text.substr(second + 1, end - second - 1), text, option));
   if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "%s %s: the range is empty", option, text.c_str());
   return v;
 }
@@ -92,13 +96,15 @@ Result<std::vector<expr::Variable>> assumed_variables(const std::vector<std::str
     v.lo = anything.lo, v.hi = anything.hi;
   }
   for (const std::string& text : texts) {
-    TRY(const expr::Variable assumed, parse_range(text, "--assume"));
+    TRY(const expr::Variable assumed, parse_range(text, "--assume", true));
     const auto v =
         std::find_if(variables.begin(), variables.end(), [&](const auto& x) { return x.name == assumed.name; });
     if (v == variables.end())
       return make_error(ErrorCode::kInvalidArgument, "--assume: the expression has no variable '%s'",
                         assumed.name.c_str());
-    v->lo = assumed.lo, v->hi = assumed.hi;
+    if (assumed.or_nan && !ir::is_float(v->type))
+      return make_error(ErrorCode::kInvalidArgument, "--assume %s: integers have no NaN", text.c_str());
+    v->lo = assumed.lo, v->hi = assumed.hi, v->or_nan = assumed.or_nan;
   }
   return variables;
 }

@@ -24,7 +24,7 @@ struct KernelOptions {
 
 /// The variables that --range and --scalar declare, in the order given.
 Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& options, ir::Type type);
-/// The variables of `e` with the ranges that --assume gives as name:lo:hi, and no other ranges.
+/// The variables of `e` with the ranges that --assume gives as name:lo:hi or name:lo:hi:nan, and no other ranges.
 Result<std::vector<expr::Variable>> assumed_variables(const std::vector<std::string>& texts, const expr::Expr& e);
 /// A text and its name in errors.
 struct SourceText {
