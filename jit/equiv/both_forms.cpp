@@ -40,6 +40,7 @@ BothForms::BothForms(const Expr& source, const Expr& form, const expr::LowerOpti
   for (std::size_t k = 0; k < source.outputs.size(); ++k)
     both_.outputs.push_back({source.outputs[k].name, in_source[source.outputs[k].node.index]});
   for (const expr::Output& o : form.outputs) form_outputs_.push_back(in_form[o.node.index]);
+  for (const expr::Variable& v : source.variables) or_nan_ = or_nan_ || v.or_nan;
   for (const Node& n : both_.nodes)
     narrows_ = narrows_ || (n.op == Op::Cast && n.type == expr::Type::f32 && both_.at(n.a).type == expr::Type::f64);
   shapes_ = expr::shapes_of(both_);

@@ -75,6 +75,7 @@ class BothForms {
       return append({Op::Ne, type, variable, append({Op::Constant, v.type, {}, {}, {}, 0}), {}, 0});
     }
     v.type = type, v.lo = facts_[part].lo, v.hi = facts_[part].hi;
+    v.or_nan = or_nan_ && ir::is_float(type) && facts_[part].may_be_nan;
     return append({Op::Variable, type, {}, {}, {}, index});
   }
 
@@ -92,6 +93,7 @@ class BothForms {
   expr::Builder builder_;
   std::uint32_t source_nodes_ = 0;
   bool narrows_ = false;  ///< one of them casts f64 to f32
+  bool or_nan_ = false;   ///< a variable may be NaN beside its range, so that parts may be
   std::vector<NodeId> form_outputs_;
   std::vector<Shape> shapes_;
   std::vector<expr::Fact> facts_;     ///< per node

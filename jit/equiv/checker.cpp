@@ -207,7 +207,7 @@ bool at_edges(const Samples& samples) {
 // Returns whether a set's points are such as random evaluation would not meet.
 bool is_gathered(const Samples& samples) {
   return at_edges(samples) || samples.name == "corners" || samples.name == "branch" || samples.name == "alike" ||
-         samples.name == "near" || samples.name == "steps" || samples.name == "hidden";
+         samples.name == "missing" || samples.name == "near" || samples.name == "steps" || samples.name == "hidden";
 }
 bool far_out(Way way) {
   return way == Way::vast || way == Way::tiny;

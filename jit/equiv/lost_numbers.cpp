@@ -37,7 +37,8 @@ bool is_lost_in(const expr::Expr& source, const CallOutputs& ours, const CallOut
 std::vector<Point> LostNumbers::of(const kir::Kernel& kernel, const expr::Expr& source, const kir::Kernel& unrewritten,
                                    std::span<const Samples> sets, std::uint64_t seed) {
   for (const Samples& set : sets) {
-    const bool is_rare = set.name == "alike" || set.name == "near" || set.way == Way::tiny || set.way == Way::vast;
+    const bool is_rare = set.name == "alike" || set.name == "missing" || set.name == "near" || set.way == Way::tiny ||
+                         set.way == Way::vast;
     if (made_ || !set.more || !is_rare) continue;
     Part& part = parts_.emplace_back();
     part.samples = set.more(source, kTimes * set.n, ~seed - parts_.size());

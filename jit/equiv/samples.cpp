@@ -28,6 +28,27 @@ void keep(const Expr& expr, Samples& s) {
   }
 }
 
+/// Returns whether NaN may come beside a range. Where there is no range, corners and hidden specials have NaN.
+bool may_be_missing(const expr::Variable& v) {
+  return v.or_nan && v.has_range() && ir::is_float(v.type);
+}
+
+/// Puts NaN in place of one variable that may be missing, or of some. One missing element is all that a sum shows, so
+/// calls that reduce have few.
+void leave_gaps(const Expr& expr, const SetLayout& layout, Random& random, Samples& s) {
+  std::vector<std::size_t> which;
+  for (std::size_t v = 0; v < expr.variables.size(); ++v)
+    if (may_be_missing(expr.variables[v])) which.push_back(v);
+  const std::uint64_t of_64 = layout.elementwise() ? 56 : 1;
+  for (std::uint64_t i = 0; i < s.n; ++i) {
+    if (random.below(64) >= of_64) continue;
+    const std::size_t one = which[random.below(which.size())];
+    const bool others = random.below(2) == 0;
+    for (const std::size_t v : which)
+      if (v == one || (others && random.below(2) == 0)) layout.put(s, i, v, bits_of(expr.variables[v].type, NAN));
+  }
+}
+
 /// A run of neighbouring values of one variable, the others held.
 constexpr std::uint64_t kRunLength = 64;
 
@@ -48,6 +69,7 @@ class Sampler {
     if (any(has_small)) sets.push_back(drawn("small", Way::small, options_.points / 2));
     if (variables() > 1) sets.push_back(drawn("alike", Way::spread, options_.points / 4));
     if (variables() > 1 && any(has_small)) sets.push_back(drawn("alike", Way::small, options_.points / 4));
+    if (any(may_be_missing) && !options_.ordinary) sets.push_back(drawn("missing", Way::spread, options_.points / 2));
     add_near_zeros(drawer_, layout_, sets);
     add_signs(drawer_, layout_, sets);
     if (any(has_vast) && !options_.ordinary) sets.push_back(drawn("vast", Way::vast, options_.points / 2));
@@ -104,6 +126,7 @@ class Sampler {
       for (const Bits bits : alike ? drawer_.alike(way) : mixed ? drawer_.mixed() : drawer_.independent(way))
         layout_.put(s, i, v++, bits);
     }
+    if (s.name == "missing") leave_gaps(expr_, layout_, random_, s);
     if (layout_.has_tables()) number_elements(s);
     if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);

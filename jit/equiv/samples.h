@@ -10,6 +10,7 @@
 // source's does not
 //   sums      calls of a few elements, where a part of a sum overflows and the whole does not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
+//   missing   spread, with NaN for one variable or some that may be NaN beside their range, as data have it
 //   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
 // near      around the least values of divisors, around steps that few points reach, and where values whose sign
 // decides are zero
@@ -48,7 +49,7 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;  ///< "uniform", "spread", "small", "vast", "sums", "alike", "near", "tiny", "steps", "branch",
+  std::string name;  ///< "uniform", "spread", "small", "vast", "sums", "missing", "alike", "near", "tiny", "steps", "branch",
                      ///< "edges", "faint", "hidden", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;

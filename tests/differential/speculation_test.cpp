@@ -54,8 +54,9 @@ expr::Expr drawn(std::uint64_t seed) {
 }
 
 std::vector<kir::Assumed> drawn_hints(const expr::Expr& source, Random& random) {
-  const kir::Assumed kSeen[] = {{-3, 3}, {0.5, 2},      {0, 100},       {-7, -1},      {1, 1},
-                                {},      {-3, 3, true}, {0.5, 2, true}, {0, 100, true}};
+  const kir::Assumed kSeen[] = {{-3, 3},      {0.5, 2},      {0, 100},       {-7, -1},       {1, 1},
+                                {},           {-3, 3, true}, {0.5, 2, true}, {0, 100, true}, {-7, -1, true},
+                                {1, 1, true}, {0, 0, true}};
   const kir::Assumed kSeenOfIntegers[] = {{-3, 3}, {0, 200}, {-30'000, 30'000}, {-7, -1}, {1, 0x1p28}, {0, 0x1p40}, {}};
   std::vector<kir::Assumed> seen(source.variables.size());
   for (std::size_t v = 0; v < seen.size(); ++v)
