@@ -2,7 +2,7 @@
 // numbers in the range, and not for NaN. Oracle: the interpreter on the kernel as written.
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -125,6 +125,17 @@ TEST(MissingData, SimplifiedFormsGiveTheSourcesResultsForNanWhereItMayCome) {
         wrong_where_it_may_not += difference(source, of_numbers, type, kind).empty() ? 0 : 1;
       }
   EXPECT_GT(wrong_where_it_may_not, std::size(kExpressions)) << "of four kernels each";
+}
+
+/// A variable that is assumed to be one number is a constant, but not where it may be NaN too.
+TEST(MissingData, OneNumberOrNanIsNoConstant) {
+  for (const bool or_nan : {false, true}) {
+    const kir::Assumed seen[] = {{2, 2, or_nan}};
+    const expr::Expr e = narrowed(parsed("x*y + z", ir::Type::f32), seen);
+    const auto reads_x = [](const expr::Node& n) { return n.op == expr::Op::Variable && n.imm == 0; };
+    EXPECT_EQ(std::any_of(e.nodes.begin(), e.nodes.end(), reads_x), or_nan);
+    EXPECT_EQ(e.variables[0].or_nan, or_nan);
+  }
 }
 
 TEST(MissingData, WhatSearchesFindInRangesGivesTheSourcesResultsForNan) {
