@@ -165,6 +165,9 @@ class Optimisation {
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first. When
   // there is no time for that, those win that need no such check.
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
+  void end_checks_before_tournament();
+  // Gives the last checks of a large expression's kernel more time, once, if it is so much faster that this pays.
+  void wait_for_checks_of(const judge::Verdict& verdict);
 
   // Asks a quick look, before the dear checks of a form, whether it may beat the winner.
   Result<bool> may_beat_winner(const judge::Verdict& verdict, const Tried& form);
@@ -222,6 +225,7 @@ class Optimisation {
   Speculations speculations_{options_};
   double worth_a_swap_ = 0.99;  ///< the greatest time, over the winner's, of a kernel that is worth another swap
   bool has_reserve_ = false;    ///< of time, for the winner's code: `check_end_` ends the checks of its form before
+  bool waited_ = false;         ///< by wait_for_checks_of()
   bool outrun_ = false;         ///< what beats the baseline is of no use
 };
 

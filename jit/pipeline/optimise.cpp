@@ -28,6 +28,7 @@ void Optimisation::take_source(expr::Expr source) {
   if (!is_large() || options_.rival != nullptr) return;  // a rival is in use already: nobody waits
   const auto share_ns = static_cast<std::uint64_t>(kLargeClockShare * static_cast<double>(passes_.left_ns()));
   passes_.limit_clock(std::max(kLargeClockNs, share_ns) * options_.budget.effort, options_.budget.two_threads);
+  if (options_.budget.cpu_ns == 0) passes_.extend(kLargeMoreNs, 0);
 }
 
 Result<bool> Optimisation::may_pay() {

@@ -27,6 +27,12 @@ inline constexpr std::uint64_t kWallPerBudget = 10;
 /// so.
 inline constexpr std::uint64_t kLargeClockNs = 3'000'000'000;
 inline constexpr double kLargeClockShare = 0.3;
+/// Processor time that it gets beside the usual: each of its checks takes seconds, and those of code that assumes
+/// ranges come last.
+inline constexpr std::uint64_t kLargeMoreNs = 10'000'000'000;
+/// A kernel that takes less than this share of the baseline's time is worth a later end: its last checks get
+/// kLargeClockNs more by the clock.
+inline constexpr double kWorthWaiting = 0.5;
 inline constexpr std::uint8_t kEffortMax = 16;
 
 /// Target of the kernel.

@@ -73,6 +73,13 @@ void PassScope::limit_clock(std::uint64_t ns, bool two_threads) {
   end_ = Deadline(left);
 }
 
+void PassScope::extend(std::uint64_t work_ns, std::uint64_t clock_ns) {
+  Left left = end_.left();
+  left.work_ns += work_ns;
+  if (left.clock_ns != UINT64_MAX) left.clock_ns += clock_ns, left.least_ns += clock_ns;
+  end_ = Deadline(left);
+}
+
 Left PassScope::left() const {
   return os::monotonic_ns() < wall_end_ns_ ? end_.left() : Left{};
 }

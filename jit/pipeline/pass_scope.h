@@ -40,6 +40,8 @@ class PassScope {
   /// Ends the budget sooner, by the clock, once nearly as much processor time is used: a search that takes seconds is
   /// for somebody who waits. Two threads use half as much again: a part of the passes is divided between them.
   void limit_clock(std::uint64_t ns, bool two_threads = false);
+  /// Adds to the limits, where there are any: processor time, and time by the clock.
+  void extend(std::uint64_t work_ns, std::uint64_t clock_ns);
   /// Returns what is left.
   [[nodiscard]] Left left() const;
   /// Returns the CPU time that is left.

@@ -261,8 +261,8 @@ void speculate(const expr::Expr& expr, const Options& options, std::uint64_t lef
                std::optional<FastKernel>& fast) {
   const expr::Expr narrow = narrowed(expr, options.target.assumed);
   const bool narrows = !std::equal(expr.variables.begin(), expr.variables.end(), narrow.variables.begin(), same_range);
-  const bool right = result.outcome == Outcome::published || result.outcome == Outcome::no_gain;
-  if (!narrows || !right || !result.baseline_checked || options.budget.check_only) return;
+  const bool wrong = result.outcome == Outcome::not_equivalent;
+  if (!narrows || wrong || !result.baseline_checked || options.budget.check_only) return;
   result.speculation.emplace();
   const Result<std::string> why = why_refused(expr, narrow, options, left_ns, result, fast);
   result.speculation->refused = why.ok() ? *why : why.error().message;

@@ -1,6 +1,7 @@
 // The fastest candidate that passes every check. Checks that take ten times as long as the others are asked only of
 // what has won a tournament; where one refuses it, the next best is asked.
 #include <algorithm>
+#include <utility>
 
 #include "jit/pipeline/optimisation.h"
 
@@ -22,8 +23,19 @@ constexpr std::uint64_t kRematchShare = 2;
 
 Result<judge::Verdict> Optimisation::judge_candidates() {
   has_reserve_ = true;
-  check_end_ = Deadline(passes_.left().without(std::min(tournament_ns(), passes_.left_ns() / kLateShare)));
+  end_checks_before_tournament();
   return find_winner(tournament_ns());
+}
+
+void Optimisation::end_checks_before_tournament() {
+  check_end_ = Deadline(passes_.left().without(std::min(tournament_ns(), passes_.left_ns() / kLateShare)));
+}
+
+void Optimisation::wait_for_checks_of(const judge::Verdict& verdict) {
+  const bool ends_by_clock = is_large() && options_.rival == nullptr;
+  if (!ends_by_clock || verdict.ratio >= kWorthWaiting || std::exchange(waited_, true)) return;
+  passes_.extend(0, kLargeClockNs);
+  end_checks_before_tournament();
 }
 
 Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
@@ -44,6 +56,7 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
     if (!verdict.gain && options_.rival == nullptr) return verdict;
     TRY(verdict.gain, pays(candidates_[verdict.winner], call.workload()));
     if (!verdict.gain) return verdict;
+    wait_for_checks_of(verdict);
     const auto checked = check_whole(verdict.winner);
     if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
     if (!checked.ok() && passes_.cancelled()) return checked.error();
