@@ -165,19 +165,15 @@ class Optimisation {
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first. When
   // there is no time for that, those win that need no such check.
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
-  void end_checks_before_tournament();
   // Gives the last checks of a large expression's kernel more time, once, if it is so much faster that this pays.
   void wait_for_checks_of(const judge::Verdict& verdict);
 
   // Asks a quick look, before the dear checks of a form, whether it may beat the winner.
   Result<bool> may_beat_winner(const judge::Verdict& verdict, const Tried& form);
-
   // Lists the winner's rivals: the baseline, the winner, and the candidates of forms from `form` on.
   [[nodiscard]] std::vector<std::size_t> entrants_of_rematch(const judge::Verdict& first, std::size_t form) const;
-
   // Returns whether a candidate that beats the baseline is of use; if not, says so.
   Result<bool> pays(const Candidate& c, const judge::Workload& workload);
-
   // Makes the checks that only winners are asked for.
   Result<void> check_whole(std::size_t candidate);
   [[nodiscard]] bool may_win(const Candidate& c, Entrants who) const;

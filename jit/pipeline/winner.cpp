@@ -19,23 +19,24 @@ constexpr std::uint64_t kReserveShare = 2;
 /// The tournament of few takes a part of the time of one of all.
 constexpr std::uint64_t kRematchShare = 2;
 
+/// The end of checks that leave the tournament its time.
+Deadline before_tournament(const Left& left, std::uint64_t tournament_ns) {
+  return Deadline(left.without(std::min(tournament_ns, left.ns() / kLateShare)));
+}
+
 }  // namespace
 
 Result<judge::Verdict> Optimisation::judge_candidates() {
   has_reserve_ = true;
-  end_checks_before_tournament();
+  check_end_ = before_tournament(passes_.left(), tournament_ns());
   return find_winner(tournament_ns());
-}
-
-void Optimisation::end_checks_before_tournament() {
-  check_end_ = Deadline(passes_.left().without(std::min(tournament_ns(), passes_.left_ns() / kLateShare)));
 }
 
 void Optimisation::wait_for_checks_of(const judge::Verdict& verdict) {
   const bool ends_by_clock = is_large() && options_.rival == nullptr;
   if (!ends_by_clock || verdict.ratio >= kWorthWaiting || std::exchange(waited_, true)) return;
   passes_.extend(0, kLargeClockNs);
-  end_checks_before_tournament();
+  check_end_ = before_tournament(passes_.left(), tournament_ns());
 }
 
 Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
