@@ -166,7 +166,8 @@ class Optimisation {
   // there is no time for that, those win that need no such check.
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
   // Gives the last checks of a large expression's kernel more time, once, if it is so much faster that this pays.
-  void wait_for_checks_of(const judge::Verdict& verdict);
+  // Returns whether it did.
+  bool wait_for_checks_of(const judge::Verdict& verdict);
 
   // Asks a quick look, before the dear checks of a form, whether it may beat the winner.
   Result<bool> may_beat_winner(const judge::Verdict& verdict, const Tried& form);

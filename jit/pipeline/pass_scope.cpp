@@ -80,6 +80,12 @@ void PassScope::extend(std::uint64_t work_ns, std::uint64_t clock_ns) {
   end_ = Deadline(left);
 }
 
+void PassScope::shorten_clock(std::uint64_t ns) {
+  Left left = end_.left();
+  left.clock_ns -= std::min(left.clock_ns, ns), left.least_ns -= std::min(left.least_ns, ns);
+  end_ = Deadline(left);
+}
+
 Left PassScope::left() const {
   return os::monotonic_ns() < wall_end_ns_ ? end_.left() : Left{};
 }

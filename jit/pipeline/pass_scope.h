@@ -42,6 +42,8 @@ class PassScope {
   void limit_clock(std::uint64_t ns, bool two_threads = false);
   /// Adds to the limits, where there are any: processor time, and time by the clock.
   void extend(std::uint64_t work_ns, std::uint64_t clock_ns);
+  /// Takes back time by the clock.
+  void shorten_clock(std::uint64_t ns);
   /// Returns what is left.
   [[nodiscard]] Left left() const;
   /// Returns the CPU time that is left.

@@ -32,11 +32,12 @@ Result<judge::Verdict> Optimisation::judge_candidates() {
   return find_winner(tournament_ns());
 }
 
-void Optimisation::wait_for_checks_of(const judge::Verdict& verdict) {
+bool Optimisation::wait_for_checks_of(const judge::Verdict& verdict) {
   const bool ends_by_clock = is_large() && options_.rival == nullptr;
-  if (!ends_by_clock || verdict.ratio >= kWorthWaiting || std::exchange(waited_, true)) return;
+  if (!ends_by_clock || verdict.ratio >= kWorthWaiting || std::exchange(waited_, true)) return false;
   passes_.extend(0, kLargeClockNs);
   check_end_ = before_tournament(passes_.left(), tournament_ns());
+  return true;
 }
 
 Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
@@ -57,8 +58,9 @@ Result<judge::Verdict> Optimisation::find_winner(std::uint64_t cpu_ns) {
     if (!verdict.gain && options_.rival == nullptr) return verdict;
     TRY(verdict.gain, pays(candidates_[verdict.winner], call.workload()));
     if (!verdict.gain) return verdict;
-    wait_for_checks_of(verdict);
+    const bool waits = wait_for_checks_of(verdict);
     const auto checked = check_whole(verdict.winner);
+    if (waits) passes_.shorten_clock(kLargeClockNs);
     if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
     if (!checked.ok() && passes_.cancelled()) return checked.error();
     if (checked.ok() && candidates_[verdict.winner].verdict.same()) return verdict;
