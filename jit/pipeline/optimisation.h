@@ -165,8 +165,7 @@ class Optimisation {
   // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first. When
   // there is no time for that, those win that need no such check.
   Result<judge::Verdict> find_winner(std::uint64_t cpu_ns);
-  // Gives the last checks of a large expression's kernel more time, once, if it is so much faster that this pays.
-  // Returns whether it did.
+  // Gives a large kernel's last checks more time, once, if it is so much faster that this pays. Returns whether it did.
   bool wait_for_checks_of(const judge::Verdict& verdict);
 
   // Asks a quick look, before the dear checks of a form, whether it may beat the winner.
