@@ -250,6 +250,24 @@ TEST(PassScope, StopsTheClockOfLargeExpressionsToo) {
   EXPECT_LE(passes.left_ns(), 200 * kMs);
 }
 
+TEST(PassScope, LimitsGrowAndTheClockIsTakenBack) {
+  const Options options{.budget = {.cpu_ns = 1'000 * kMs}};
+  const std::function<void(const Progress&)> nobody;
+  PassScope passes(options, nobody);
+  passes.extend(500 * kMs, 500 * kMs);
+  EXPECT_GT(passes.left().work_ns, 1'000 * kMs);
+  EXPECT_EQ(passes.left().clock_ns, UINT64_MAX) << "no clock ends it";
+  passes.limit_clock(60'000 * kMs);
+  passes.extend(0, 60'000 * kMs);
+  EXPECT_GT(passes.left().clock_ns, 60'000 * kMs);
+  EXPECT_LE(passes.left().clock_ns, 120'000 * kMs);
+  passes.shorten_clock(60'000 * kMs);
+  EXPECT_LE(passes.left().clock_ns, 60'000 * kMs);
+  work(1'600 * kMs);
+  EXPECT_TRUE(passes.spent());
+  EXPECT_EQ(passes.why_ended().find("the limit of 1.5 s of processor time was reached"), 0u) << passes.why_ended();
+}
+
 TEST(PassScope, TwoThreadsUseHalfAsMuchAgainBeforeTheClockEndsThem) {
   const Options options;
   const std::function<void(const Progress&)> nobody;

@@ -53,8 +53,9 @@ Result<void> check_names(const Search& search, const Trace& trace) {
 PassScope::PassScope(const Options& options, const std::function<void(const Progress&)>& progress)
     : options_(options),
       progress_(progress),
-      end_({.work_ns = cpu_ns_of(options.budget)}),
-      wall_end_ns_(os::monotonic_ns() + kWallPerBudget * cpu_ns_of(options.budget)) {}
+      work_limit_ns_(cpu_ns_of(options.budget)),
+      end_({.work_ns = work_limit_ns_}),
+      wall_end_ns_(os::monotonic_ns() + kWallPerBudget * work_limit_ns_) {}
 
 bool PassScope::enabled(std::string_view candidate) const {
   return std::find(options_.search.disabled.begin(), options_.search.disabled.end(), candidate) ==
@@ -75,7 +76,7 @@ void PassScope::limit_clock(std::uint64_t ns, bool two_threads) {
 
 void PassScope::extend(std::uint64_t work_ns, std::uint64_t clock_ns) {
   Left left = end_.left();
-  left.work_ns += work_ns;
+  left.work_ns += work_ns, work_limit_ns_ += work_ns;
   if (left.clock_ns != UINT64_MAX) left.clock_ns += clock_ns, left.least_ns += clock_ns;
   end_ = Deadline(left);
 }
@@ -110,7 +111,7 @@ bool PassScope::spent() const {
 }
 
 double PassScope::budget_s() const {
-  return 1e-9 * static_cast<double>(cpu_ns_of(options_.budget));
+  return 1e-9 * static_cast<double>(work_limit_ns_);
 }
 
 std::string PassScope::why_ended() const {

@@ -69,6 +69,7 @@ class PassScope {
 
   const Options& options_;
   const std::function<void(const Progress&)>& progress_;
+  std::uint64_t work_limit_ns_;  ///< processor time, with what extend() has added
   mutable Deadline end_;
   std::uint64_t clock_limit_ns_ = 0;  ///< of limit_clock()
   std::uint64_t wall_end_ns_;

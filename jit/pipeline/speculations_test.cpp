@@ -99,6 +99,19 @@ TEST(Speculations, EndWithTheKernelThatIsRightAndBest) {
   EXPECT_EQ(faster.speculation->general.bytes, general.winner.image.bytes);
 }
 
+TEST(Speculations, AreMadeWhereTheSearchHasMeasuredNoRival) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  const expr::Expr e = nested();
+  const Options options = assuming();
+  for (const bool is_checked : {false, true}) {
+    Optimised late;
+    late.outcome = Outcome::budget_spent;
+    late.baseline_checked = is_checked;
+    Speculations(options).end(e, late, 10'000'000'000);
+    EXPECT_EQ(late.speculation.has_value(), is_checked);
+  }
+}
+
 TEST(Speculations, AskOnceForRanges) {
   if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
   const expr::Expr e = nested();

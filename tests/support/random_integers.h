@@ -8,7 +8,7 @@
 namespace trident::testing {
 
 /// Passes expr::check(); has one output or two, up to three variables, arrays of every type of integers and scalars.
-/// The same seed gives the same expression on every machine.
+/// Every machine gives the same expression for a seed.
 expr::Expr random_integers(std::uint64_t seed);
 
 /// Returns the value that an array of `variable` keeps where `lane` is stored.
