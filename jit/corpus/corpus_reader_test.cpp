@@ -192,7 +192,8 @@ TEST(CorpusReader, SharedCorpusInBothForms) {
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_EQ(all->size(), count) << file;
   }
-  for (const std::string corpus : {"fresh", "fresh2", "fresh3", "fresh4", "fresh5", "fresh6", "fresh7", "fresh8"})
+  for (const std::string corpus :
+       {"fresh", "fresh2", "fresh3", "fresh4", "fresh5", "fresh6", "fresh7", "fresh8", "fresh9"})
     for (const char* const field : {"_science.tsv", "_graphics.tsv", "_statistics.tsv"}) {
       const auto all = read_corpus("bench/corpus/" + corpus + field);
       ASSERT_TRUE(all.ok()) << all.error().message;
