@@ -25,9 +25,13 @@ class Drawn {
     const double value = number(type);
     r.s[0] = type == Type::f32 ? static_cast<double>(static_cast<float>(value)) : value;
     r.c[0].v = static_cast<T>(value) * (1 + static_cast<T>(of({0, 0, 0x1p-30})));
-    r.c[0].e = static_cast<T>(std::fabs(value) * of({0, 0x1p-60, 0x1p-50, 1}) + of({0, 0, 0, 0x1p-1070}));
-    r.d[0] = static_cast<long double>(std::fabs(value)) * of({0, 0x1p-50, 0x1p-22, 3}) +
+    const double size = std::isfinite(value) ? std::fabs(value) : 0;
+    r.c[0].e = static_cast<T>(size * of({0, 0x1p-60, 0x1p-50, 1}) + of({0, 0, 0, 0x1p-1070}));
+    r.d[0] = static_cast<long double>(size) * of({0, 0x1p-50, 0x1p-22, 3}) +
              static_cast<long double>(of({0, 0, 0, 1, std::numeric_limits<double>::infinity()}));
+    if (random_() % 8 == 0) r.d[0] *= 0x1p16000L;
+    if (random_() % 16 == 0) r.c[0].e = std::numeric_limits<T>::infinity();
+    if (random_() % 16 == 0) r.s[0] = of({0.0, 1.0, std::numeric_limits<double>::infinity(), std::nan("")});
     r.unsure[0] = random_() % 4 == 0 ? static_cast<std::uint8_t>(random_()) : 0;
   }
 
@@ -66,6 +70,7 @@ void set_in_general(const expr::Node& node, const Lanes<Tracked<T>>& a, const La
 
 template <class X>
 bool same(X a, X b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
@@ -75,12 +80,13 @@ void compare(Type type, Op op) {
   Drawn<T> drawn(static_cast<std::uint64_t>(op) + 1);
   Lanes<Tracked<T>> a = one_lane<T>(type), b = a, plain = a, general = a;
   const expr::Node node{op, type, expr::NodeId(0), expr::NodeId(1), {}, 0};
-  int set = 0;
+  int set = 0, beyond = 0, nan = 0;
   for (int i = 0; i < kLanes; ++i) {
     drawn.draw(type, a), drawn.draw(type, b);
     const long double k = i % 3;
     if (!set_plain_lane(node, a, b, plain, 0, k)) continue;
-    ++set;
+    ++set, beyond += (plain.unsure[0] & ~(a.unsure[0] | b.unsure[0]) & kOverflows) != 0,
+        nan += std::isnan(plain.c[0].v);
     set_in_general(node, a, b, general, k);
     const bool equal = same(plain.s[0], general.s[0]) && same(plain.c[0].v, general.c[0].v) &&
                        same(plain.c[0].e, general.c[0].e) && same(plain.d[0], general.d[0]) &&
@@ -91,6 +97,8 @@ void compare(Type type, Op op) {
                        << int(plain.unsure[0]) << " and " << int(general.unsure[0]);
   }
   EXPECT_GT(set, kLanes / 5);
+  EXPECT_GT(beyond, kLanes / 400);
+  EXPECT_GT(nan, kLanes / 100);
   EXPECT_LT(set, kLanes);
 }
 
