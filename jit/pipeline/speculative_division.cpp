@@ -17,8 +17,9 @@ constexpr double kShortLoss = 1.04;
 constexpr int kPlacesMax = 3;
 /// Longer calls than this are to show what memory costs.
 constexpr std::uint64_t kCachedLength = 65'536;
-/// Time of a long call that is enough to show it.
+/// Time of a long call that is enough to show it, and its memory.
 constexpr double kLongCallNs = 10e6;
+constexpr double kLongCallBytes = 64 << 20;
 
 bool loses(const SpeculationTime& time, double loss = kSpeculationLoss) {
   return std::max(time.matching, time.missing) > loss || time.few > kSpeculationLossOfFew;
@@ -55,14 +56,16 @@ std::vector<codegen::Variant> shapes_to_time(const codegen::Variant& winner) {
 }
 
 /// Returns how long a long call need be, by the time of a shorter one. Where each byte takes a nanosecond, memory has
-/// no part in the time, and a million elements would take longer than most searches.
+/// no part in the time, and a million elements would take longer than most searches. Those of sixty arrays would, too:
+/// a part of them is more than the caches hold.
 std::uint64_t enough_elements(std::uint64_t elements, double element_bytes, const SpeculationTime& shorter) {
   const double each_ns = shorter.general_ns / static_cast<double>(shorter.elements);
   const std::uint64_t least = std::max(kCachedLength, shorter.elements);
   const bool waits_for_memory = !(each_ns > element_bytes);
   const bool is_short = elements <= least || !(each_ns * static_cast<double>(elements) > kLongCallNs);
-  if (waits_for_memory || is_short) return elements;
-  return std::max(least, static_cast<std::uint64_t>(kLongCallNs / each_ns));
+  if (is_short) return elements;
+  const double enough = waits_for_memory ? kLongCallBytes / element_bytes : kLongCallNs / each_ns;
+  return std::min(elements, std::max(least, static_cast<std::uint64_t>(enough)));
 }
 
 class Dividing {

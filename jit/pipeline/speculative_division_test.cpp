@@ -204,9 +204,10 @@ TEST(SpeculativeDivision, ShortCallsThatStillSeemToLoseAreTimedElsewhere) {
 
 // --- long calls ---
 
-/// Returns how long the longest call is where the general kernel takes so long for each of 4,096 elements of 8 bytes.
-std::uint64_t longest_of(double each_ns) {
+/// Returns how long the longest call is where the general kernel takes so long for each of 4,096 elements.
+std::uint64_t longest_of(double each_ns, double element_bytes = 8) {
   Machine machine;
+  machine.question.element_bytes = element_bytes;
   machine.time = [=](const JoinPlan&, std::uint64_t n) {
     SpeculationTime time = Machine::all(0.5);
     time.general_ns = each_ns * static_cast<double>(n);
@@ -226,6 +227,14 @@ TEST(SpeculativeDivision, LongCallsAreAsLongAsMemoryAndTimeDemand) {
   EXPECT_EQ(longest_of(100), 100'000u);
   EXPECT_EQ(longest_of(1000), 65'536u);
   EXPECT_EQ(longest_of(100'000), 65'536u);
+}
+
+/// Sixty arrays of a million doubles take half a gigabyte: 64 MB of them are more than the caches hold, too.
+TEST(SpeculativeDivision, LongCallsOfManyArraysAreShorter) {
+  EXPECT_EQ(longest_of(100, 504), (64u << 20) / 504);
+  EXPECT_EQ(longest_of(2, 504), kLong) << "2 ms";
+  EXPECT_EQ(longest_of(20, 64), kLong) << "64 bytes an element are 64 MB";
+  EXPECT_EQ(longest_of(1000, 2000), 65'536u);
 }
 
 TEST(SpeculativeDivision, ShorterCallsAreTimedAsTheyAre) {
