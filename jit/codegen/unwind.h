@@ -29,7 +29,7 @@ inline constexpr UnwindHost kUnwindA64{.code_align = 4,
 /// Records the changes of the frame by prologues and epilogues, in the order of the code. A function starts at 0.
 class UnwindWriter {
  public:
-  explicit UnwindWriter(const UnwindHost& host) : host_(host) {}
+  explicit UnwindWriter(const UnwindHost& host) : host_(host) { program().reserve(kProgramBytes); }
 
   /// Says: at `code_offset` another function starts.
   void start_function(std::uint32_t code_offset);
@@ -52,6 +52,8 @@ class UnwindWriter {
   void advance(std::uint32_t code_offset);
   [[nodiscard]] std::vector<std::uint8_t>& program() { return functions_.back().program; }
   void append_cie(std::vector<std::uint8_t>& out) const;
+
+  static constexpr std::size_t kProgramBytes = 64;  // most take less
 
   UnwindHost host_;
   std::uint32_t at_ = 0;

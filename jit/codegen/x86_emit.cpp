@@ -257,6 +257,7 @@ void X86Emitter::elements_to_boundary(const x86::Gp& elements, std::uint32_t out
 
 void X86Emitter::inst(const MInst& m, const Placed& p) {
   if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
+  if (encode_arithmetic(m, p)) return;
   const x86::Mem mem = memory_operand(m, p);
   const bool recorded = recording_ && (m.form & x86_form::kMemory) != 0;
   if (recorded) record(m, p);

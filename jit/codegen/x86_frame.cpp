@@ -14,6 +14,50 @@ namespace {
 
 constexpr std::int32_t kMxcsrFound = -4;  // from the stack pointer on entry: where the caller's MXCSR is kept
 constexpr int kMxcsrFlagBits = 6;         // below the controls
+constexpr std::uint8_t kBytes = 24;       // of the part that change() calls: its stack is aligned as any function's
+
+// Every kernel has these instructions, and asmjit would take longer for them than for much of its loop.
+
+constexpr std::uint8_t kControls[] = {
+    0xC5,
+    0xF8,
+    0xAE,
+    0x5C,
+    0x24,
+    static_cast<std::uint8_t>(kMxcsrFound),  // vstmxcsr [rsp + found]
+    0x0F,
+    0xB7,
+    0x44,
+    0x24,
+    static_cast<std::uint8_t>(kMxcsrFound),  // movzx eax, word ptr [rsp + found]
+    0xC1,
+    0xE8,
+    kMxcsrFlagBits,  // shr eax, flags
+    0x83,
+    0xF8,
+    kStandardMxcsr >> kMxcsrFlagBits,  // cmp eax, standard
+};
+static_assert(kStandardMxcsr >> kMxcsrFlagBits < 0x80 && kStandardMxcsr < 0x10000);
+
+constexpr std::uint8_t kLowerStack[] = {0x48, 0x83, 0xEC, kBytes};  // sub rsp, bytes
+constexpr std::uint8_t kSetStandard[] = {
+    0xC7,
+    0x04,
+    0x24,
+    kStandardMxcsr & 0xFF,
+    kStandardMxcsr >> 8,
+    0,
+    0,  // mov dword ptr [rsp], standard
+    0xC5,
+    0xF8,
+    0xAE,
+    0x14,
+    0x24,  // vldmxcsr [rsp]
+};
+constexpr std::uint8_t kRestore[] = {
+    0xC5, 0xF8, 0xAE, 0x54,   0x24, kBytes + kMxcsrFound,  // vldmxcsr [rsp + bytes + found]
+    0x48, 0x83, 0xC4, kBytes,                              // add rsp, bytes
+};
 
 }  // namespace
 
@@ -22,11 +66,8 @@ void X86Environment::look() {
   x86::Assembler& a = writer_.assembler();
   other_ = a.newLabel();
   standard_ = a.newLabel();
-  a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
   is_noted_ = true;
-  a.movzx(x86::eax, x86::word_ptr(x86::rsp, kMxcsrFound));
-  a.shr(x86::eax, kMxcsrFlagBits);
-  a.cmp(x86::eax, kStandardMxcsr >> kMxcsrFlagBits);
+  a.embed(kControls, sizeof kControls);
   a.jne(other_);
   a.bind(standard_);
 }
@@ -47,17 +88,14 @@ void X86Environment::look_at_subnormals(ConstantPool& pool) {
 }
 
 void X86Environment::change() {
-  constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
   x86::Assembler& a = writer_.assembler();
   a.bind(other_);
   if (!is_noted_) a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
-  a.sub(x86::rsp, kBytes);
+  a.embed(kLowerStack, sizeof kLowerStack);
   unwind_.def_cfa(writer_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
-  a.mov(x86::dword_ptr(x86::rsp), kStandardMxcsr);
-  a.vldmxcsr(x86::dword_ptr(x86::rsp));
+  a.embed(kSetStandard, sizeof kSetStandard);
   a.call(standard_);
-  a.vldmxcsr(x86::dword_ptr(x86::rsp, kBytes + kMxcsrFound));
-  a.add(x86::rsp, kBytes);
+  a.embed(kRestore, sizeof kRestore);
   unwind_.def_cfa(writer_.offset(), x86_gpr::kDwarfStack, 8);
   a.ret();
 }

@@ -91,7 +91,7 @@ kir::Value unmasked_index(const kir::Kernel& kernel, const kir::Inst& lookup) {
 
 }  // namespace
 
-X86Selector::Merged X86Selector::merged(const kir::Inst& inst) const {
+X86Selector::Merged X86Selector::merged_integers(const kir::Inst& inst) const {
   if (inst.section != Section::body) return {};
   if (inst.op == Op::Lookup) {
     const kir::Value index = unmasked_index(kernel_, inst);

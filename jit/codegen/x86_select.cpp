@@ -3,6 +3,7 @@
 #include <asmjit/x86.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "jit/kir/reduction.h"
@@ -25,15 +26,19 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
   X86Target target;
   target.avx512 = isa == Isa::avx512;
   target.vector_bytes = target.avx512 && variant.vector_bits != 256 ? 64 : 32;
-  std::uint32_t widest = 4;
+  std::uint32_t types = 0;  // a bit for each
+  const auto meet = [&](ir::Type type) { types |= 1u << static_cast<unsigned>(type); };
   for (const kir::Inst& inst : kernel.insts) {
     if (inst.section == Section::body || is_reduction(inst)) {
-      widest = std::max(widest, ir::bytes_of(inst.type));
-      if (inst.a.valid() && inst.op != Op::Strided) widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
+      meet(inst.type);
+      if (inst.a.valid() && inst.op != Op::Strided) meet(kernel.type_of(inst.a));
     }
   }
   for (const kir::Output& output : kernel.outputs)
-    if (output.kind == kir::OutputKind::array) widest = std::max(widest, ir::bytes_of(kernel.type_of(output.value)));
+    if (output.kind == kir::OutputKind::array) meet(kernel.type_of(output.value));
+  std::uint32_t widest = 4;
+  for (; types != 0; types &= types - 1)
+    widest = std::max(widest, ir::bytes_of(static_cast<ir::Type>(std::countr_zero(types))));
   target.lanes = target.vector_bytes / widest;
   return target;
 }
@@ -153,7 +158,11 @@ void X86Selector::set_type(ir::Type type) {
 }
 
 VReg X86Selector::new_local(RegClass reg_class, std::uint8_t width, std::uint8_t lane_bytes) {
-  return f_.add({.reg_class = reg_class, .width = width, .lane_bytes = lane_bytes});
+  VRegInfo& info = f_.vregs.emplace_back();  // in its place: a copy would wait for the stores of its parts
+  info.reg_class = reg_class;
+  info.width = width;
+  info.lane_bytes = lane_bytes;
+  return VReg(static_cast<std::uint32_t>(f_.vregs.size() - 1));
 }
 
 MInst& X86Selector::push(std::uint32_t id, std::initializer_list<VReg> uses) {

@@ -175,7 +175,7 @@ class X86Selector {
     Form form = Form::none;
     kir::Value a, b, c;
   };
-  [[nodiscard]] Merged merged(const kir::Inst& inst) const;
+  [[nodiscard]] Merged merged(const kir::Inst&inst) const, merged_integers(const kir::Inst&inst) const;
   [[nodiscard]] Merged merged_product(const kir::Inst& inst) const;
   [[nodiscard]] Merged merged_sum(const kir::Inst& inst) const;
   [[nodiscard]] Merged merged_or(const kir::Inst& inst) const;
@@ -259,5 +259,10 @@ class X86Selector {
   std::array<VReg, 2> tail_masks_{};  ///< of this copy, for 4- and 8-byte lanes
   std::uint8_t width_ = 16, lane_ = 4;
 };
+
+inline X86Selector::Merged X86Selector::merged(const kir::Inst& inst) const {
+  // Arithmetic on floats merges with nothing.
+  return ir::is_float(inst.type) && inst.op != kir::Op::Lookup ? Merged{} : merged_integers(inst);
+}
 
 }  // namespace trident::codegen

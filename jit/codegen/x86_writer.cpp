@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "jit/codegen/x86_vector_bytes.h"
 #include "runtime/base/check.h"
 #include "runtime/base/limits.h"
 
@@ -177,6 +178,29 @@ void X86Writer::encode(const MInst& m, const Placed& p, const x86::Mem& mem) {
   if ((m.form & x86_form::kOwnRounding) != 0) round_by_itself(id);
   emit(id, operands.list.data(), operands.count, has_immediate || register_byte ? 1 : 0);
   if (m.target.valid()) emit(Inst::jccFromCond(static_cast<x86::CondCode>(m.condition)), {label(m.target)});
+}
+
+bool X86Writer::encode_arithmetic(const MInst& m, const Placed& p) {
+  if ((m.form & ~x86_form::kFused) != 0 || m.def_width != m.use_width) return false;
+  const bool constant = p.mem_use != kNoReg;
+  if (constant && p.mem.place != Place::pool) return false;
+  X86VectorInst inst{.id = m.op, .width = m.def_width, .def = p.def, .from_memory = constant};
+  std::uint8_t first = 0, last = m.uses > 1 ? 1 : 0;
+  if ((m.form & x86_form::kFused) != 0) {
+    const FusedOrder order = order_fused(p);
+    inst.id += order.id_step;
+    first = order.second, last = order.third;
+  } else if (m.commutes && p.mem_use == 0) {
+    std::swap(first, last);
+  }
+  inst.first = p.use[first], inst.last = p.use[last];
+  if (constant) inst.broadcast = p.mem.broadcast, inst.disp = p.mem.disp;
+  std::uint8_t bytes[kX86InstBytesMax];
+  const std::size_t size = write_vector_inst(inst, bytes);
+  if (size == 0) return false;
+  if (assembler_.embed(bytes, size) != asmjit::kErrorOk) failed_ = true;
+  if (constant) note_pool_use(0);
+  return true;
 }
 
 /// Adds the uses in order, without the one in the result's register, without opmask and address.

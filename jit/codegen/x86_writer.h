@@ -60,6 +60,9 @@ class X86Writer {
   /// Emits an instruction that is no pseudo; `mem` is its operand in memory, if it has one. With a target, it is a
   /// comparison and the jump of its condition (an asmjit CondCode), or kIdJmp alone.
   void encode(const MInst& inst, const Placed& placed, const asmjit::x86::Mem& mem);
+  /// Emits arithmetic on vectors of floats, in registers or with a constant, without asmjit (x86_vector_bytes.h).
+  /// Returns false, with nothing done, for all else.
+  bool encode_arithmetic(const MInst& inst, const Placed& placed);
   /// Emits a load, a store or a move that the allocator added; `mem` is its place, if it has one.
   void added(const Placed& placed, const asmjit::x86::Mem& mem);
   /// Returns the bytes that `placed` loads or stores.

@@ -7,7 +7,7 @@
 namespace trident::expr {
 namespace {
 
-std::uint64_t hash_of(const Node& n) {
+inline std::uint64_t hash_of(const Node& n) {
   std::uint64_t h = static_cast<std::uint64_t>(n.op) | static_cast<std::uint64_t>(n.type) << 8 |
                     static_cast<std::uint64_t>(n.a.index) << 16;
   h *= 0x9E37'79B9'7F4A'7C15u;
@@ -96,14 +96,16 @@ NodeId Builder::constant_bits(Type type, std::uint64_t bits) {
   return add({Op::Constant, type, {}, {}, {}, bits});
 }
 
-NodeId Builder::add(const Node& node) {
+NodeId Builder::add(const Node& given) {
+  // Fields in registers: a copy of the whole would wait for the caller's stores of its parts.
+  const Node node{given.op, given.type, given.a, given.b, given.c, given.imm};
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash_of(node) & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
     if (same(expr_.nodes[slots_[slot] - 1], node)) return NodeId(slots_[slot] - 1);
   }
   const NodeId id(size());
-  expr_.nodes.push_back(node);
+  expr_.nodes.push_back({node.op, node.type, node.a, node.b, node.c, node.imm});
   slots_[slot] = id.index + 1;
   if (2 * expr_.nodes.size() > slots_.size()) rehash(2 * slots_.size());
   return id;

@@ -280,7 +280,8 @@ bool Composer::update_places() {
 
 // Builds a node of operands that have their final types. A tree of literals stays open to another type.
 Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
-  a = whole(a), b = whole(b), c = whole(c);
+  for (Value* const operand : {&a, &b, &c})
+    if (operand->storage == Storage::f16) *operand = whole(*operand);
   if (failed_) return {};
   const Signature signature = info(op).signature;
   Node node{op, builder_.type_of(a.id), a.id, b.id, c.id, 0};

@@ -28,6 +28,15 @@ bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
   if (operands.size() == 2 && operands[0].literal_depth == 0 && operands[1].literal_depth == 0) {  // nearly always
     const Type type = type_of(operands[0]);
     if (type == type_of(operands[1]) && !ir::is_mask(type)) return true;
+  } else if (operands.size() == 2 && (operands[0].literal_depth == 0) != (operands[1].literal_depth == 0)) {
+    // A float and literals, which take its type.
+    const bool first_is_open = operands[0].literal_depth > 0;
+    const Type type = type_of(operands[first_is_open ? 1 : 0]);
+    if (ir::is_float(type)) {
+      Value& open = operands[first_is_open ? 0 : 1];
+      open = convert(open, type);
+      return !failed_;
+    }
   }
   bool settled = false;
   bool all_bool = true;
@@ -138,8 +147,13 @@ Value Composer::negate(Value a, std::size_t offset) {
 
 Value Composer::binary(Op op, Value a, Value b, std::size_t offset) {
   if (failed_) return {};
-  std::array<Value, 2> v = {a, b};
   const OpInfo& row = info(op);
+  if (row.signature == Signature::Same && a.literal_depth == 0 && b.literal_depth == 0 &&
+      (row.types == Types::N || row.types == Types::F) && a.storage != Storage::f16 && b.storage != Storage::f16) {
+    const Type type = type_of(a);  // nearly always: two floats of one type, which nothing has to be done to
+    if (ir::is_float(type) && type == type_of(b)) return add({op, type, a.id, b.id, {}, 0}, offset);
+  }
+  std::array<Value, 2> v = {a, b};
   if (row.signature == Signature::Compare && ir::is_mask(type_of(a)) && ir::is_mask(type_of(b)) &&
       (op == Op::Eq || op == Op::Ne)) {
     const Value differ = build(Op::Xor, a, b, {}, offset);

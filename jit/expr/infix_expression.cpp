@@ -219,7 +219,9 @@ Value InfixExpressions::let() {
 
 Value InfixExpressions::binary(int above) {
   static constexpr auto kLevels = levels();
-  Value left = unary();
+  const bool plain = token_.kind == K::number || token_.kind == K::name || token_.kind == K::open;
+  Value left = plain ? primary() : unary();
+  if (plain && token_.kind == K::power) left = power(left);
   while (!composer_.failed()) {
     const int level = kLevels[static_cast<std::size_t>(token_.kind)];
     if (level <= above) break;
@@ -254,7 +256,7 @@ Value InfixExpressions::comparison(Value left) {
 
 Value InfixExpressions::unary() {
   const K kind = token_.kind;
-  if (kind != K::minus && kind != K::plus && kind != K::bang && kind != K::tilde) return power();
+  if (kind != K::minus && kind != K::plus && kind != K::bang && kind != K::tilde) return power(primary());
   const std::uint32_t at = token_.offset;
   if (!enter()) return {};
   advance();
@@ -267,8 +269,7 @@ Value InfixExpressions::unary() {
   return value;
 }
 
-Value InfixExpressions::power() {
-  const Value base = primary();
+Value InfixExpressions::power(Value base) {
   if (composer_.failed() || token_.kind != K::power) return base;
   const std::uint32_t at = token_.offset;
   if (!enter()) return {};

@@ -22,7 +22,7 @@ class InfixExpressions {
   using K = Token::Kind;
 
   // --- tokens ---
-  void advance() { token_ = lexer_.next(); }
+  void advance() { lexer_.read(token_); }
   bool accept(K kind) {
     if (token_.kind != kind) return false;
     advance();
@@ -64,7 +64,7 @@ class InfixExpressions {
   Value binary(int above);
   Value comparison(Value left);
   Value unary();
-  Value power();
+  Value power(Value base);
   Value primary();
 
   // "t[j]"; a name that has no meaning yet becomes a table.

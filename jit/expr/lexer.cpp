@@ -8,7 +8,7 @@
 namespace trident::expr {
 namespace {
 
-enum Class : std::uint8_t { kOther, kSpace, kLetter, kDigit };
+enum Class : std::uint8_t { kOther, kSpace, kLetter, kDigit };  // names go on with the last two
 
 constexpr auto kClass = [] {
   std::array<Class, 256> table{};
@@ -160,8 +160,7 @@ std::size_t Lexer::end_of_words() const {
   return end;
 }
 
-Token Lexer::read_number_token(std::size_t at) {
-  Token token;
+void Lexer::read_number_token(std::size_t at, Token& token) {
   token.kind = Token::Kind::number;
   token.offset = static_cast<std::uint32_t>(at);
   const std::size_t size = read_number(text_.substr(at), number_);
@@ -184,52 +183,60 @@ Token Lexer::read_number_token(std::size_t at) {
     at_ = at + 1;
   }
   token.size = static_cast<std::uint32_t>(at_ - token.offset);
-  return token;
 }
 
-Token Lexer::next() {
+// Writes each field of the token once, where it stays: copies of what has just been written in parts wait for it.
+void Lexer::read(Token& token) {
   using K = Token::Kind;
   const std::size_t size = text_.size();
-  for (; at_ < size && (class_of(text_[at_]) == kSpace || text_[at_] == '#'); ++at_) {
-    if (text_[at_] == '#') {
-      while (at_ + 1 < size && text_[at_ + 1] != '\n') ++at_;
+  const char* const text = text_.data();
+  std::size_t at = at_;  // in a register, unlike the member
+  for (; at < size && (class_of(text[at]) == kSpace || text[at] == '#'); ++at) {
+    if (text[at] == '#') {
+      while (at + 1 < size && text[at + 1] != '\n') ++at;
     }
   }
-  Token token;
-  token.offset = static_cast<std::uint32_t>(at_);
-  if (at_ >= size) return token;
-  const char c = text_[at_];
+  at_ = at;
+  token.suffix.reset();
+  token.offset = static_cast<std::uint32_t>(at);
+  if (at >= size) {
+    token.kind = K::end;
+    token.size = token.hash = 0;
+    return;
+  }
+  const char c = text[at];
   if (class_of(c) == kLetter) {
     std::uint32_t h = 0x811C'9DC5u;  // hash_name, fused with the scan
-    std::size_t end = at_;
+    std::size_t end = at;
     std::uint8_t bits = 0;
-    for (; end < size && (class_of(text_[end]) == kLetter || class_of(text_[end]) == kDigit); ++end) {
-      bits |= static_cast<std::uint8_t>(text_[end]);
-      h = (h ^ static_cast<std::uint8_t>(text_[end])) * 0x0100'0193u;
-    }
+    do {
+      bits |= static_cast<std::uint8_t>(text[end]);
+      h = (h ^ static_cast<std::uint8_t>(text[end])) * 0x0100'0193u;
+    } while (++end < size && class_of(text[end]) >= kLetter);
     token.kind = K::name;
+    token.hash = h ^ (h >> 15);
+    token.size = static_cast<std::uint32_t>(end - at);
     if (bits >= 0x80) {
-      const std::size_t valid = ir::utf8_bytes(text_.substr(at_, end - at_));
-      if (valid < end - at_) {
+      const std::size_t valid = ir::utf8_bytes(text_.substr(at, end - at));
+      if (valid < end - at) {
         token.kind = K::bad;
         token.offset += static_cast<std::uint32_t>(valid);
         problem_ = kNotUtf8;
       }
     }
-    token.hash = h ^ (h >> 15);
-    token.size = static_cast<std::uint32_t>(end - at_);
     at_ = end;
-    return token;
+    return;
   }
+  token.hash = 0;
   if (const K alone = kAlone[static_cast<std::uint8_t>(c)]; alone != K::end) {
     token.kind = alone;
     token.size = 1;
-    ++at_;
-    return token;
+    at_ = at + 1;
+    return;
   }
-  const char d = at_ + 1 < size ? text_[at_ + 1] : '\0';
-  if (class_of(c) == kDigit || (c == '.' && class_of(d) == kDigit)) return read_number_token(at_);
-  const char e = at_ + 2 < size ? text_[at_ + 2] : '\0';
+  const char d = at + 1 < size ? text[at + 1] : '\0';
+  if (class_of(c) == kDigit || (c == '.' && class_of(d) == kDigit)) return read_number_token(at, token);
+  const char e = at + 2 < size ? text[at + 2] : '\0';
   std::uint32_t length = 1;
   const auto two = [&](K kind) {
     length = 2;
@@ -257,8 +264,7 @@ Token Lexer::next() {
       break;
   }
   token.size = length;
-  at_ += length;
-  return token;
+  at_ = at + length;
 }
 
 }  // namespace trident::expr

@@ -70,7 +70,13 @@ std::size_t read_number(std::string_view text, Number& number);
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
-  Token next();
+  /// Reads the next token.
+  void read(Token& token);
+  Token next() {
+    Token token;
+    read(token);
+    return token;
+  }
   /// Returns the value of the last token, a number. (Kept outside the token: most are no numbers, and all are copied.)
   [[nodiscard]] const Number& number() const { return number_; }
   /// Says what is wrong with the last token, if it is bad.
@@ -81,7 +87,7 @@ class Lexer {
   [[nodiscard]] std::size_t end_of_words() const;
 
  private:
-  Token read_number_token(std::size_t at);
+  void read_number_token(std::size_t at, Token& token);
 
   std::string_view text_;
   std::size_t at_ = 0;

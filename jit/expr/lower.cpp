@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <unordered_map>
 
 #include "jit/expr/builder.h"
@@ -337,7 +338,7 @@ class Extrema : protected Roots {
   }
 
  private:
-  NanSets nans_;
+  NanSets nans_{expr_.nodes.size()};
   std::unordered_map<std::uint64_t, Value> nan_masks_;  // of nodes, by their set
 };
 
@@ -387,9 +388,9 @@ class Lowering : private Extrema {
 
   void declare() {
     place_.reserve(expr_.variables.size());
+    kernel_.inputs.reserve(expr_.variables.size());
     const std::size_t results = kernel_.before.empty() ? 0 : kernel_.before.front().outputs.size();
-    const std::vector<Variable> variables(expr_.variables.begin(),
-                                          expr_.variables.end() - static_cast<std::ptrdiff_t>(results));
+    const std::span<const Variable> variables = std::span(expr_.variables).first(expr_.variables.size() - results);
     std::uint32_t scalars = 0;
     for (const Variable& v : variables) {
       if (v.is_scalar()) {
@@ -399,7 +400,9 @@ class Lowering : private Extrema {
       place_.push_back(static_cast<std::uint32_t>(kernel_.inputs.size()));
       kernel_.inputs.push_back({v.name, v.type, {}, v.storage});
     }
-    for (const Variable& v : parameters_of(variables)) kernel_.params.push_back({v.name, v.type});
+    if (!std::ranges::all_of(variables, [](const Variable& v) { return v.kind == VariableKind::array; }))
+      for (const Variable& v : parameters_of({variables.begin(), variables.end()}))
+        kernel_.params.push_back({v.name, v.type});
     std::uint32_t length = scalars;
     for (std::size_t i = 0; i < variables.size(); ++i)
       if (variables[i].is_table()) kernel_.inputs[place_[i]].length = length++;

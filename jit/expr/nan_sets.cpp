@@ -19,7 +19,7 @@ bool NanSets::implies(NodeId b, NodeId a) {
 }
 
 NanSets::Entry& NanSets::entry(NodeId id) {
-  if (entries_.size() <= id.index) entries_.resize(id.index + 1);
+  if (entries_.empty()) entries_.resize(nodes_);
   return entries_[id.index];
 }
 

@@ -14,6 +14,8 @@ namespace trident::expr {
 /// The sets of nodes, in order of their numbers. At most 64 values have a bit; what stands on others is unknown.
 class NanSets {
  public:
+  /// Makes the sets of an expression of `nodes` nodes.
+  explicit NanSets(std::size_t nodes) : nodes_(nodes) {}
   /// Notes that node `id` is NaN where both operands are.
   void join(NodeId id, NodeId a, NodeId b);
   /// The set of a node; 0: unknown. A node that was not joined is a value of its own.
@@ -28,7 +30,8 @@ class NanSets {
   };
   Entry& entry(NodeId id);
 
-  std::vector<Entry> entries_;
+  std::size_t nodes_;
+  std::vector<Entry> entries_;  // of every node, from the first question on
   unsigned values_ = 0;
 };
 

@@ -534,8 +534,10 @@ std::optional<Fact> Ranges::fraction(const Node& n) const {
 
 Fact Ranges::analyse(const Node& n) const {
   if (n.op == Op::Variable) return variable(expr_.variables[n.imm], finite_inputs_);
+  const bool unknown = is_unknown(n);
+  if (unknown && n.op != Op::Sub) return any();
   const std::optional<Fact> part = fraction(n);
-  if (is_unknown(n)) return part.value_or(any());
+  if (unknown) return part.value_or(any());
   const auto fact = [&](NodeId id) { return id.valid() ? facts_[id.index] : any(); };
   const Type operand = n.a.valid() ? expr_.nodes[n.a.index].type : n.type;
   Fact known = fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);

@@ -1,6 +1,7 @@
 #include "jit/expr/shape.h"
 
 #include <algorithm>
+#include <array>
 
 namespace trident::expr {
 namespace {
@@ -9,6 +10,12 @@ namespace {
 constexpr std::uint8_t passes_of_op(Op op) {
   return info(op).signature == Signature::Locate ? 2 : 1;
 }
+
+constexpr auto kMakesTotal = [] {
+  std::array<bool, kOpCount> table{};
+  for (std::size_t op = 0; op < kOpCount; ++op) table[op] = makes_total(static_cast<Op>(op));
+  return table;
+}();
 
 }  // namespace
 
@@ -32,7 +39,8 @@ std::optional<Place> place_of(const Node& node, const std::vector<Place>& earlie
 }
 
 bool has_reductions(const Expr& expr) {
-  return std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const Node& node) { return makes_total(node.op); });
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
+                     [](const Node& node) { return kMakesTotal[static_cast<std::size_t>(node.op)]; });
 }
 
 std::vector<Place> places_of(const Expr& expr) {
