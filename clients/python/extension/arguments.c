@@ -80,7 +80,8 @@ static int is_reduced(const bound* b) {
 /* Returns whether contiguous arguments in C's order, or all in Fortran's, make a result that `order` puts there, too.
  */
 static int has_layout(const struct call* c, const bound* b, PyObject* const* values) {
-  if (c->nd == 1 || is_reduced(b)) return 1;
+  if (c->nd == 1) return 1;
+  if (is_reduced(b)) return !c->is_fortran || b->outputs[0].is_reduced != kPlace;
   if (!c->is_fortran) {
     const struct array* first = NULL;
     for (int i = 0; first == NULL; ++i)

@@ -35,9 +35,12 @@ struct argument {
   int kernel_type; /* which the kernel takes as this type */
 };
 
+/* How an output is reduced to one element. kPlace: to the number of an element in C's order. */
+enum reduction { kNotReduced, kReduced, kPlace };
+
 struct output {
   int type_num, bytes;
-  int is_reduced; /* to one element */
+  int is_reduced; /* an enum reduction */
 };
 
 typedef struct {

@@ -34,7 +34,7 @@ static int read_argument(bound* b, int i, PyObject* row) {
 static int read_output(bound* b, int i, PyObject* row) {
   PyObject* dtype;
   struct output* const o = &b->outputs[i];
-  if (!PyArg_ParseTuple(row, "Oiip", &dtype, &o->type_num, &o->bytes, &o->is_reduced)) return 0;
+  if (!PyArg_ParseTuple(row, "Oiii", &dtype, &o->type_num, &o->bytes, &o->is_reduced)) return 0;
   return PyTuple_SetItem(b->dtypes, i, Py_NewRef(dtype)) == 0;
 }
 
@@ -47,7 +47,8 @@ static int read_rows(bound* b, PyObject* arguments, PyObject* outputs) {
 }
 
 /* Bound(owner, address, names, arguments, outputs, order, casting, finish, parts, gives numbers, gives a tuple).
- * arguments: (place, type number, bytes, type number of the kernel); outputs: (dtype, its number, bytes, is reduced).
+ * arguments: (place, type number, bytes, type number of the kernel); outputs: (dtype, its number, bytes, an
+ * enum reduction).
  */
 static PyObject* bound_new(PyTypeObject* type, PyObject* args, PyObject* Py_UNUSED(kwargs)) {
   PyObject *owner, *names, *arguments, *outputs, *order, *casting, *finish, *parts;

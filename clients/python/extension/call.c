@@ -20,7 +20,7 @@
 #include "method.h"
 
 enum { kDimensionsMax = 64, kTextsMax = 256, kBoundsMax = 32 };
-enum { kVersion = 7 }; /* of this module's functions, trident/_short_call.py */
+enum { kVersion = 8 }; /* of this module's functions, trident/_short_call.py */
 
 static PyObject *last_calls, *borrowed, *borrowed_all; /* the thread-local of evaluate(), its ways to keep `out` */
 static PyObject* texts;                                /* key_of() a call -> list of Bounds */

@@ -517,6 +517,91 @@ class NumexprsRules(unittest.TestCase):
                 np.testing.assert_allclose(trident.evaluate(text), eval(text, {"x": x, "sqrt": np.sqrt}), rtol=1e-12)
 
 
+class Places(unittest.TestCase):
+    """argmin and argmax of all elements, inside the kernel. The oracle is NumPy, which counts in C's order whatever the layout."""
+    TEXTS = ("argmax(x)", lambda x, y: np.argmax(x)), ("argmin(x)", lambda x, y: np.argmin(x)), \
+            ("argmax(x*y)", lambda x, y: np.argmax(x * y)), ("argmin(y - x)", lambda x, y: np.argmin(y - x)), \
+            ("argmax(x > y)", lambda x, y: np.argmax(x > y)), ("argmin(where(x < y, x, y))", lambda x, y: np.argmin(np.where(x < y, x, y)))
+
+    @staticmethod
+    def draw(rng, dtype):
+        shape = rng.choice([(1,), (7,), (4097,), (3, 5), (5, 1, 4), (2, 3, 4), (90, 100), (1, 9), (9, 1), (3, 0)])
+        values = np.random.default_rng(rng.randrange(1 << 30))
+        span = rng.choice([1, 3, 100])  # ties
+        x = values.integers(0 if dtype[-2:-1] in "u?" else -span, span + 1, shape).astype(dtype)
+        if x.dtype.kind == "f":
+            x = x / np.asarray(3, dtype)
+            for corner in rng.choice([[], [np.nan], [np.inf, -np.inf], [np.nan, np.inf], [-np.inf], [-0.0, 0.0]]):
+                x[values.random(shape) < rng.choice([1e-4, 0.01, 0.3, 1])] = corner
+        return x
+
+    @staticmethod
+    def laid_out(rng, x):
+        wide = np.zeros([2 * n for n in x.shape], x.dtype)
+        way = rng.choice(["C", "F", "steps", "back", "turned", "repeated", "swapped", "misaligned"])
+        if way == "F":
+            return np.asfortranarray(x)
+        if way == "steps":
+            wide[tuple(slice(None, None, 2) for _ in x.shape)] = x
+            return wide[tuple(slice(None, None, 2) for _ in x.shape)]
+        if way == "back":
+            return x[::-1]
+        if way == "turned":
+            return np.ascontiguousarray(x.T).T
+        if way == "repeated" and x.size:
+            return np.broadcast_to(x[:1], x.shape)
+        if way == "swapped":
+            return x.astype(x.dtype.newbyteorder())
+        if way == "misaligned":
+            return np.frombuffer(b"\0" + x.tobytes() + b"\0", np.uint8)[1:-1].view(x.dtype).reshape(x.shape)
+        return x
+
+    def test_are_numpys(self):
+        rng = random.Random(12)
+        for trial in range(1200):
+            dtype = rng.choice(["f8", "f4", "i4", "i8", "?", "u1", "i1", "i2", "u2", "u4", "f2"])
+            values = self.draw(rng, dtype)
+            x, y = self.laid_out(rng, values), self.laid_out(rng, rng.choice([values, values[::-1], values[:1]]) if values.size else values)
+            for text, function in (self.TEXTS[0], self.TEXTS[1], rng.choice(self.TEXTS)):
+                if dtype not in ("f8", "f4", "i4", "i8") and ("*" in text or "-" in text):
+                    continue  # numexpr has wider sums and products
+                names, call = {"x": x, "y": y}, {"threads": rng.choice([None, 2])}
+                with self.subTest(text, trial=trial, dtype=dtype, shapes=(x.shape, y.shape), strides=x.strides), np.errstate(all="ignore"):
+                    for _ in range(2):  # the short way, then
+                        if x.size == 0:
+                            self.assertRaises(ValueError, trident.evaluate, text, names, {}, **call)
+                            continue
+                        wanted, got = function(x, y), trident.evaluate(text, names, {}, **call)
+                        self.assertEqual((np.dtype(np.intp), (), wanted), (got.dtype, got.shape, got[()]))
+
+    def test_out_and_numbers(self):
+        x = np.array([[1.0, 9.0], [9.0, np.nan]])
+        for order in "KACF":
+            self.assertEqual(3, trident.evaluate("argmax(x)", {"x": np.asfortranarray(x)}, {}, order=order))
+        for dtype in ("i8", "i4"):
+            out = np.zeros((), dtype)
+            self.assertIs(out, trident.evaluate("argmax(-x)", {"x": x[0]}, {}, out=out, casting="unsafe"))
+            self.assertEqual(0, out[()])
+            self.assertIs(out, trident.evaluate("argmin(-x)", {"x": x[0]}, {}, out=out, casting="unsafe"))
+            self.assertEqual(1, out[()])
+        for text in ("argmax(k)", "argmin(k*k)", "argmax(3)", "argmin(2.5)"):
+            self.assertEqual((0, np.dtype("i8")), (lambda r: (r[()], r.dtype))(trident.evaluate(text, {"k": 7.5}, {})))
+        self.assertEqual(2, trident.evaluate("argmax(x*k)", {"x": np.array([3.0, 2.0, -1.0]), "k": -1.0}, {}))
+        np.testing.assert_array_equal([1, 1], trident.evaluate("argmax(x, axis=1)", {"x": x}, {}))
+        places = trident.evaluate("(argmax(x), argmin(x), x + 1)", {"x": np.asfortranarray(x)}, {})
+        self.assertEqual((3, 3), (places[0][()], places[1][()]))
+        long = "+".join(f"x*{i}" for i in range(1, 3000))
+        self.assertEqual(1, trident.evaluate(f"argmax({long})", {"x": x[0]}, {}))
+
+    def test_the_same_for_any_number_of_threads(self):
+        x = RANDOM.integers(0, 1 << 20, 1_000_000).astype("f4")
+        x[[777_777, 900_001]] = 1 << 21
+        for _ in range(2):
+            for threads in (1, 2):
+                self.assertEqual(777_777, trident.evaluate("argmax(x)", {"x": x}, {}, threads=threads))
+                self.assertEqual(np.argmin(x * x + x), trident.evaluate("argmin(x*x + x)", {"x": x}, {}, threads=threads))
+
+
 class Errors(unittest.TestCase):
     def test_without_numexpr_the_error_names_it(self):
         program = """import sys; sys.modules["numexpr"] = None

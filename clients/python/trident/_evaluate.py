@@ -35,7 +35,7 @@ from ._native import TridentError
 from ._operand import unmasked
 from ._out import Borrowed, BorrowedAll, One, check_layout, check_out, store, store_reduced
 from ._promise import EXACT, Promise
-from ._reduced import OPS, as_bool, fused, reduce_with_numpy
+from ._reduced import OPS, PLACES, as_bool, fused, reduce_with_numpy
 from ._several import Several
 from ._stages import Stages
 from ._strided import in_c_order, in_fortran_order, in_kernels_type, lies_apart, meet, same_elements, wraps
@@ -266,7 +266,7 @@ class _Program(One):
         self.is_bool = node.kind == g.BOOL
         self.literal, self.wide_bools, self.is_taken = None, self.is_bool, False
         if not inputs:
-            self.literal = np.array((root.operand if self.reduction else root).value, self.result_dtype)
+            self.literal = self._of_literal(root)
             return
         scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
@@ -291,6 +291,11 @@ class _Program(One):
             self.kernel = Chain(pieces, promise, names, types, scalars, size)
         self.is_taken = all(a.dtype == d or s or wraps(a.dtype, d) for a, d, s in zip(arguments, self.dtypes, self.is_scalar))
 
+    def _of_literal(self, root):
+        if self.reduction is None or self.reduction.op not in _text.BEYOND_REDUCTIONS:
+            return np.array((root.operand if self.reduction else root).value, self.result_dtype)
+        return reduce_with_numpy(self.reduction, np.array(root.operand.value, g.DTYPE[root.operand.kind]))
+
     def bound(self, names, arguments, order, casting, given=None):
         return self.part(names, arguments, order, casting, given or names) if len(self.used) == len(names) else None
 
@@ -303,7 +308,8 @@ class _Program(One):
         rows = [_short_call.argument(given.index(names[i]), arguments[i].dtype, is_array, d)
                 for i, is_array, d in zip(self.used, arrays, self.dtypes)]
         dtype = np.dtype(np.int32) if self.fused and self.is_bool else self.result_dtype
-        return _short_call.bound(self, self.kernel._handle, given, rows, [(dtype, self.fused)], order=order, casting=casting,
+        is_reduced = 2 if self.fused and self.reduction.op in PLACES else int(self.fused)
+        return _short_call.bound(self, self.kernel._handle, given, rows, [(dtype, is_reduced)], order=order, casting=casting,
                                  finish=self._finish())
 
     def _finish(self):
@@ -458,10 +464,13 @@ class _Program(One):
 
     def _run_reduction(self, arrays, dtypes, params, out, casting):
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        is_place = self.reduction.op in PLACES
         if 0 in shape and self.reduction.op in ("min", "max"):
             raise ValueError(f"zero-size array to reduction operation {self.reduction.op} which has no identity")
+        if 0 in shape and is_place:
+            raise ValueError(f"attempt to get {self.reduction.op} of an empty sequence")
         operands = [np.asarray(a, d) for a, d in zip(arrays, dtypes)]
-        if all(a.flags.f_contiguous and a.shape == shape for a in arrays):
+        if not is_place and all(a.flags.f_contiguous and a.shape == shape for a in arrays):
             shape, operands = shape[::-1], [a.T for a in operands]
         result = np.empty((), np.int32 if self.is_bool else self.result_dtype)
         self.kernel._run_on(shape, [np.broadcast_to(a, shape) for a in operands], [result], params)

@@ -4,7 +4,9 @@ import numpy as np
 from . import _graph as g
 from . import _text
 
-OPS = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof", "mean": "mean", "any": "maxof", "all": "minof"}
+OPS = {"sum": "sum", "prod": "prod", "min": "minof", "max": "maxof", "mean": "mean", "any": "maxof", "all": "minof",
+       "argmin": "argmin", "argmax": "argmax"}
+PLACES = "argmin", "argmax"  # numbers of elements in C's order, however the operands lie
 _TRUTHS = {"any": "gt", "all": "ne"}  # of the greatest and the least of zeros and ones; of no elements these are the ends of int32
 _NUMPY_REDUCE = {"sum": np.add.reduce, "prod": np.multiply.reduce, "min": np.fmin.reduce, "max": np.fmax.reduce,
                  **{name: getattr(np.ndarray, name) for name in _text.BEYOND_REDUCTIONS}}
@@ -19,6 +21,8 @@ def fused(name, node):
     op = OPS[name]
     if name in _TRUTHS:
         return g.Node(_TRUTHS[name], g.BOOL, (g.Node(op, g.I32, (g.cast(g.cast(node, g.BOOL), g.I32),)), g.const(0, g.I32)))
+    if name in PLACES:
+        return g.Node(op, g.I64, (g.cast(node, g.I32) if node.kind == g.BOOL else node,))
     if name == "mean":
         kind = node.kind if node.kind in g.FLOATS else g.F64
         return g.Node(op, kind, (g.cast(node, kind),))

@@ -12,7 +12,7 @@ import numpy as np
 from . import _threads
 from ._native import lib
 
-_FILE, _VERSION = "_call.abi3.so", 7
+_FILE, _VERSION = "_call.abi3.so", 8
 _ARGUMENTS_MAX, _OUTPUTS_MAX, _ANY_NUMBER = 64, 16, -1  # arguments.h
 _NUMBERS = "?bBhHiIlLqQefd"  # types of NumPy's numbers that kernels take
 
@@ -79,9 +79,9 @@ def argument(place, dtype, is_array, taken):
 def bound(owner, handle, names, arguments, outputs, *, order="K", casting=None, finish=None, parts=None, gives_numbers=False,
           gives_tuple=False):
     """A kernel for the module; None without it, and where it does not take so many. `arguments`: of argument(); `outputs`:
-    (dtype, is reduced) of each; bound.c says the rest."""
+    (dtype, is reduced: 2 for the place of an element, which is counted in C's order) of each; bound.c says the rest."""
     if call is None or not names or len(names) > _ARGUMENTS_MAX or len(outputs) > _OUTPUTS_MAX:
         return None
     address = 0 if handle is None else handle._as_parameter_.value
-    rows = tuple((dtype, dtype.num, dtype.itemsize, is_reduced) for dtype, is_reduced in outputs)
+    rows = tuple((dtype, dtype.num, dtype.itemsize, int(is_reduced)) for dtype, is_reduced in outputs)
     return call.Bound(owner, address, tuple(names), tuple(arguments), rows, order, casting, finish, parts, gives_numbers, gives_tuple)
