@@ -3,6 +3,7 @@ argument types, and give NumPy's answers at every call. The oracle is NumPy; rec
 import os
 import sys
 import unittest
+import warnings
 from unittest import mock
 
 os.environ.setdefault("TRIDENT_MODE", "interp")
@@ -12,7 +13,7 @@ import numpy as np  # noqa: E402
 from numpy.linalg import norm  # noqa: E402
 
 import trident  # noqa: E402
-from trident import _composed, _jit, _tracer  # noqa: E402
+from trident import _compiled, _composed, _jit, _tracer  # noqa: E402
 
 RNG = np.random.default_rng(5)
 ARRAYS = [RNG.normal(size=40) * 3, RNG.normal(size=(6, 7)), np.asfortranarray(RNG.normal(size=(5, 9))), RNG.normal(size=30)[::-3],
@@ -92,6 +93,16 @@ class Proven(unittest.TestCase):
         self.same(wanted, got)
         return self.recorded > before
 
+    @staticmethod
+    def outcome(compiled, *args):
+        """Everything that can be seen of the results, or the error."""
+        try:
+            results = compiled(*args)
+        except (ValueError, TypeError, OverflowError) as error:
+            return type(error), str(error)
+        listed = results if type(results) in (tuple, list) else [results]
+        return type(results), [(type(r), np.asarray(r).dtype, np.shape(r), np.asarray(r).strides, np.asarray(r).tobytes()) for r in listed]
+
     def test_arrays(self):
         """Each function, on arrays of every type and layout in turn."""
         for name, function in OF_ONE.items():
@@ -128,6 +139,42 @@ class Proven(unittest.TestCase):
                         self.assertEqual(recorded, kind not in kinds)
                         kinds.add(kind)
             self.assertGreaterEqual(calls, 18, name)
+
+    def test_call_after_call(self):
+        """Arguments of all types, layouts and shapes follow each other by chance, equal types often, which is the short way. Its
+        results are those of a function that is called for the first time, and NumPy's where NumPy 1 and 2 agree."""
+        functions = (lambda x, k: x * k + 1, lambda x, k: (x > k, x - k * 2), lambda x, k: np.sum(x * k, axis=0), lambda x, k: x.max(axis=-1) - k,
+                     lambda x, k: np.exp(np.clip(x, -9, 9)) / np.exp(np.clip(x, -9, 9)).sum(axis=-1, keepdims=True) + k,
+                     lambda x, k: np.argmax(x) + k, lambda x, k: np.where(x < k, x, k), lambda x, k: [x.mean(axis=0, keepdims=True), x * (k + 1)],
+                     lambda x, k: np.argmin(x, axis=0) * k, lambda x, k: np.maximum(x, k).sum(), lambda x, k: x.sum(axis=0) + k * k)
+        numbers = [*NUMBERS, 1e300, 1e-300, 70000, 2**31, -2**31, 2**62, 2**63, np.float64(1.5), np.float32(0.1), np.int64(3), np.int32(-2), np.uint8(200),
+                   np.uint64(2**63 + 5), np.bool_(True), np.array(2.5), np.array(3)]
+        arrays = [a for a in ARRAYS if np.ndim(a)] + [RNG.integers(-9, 9, (4, 5)), np.broadcast_to(np.arange(5.0), (3, 5)), RNG.normal(size=(4, 6))[:, ::2]]
+        rng, calls = np.random.default_rng(11), 0
+        for i, function in enumerate(functions):
+            compiled, x, k = trident.jit(function), ARRAYS[1], 1.5
+            for step in range(500):
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # casts of NaN, powers of two beyond the type
+                    draw = rng.integers(6)
+                    if draw < 2:
+                        dtype = DTYPES[rng.integers(len(DTYPES))] if draw else x.dtype
+                        x = arrays[rng.integers(len(arrays))].astype(dtype)
+                        if rng.integers(5) == 0:
+                            x = x.astype(x.dtype.newbyteorder())
+                    elif draw == 2:
+                        k = numbers[rng.integers(len(numbers))]
+                    elif draw == 3 and type(k) is float:
+                        k = float(rng.normal())
+                    elif draw == 4 and type(k) is int:
+                        k = int(rng.integers(-10, 10))
+                    with self.subTest(function=i, step=step, dtype=x.dtype.str, shape=x.shape, k=repr(k)):
+                        if x.dtype in ("f8", "i8") and type(k) in (float, int) and abs(k) < 2**31:
+                            calls += self.check(function, compiled, x, k) is not None
+                        with mock.patch.object(_compiled.PartKernel, "_run_simply", lambda *_: None):
+                            wanted = self.outcome(trident.jit(function), x, k)
+                        self.assertEqual(wanted, self.outcome(compiled, x, k))
+        self.assertGreaterEqual(calls, 300)
 
     def test_operands_of_other_types_and_shapes(self):
         functions = (lambda x, y: np.allclose(x, y), lambda x, y: np.isclose(x, y).any(), lambda x, y: np.select([x > y, x < 1], [x, y]),

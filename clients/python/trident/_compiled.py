@@ -19,6 +19,7 @@ from ._strided import axes_of, empty, in_c_order, laid_out, result_of
 _SHARED_MIN = 1 << 16  # elements of a call that threads share
 _ELEMENTS = {**g.NARROW, _narrow.UINT64: "u64"}  # types that kernels load and store as they are
 _PLACES = "argmin", "argmax"  # reductions that count elements, in C's order
+_TAKEN_NUMBERS = float, int, np.float64, np.int64  # that a kernel's call takes for the same as arrays of them
 _EXTREMES = {"minof", "maxof", *_PLACES}
 
 
@@ -157,7 +158,10 @@ class PartKernel:
             raise TraceError(f"the function is more than one kernel can hold ({limit}); divide it into several functions") from error
         self.arrays = [int(name[1:]) for name in self.kernel.arrays]
         self.numbers = [int(name[1:]) for name in self.kernel.scalars]
+        self.number_names = list(zip(self.kernel.scalars, self.numbers))
         self.array_mask = sum(1 << i for i in self.arrays)
+        self.is_simple = (not part.guards and not part.products and all(mask & self.array_mask for mask in part.reduced)
+                          and all(number or n.mask & self.array_mask for n, number in zip(part.nodes, part.is_number)))
 
     @staticmethod
     def _taken(kind, value, is_number):
@@ -167,9 +171,14 @@ class PartKernel:
             return value.dtype
         return g.DTYPE[g.I32 if kind == g.BOOL else kind]
 
-    def of_plain_arrays(self, args):
+    def of_plain_arrays(self, args, made):
         """Runs the kernel on the caller's own arrays; None where it cannot take them as they are."""
         arrays = [args[i] for i in self.arrays]
+        numbers = {}
+        for name, i in self.number_names:
+            numbers[name] = number = made[i] if made[i] is not None else args[i]
+            if type(number) not in _TAKEN_NUMBERS or type(number) is int and not -2**63 <= number < 2**63:
+                return None  # what is made of numbers may be another type; integers beyond wrap, which a kernel's call refuses
         shape = arrays[0].shape
         if 0 in shape or not all(a.shape == shape for a in arrays):
             return None
@@ -178,12 +187,27 @@ class PartKernel:
                 return None
             if not in_c_order(arrays):
                 turns = not self.part.has_places and all(a.flags.f_contiguous for a in arrays)
-                made = self.kernel(*[a.T for a in arrays]) if turns else None
+                made = self.kernel(*[a.T for a in arrays], **numbers) if turns else None
                 return tuple(r.T for r in made) if type(made) is tuple else made.T if turns else None
-        return self.kernel(*arrays)
+        return self.kernel(*arrays, **numbers)
+
+    def _run_simply(self, values):
+        """Does as run() for arrays of one shape in C's order that the kernel takes as they are; None for others."""
+        arrays = [values[i] for i in self.arrays]
+        shape = arrays[0].shape
+        if not shape or 0 in shape or not all(a.shape == shape and a.dtype == self.dtypes[i] and a.flags.c_contiguous
+                                 for a, i in zip(arrays, self.arrays)):
+            return None
+        numbers = {name: values[i].astype(np.int64) if values[i].dtype.kind == "u" else values[i] for name, i in self.number_names}
+        made = self.kernel(*arrays, **numbers)
+        made = made if type(made) is tuple else (made,)
+        return [r if d is None or r.dtype == d else r.astype(d) for r, d in zip(made, self.part.dtypes)]
 
     def run(self, values):
         """The results for the inputs, all of them arrays."""
+        made = self._run_simply(values) if self.is_simple else None
+        if made is not None:
+            return made
         shape, shapes = self._shapes(values)
         arrays = [np.asarray(values[i], self.dtypes[i]) for i in self.arrays]
         arrays = [np.broadcast_to(a, shape) for a in arrays]
@@ -289,18 +313,21 @@ class Entry:
                          and all(n.mask or is_number for n, is_number in zip(part.nodes, part.is_number)))
         self.finish = None  # what takes() finds: for each output of the kernel the type of the result, and whether that is Python's
 
-    def takes(self, args):
-        """Returns whether the kernel takes these arrays, all parameters of the function, as they are, and gives the results."""
+    def takes(self, values, args, are_arrays):
+        """Returns whether the kernel takes these parameters of the function, `values` as arrays, as they are, and gives the results."""
         part = self.recording.part
-        kernel = self._kernel(part, args)
+        kernel = self._kernel(part, values)
         made = kernel.kernel.output_dtypes
         self.finish = [(None if d in (None, m) else d, is_item) for d, m, is_item in zip(part.dtypes, made, self.recording.items)]
-        return not kernel.numbers and all(args[i].dtype == kernel.dtypes[i] for i in kernel.arrays)
+        return not self.recording.fits and all(i < len(args) and are_arrays[i] and args[i].dtype == kernel.dtypes[i] for i in kernel.arrays) \
+            and all(i >= len(args) or type(args[i]) in _TAKEN_NUMBERS for i in kernel.numbers)
 
-    def of_plain_arrays(self, args):
-        if args[0].size >= _SHARED_MIN and self.recording.part.stages():
+    def of_plain_arrays(self, args, made):
+        """Runs the kernel on what it takes; `made`: Python's numbers among the arguments, and behind them what is made of these."""
+        kernel = self._kernel(self.recording.part, args)
+        if args[kernel.arrays[0]].size >= _SHARED_MIN and self.recording.part.stages():
             return None
-        made = self._kernel(self.recording.part, args).of_plain_arrays(args)
+        made = kernel.of_plain_arrays(args, made)
         if made is None:
             return None
         if not self.recording.is_tuple:
