@@ -25,8 +25,9 @@ using expr::Op;
 /// Bounds of the work for one form: comparisons over the reals (some hundredths of a millisecond each), and checks of
 /// parts (some milliseconds each). A form that needs more is refused.
 constexpr int kComparisonsMax = 800, kChecksMax = 48;
-/// More of both for each node: parts grow in number with the form, not in size.
-constexpr int kComparisonsPerNode = 4, kNodesPerCheck = 16;
+/// More of both for each node: parts grow in number with the form, not in size. A product of 200 linear factors, each
+/// contracted, has a part of three nodes for each of its two steps.
+constexpr int kComparisonsPerNode = 4, kNodesPerCheck = 4;
 /// Levels of values that both have, below a part's end, where its cuts are sought.
 constexpr int kLevelsMax = 6;
 constexpr std::uint64_t kPartPoints = 2048;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <functional>
 
 #include "jit/equiv/probe.h"
@@ -344,6 +345,34 @@ TEST(Parts, LargeFormsAreComparedPartByPart) {
         check_parts(parsed(source, names, ranges), parsed(large.form, names, ranges), kHow, CheckOptions{});
     ASSERT_TRUE(verdict.ok()) << verdict.error().message;
     EXPECT_EQ(verdict->same(), large.same) << print(*verdict);
+  }
+}
+
+/// A product of 200 factors (1 + a x) - b y, as written or contracted; in one a constant may be off by `error`.
+std::string product_of_factors(bool contracted, double error) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) {
+    char factor[120];
+    const double a = (i * 37 % 100 - 50) * 4e-4 + (i == 150 ? error : 0), b = (i * 61 % 100 - 50) * 4e-4;
+    if (contracted)
+      std::snprintf(factor, sizeof factor, "fma(%.17g, y, fma(%.17g, x, 1))", b, a);
+    else
+      std::snprintf(factor, sizeof factor, "(1 + %.17g*x + %.17g*y)", a, b);
+    text += (i == 0 ? "" : "*") + std::string(factor);
+  }
+  return text;
+}
+
+// Each factor is a part of its own, so there are as many checks as steps.
+TEST(Parts, EachOf200FactorsMayBeContracted) {
+  const std::vector<std::string> names = {"x", "y"};
+  const std::vector<Range> ranges = {{-1, 1}, {-1, 1}};
+  const expr::Expr source = parsed(product_of_factors(false, 0), names, ranges);
+  for (const double error : {0.0, 1e-9}) {
+    const auto verdict =
+        check_parts(source, parsed(product_of_factors(true, error), names, ranges), kHow, CheckOptions{});
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_EQ(verdict->same(), error == 0) << print(*verdict);
   }
 }
 
