@@ -112,8 +112,13 @@ Bits uniform_at(const Variable& v, double place) {
   return fit(v, std::clamp(x, ends.lo, ends.hi));
 }
 
-// Returns the binary logarithm of a range's end: without the library for powers of two, which most are.
+// Returns the binary logarithm of a range's end: without the library for powers of two, which most are, by the
+// exponent's bits alone where there are no others.
 double log2_of(double end) {
+  constexpr int kBias = 1023, kFractionBits = 52;
+  const auto bits = std::bit_cast<std::uint64_t>(end);
+  const auto biased = static_cast<int>(bits >> kFractionBits);
+  if (bits << (64 - kFractionBits) == 0 && biased > 0 && biased <= 2 * kBias) return biased - kBias;
   int exponent = 0;
   return std::frexp(end, &exponent) == 0.5 ? exponent - 1 : std::log2(end);
 }

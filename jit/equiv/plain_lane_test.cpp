@@ -8,6 +8,7 @@
 #include <random>
 
 #include "jit/equiv/intervals.h"
+#include "jit/equiv/steps.h"
 
 namespace trident::equiv {
 namespace {
@@ -64,7 +65,9 @@ void set_in_general(const expr::Node& node, const Lanes<Tracked<T>>& a, const La
   apply_to(node.op, 0, a.c[0], b.c[0], a.c[0], r.c[0]);
   const bool exact = known_exactly(a, 0) && known_exactly(b, 0);
   r.s[0] = strict_value(node.op, node.type, 0, r.c[0], exact, a.s[0], b.s[0], a.s[0]);
-  float_error(node, a, b, a, r, 0, false, k);
+  const bool near = near_edge(node, a, b, 0) || picks_a_zero(node.op, a.s[0], b.s[0]);
+  if (near) r.unsure[0] |= kOpen;
+  float_error(node, a, b, a, r, 0, near, k);
   r.unsure[0] = static_cast<std::uint8_t>(r.unsure[0] | a.unsure[0] | b.unsure[0]);
 }
 
@@ -83,6 +86,7 @@ void compare(Type type, Op op) {
   int set = 0, beyond = 0, nan = 0;
   for (int i = 0; i < kLanes; ++i) {
     drawn.draw(type, a), drawn.draw(type, b);
+    if (expr::info(op).arity == 1) b = a;  // as in evaluator.h
     const long double k = i % 3;
     if (!set_plain_lane(node, a, b, plain, 0, k)) continue;
     ++set, beyond += (plain.unsure[0] & ~(a.unsure[0] | b.unsure[0]) & kOverflows) != 0,
@@ -96,9 +100,10 @@ void compare(Type type, Op op) {
                        << static_cast<double>(plain.d[0]) << " and " << static_cast<double>(general.d[0]) << ", unsure "
                        << int(plain.unsure[0]) << " and " << int(general.unsure[0]);
   }
-  EXPECT_GT(set, kLanes / 5);
-  EXPECT_GT(beyond, kLanes / 400);
-  EXPECT_GT(nan, kLanes / 100);
+  const bool linear = plain_rule(op) == PlainRule::sum || plain_rule(op) == PlainRule::product;
+  EXPECT_GT(set, linear ? kLanes / 5 : kLanes / 10);
+  EXPECT_GT(beyond, linear ? kLanes / 400 : -1);
+  EXPECT_GT(nan, linear ? kLanes / 100 : -1);
   EXPECT_LT(set, kLanes);
 }
 
@@ -107,11 +112,10 @@ TEST(PlainLane, HasTheBitsOfTheGeneralWay) {
   for (std::size_t i = 0; i < expr::kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     if (!can_be_plain(op)) continue;
-    ASSERT_EQ(expr::info(op).domain, expr::Domain::all);
     for (const Type type : {Type::f32, Type::f64}) compare<double>(type, op), compare<long double>(type, op);
     ++compared;
   }
-  EXPECT_EQ(compared, 3);
+  EXPECT_EQ(compared, 8);
 }
 
 }  // namespace
