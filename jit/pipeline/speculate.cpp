@@ -77,6 +77,7 @@ class Speculating {
       TRY(why, find_fast());
     }
     if (!why.empty()) return why;
+    end_ = Deadline::later(end_, Deadline({.work_ns = join_ns()}));
     if (needs_no_ranges(found_->compiled, general_.kernel, options_.target.isa))
       return std::string("the assumed ranges lead to no other operations");
     TRY_VOID(guard_fast());
@@ -106,6 +107,11 @@ class Speculating {
     auto why = step();
     result_.times.push_back({name, os::monotonic_ns() - begin_ns, os::thread_work_ns() - begin_work_ns});
     return why;
+  }
+
+  [[nodiscard]] std::uint64_t join_ns() const {
+    const std::uint64_t all_ns = options_.budget.cpu_ns != 0 ? options_.budget.cpu_ns : kDefaultBudgetNs;
+    return static_cast<std::uint64_t>(kJoinShare * static_cast<double>(all_ns));
   }
 
   [[nodiscard]] bool late() {

@@ -20,6 +20,9 @@ inline constexpr double kSpeculationLossOfFew = 1.10;
 /// The greatest such time on data that never miss, at Target::elements. Less than the loss will do: data that often
 /// miss lose for some seconds, until clients drop the code.
 inline constexpr double kSpeculationGain = 0.97;
+/// Share of a search's processor time that may be used beyond it, if need be, to join and check a fast kernel that was
+/// found: all time before is lost without that.
+inline constexpr double kJoinShare = 0.4;
 
 /// Returns whether `fast` is what the code generator makes of `general`, in the same shape: then the ranges have given
 /// nothing, and a gain that was measured is chance or the shape's.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -619,6 +620,38 @@ TEST(Speculate, CodeThatRangesDoNotChangeNeedsNone) {
     const Compiled constant = compiled("x + 2", ranged, variant), sum = compiled("x + 1", {}, kBaselineVariant);
     EXPECT_FALSE(needs_no_ranges(constant, sum.kernel, this_isa()));
   }
+}
+
+/// Oracle: the search in the ranges ends well before its limit, and joining takes longer than what is left then.
+TEST(Speculate, AFastKernelIsJoinedWhateverTimeIsLeft) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  const expr::Expr e = in_f32("sin(3*sin(x) + cos(y))");
+  const Options options = assuming({{-4, 4}, {-4, 4}}, expr::PolicyKind::bounded);
+  std::optional<FastKernel> fast;
+  const auto speculation = [&](const Options& how, std::uint64_t left_ns) {
+    Optimised general;
+    general.baseline_checked = true;
+    speculate(e, how, left_ns, general, fast);
+    return std::move(*general.speculation);
+  };
+  const Speculation first = speculation(options, 10 * kDefaultBudgetNs);
+  if (!fast) GTEST_SKIP() << "nothing faster was measured in the ranges; the machine may be busy: " << first.refused;
+  const auto ends_early = [](const Speculation& s) {
+    return s.refused.find("limit of processor time") != std::string::npos ||
+           s.refused.find("cut off") != std::string::npos;
+  };
+  const Speculation second = speculation(options, 1);
+  EXPECT_FALSE(ends_early(second)) << second.refused;
+  EXPECT_FALSE(second.times.empty());
+
+  // There is an end all the same, which a small budget brings near, and a caller brings at once.
+  Options small = options;
+  small.budget.cpu_ns = 1'000;
+  EXPECT_TRUE(ends_early(speculation(small, 1)));
+  const std::atomic<bool> enough = true;
+  Options cancelled = options;
+  cancelled.budget.cancelled = &enough;
+  EXPECT_TRUE(ends_early(speculation(cancelled, 1)));
 }
 
 TEST(Speculate, SaysWhyThereIsNone) {
