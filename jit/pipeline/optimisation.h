@@ -176,14 +176,14 @@ class Optimisation {
   Result<bool> pays(const Candidate& c, const judge::Workload& workload);
   // Makes the checks that only winners are asked for.
   Result<void> check_whole(std::size_t candidate);
+  Result<void> check_form(std::size_t f);  // those of them that ask about its form
   [[nodiscard]] bool may_win(const Candidate& c, Entrants who) const;
 
   // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
   Result<void> check_parts(std::size_t f);
   // Checks once whether a form holds at rarer points; if not, the form that it was to replace is checked.
   Result<bool> holds_at_rare_points(std::size_t f);
-  // Does the same for a form that has code, and checks once whether it holds at other points; if not, another takes
-  // its place.
+  // Does the same for a form that has code, and asks once about other points; if it fails, another takes its place.
   Result<void> check_rare(std::size_t f);
   Result<void> look_again(std::size_t f);
   Result<void> check_runner_up();

@@ -23,6 +23,10 @@ struct Tried {
 
   /// True if it means what the source means.
   [[nodiscard]] bool holds() const { return prepared && prepared->meaning.same(); }
+  /// True if every check of forms was made.
+  [[nodiscard]] bool is_checked() const {
+    return rare_checked && looked_again && (form.keeps_roundings || parts_checked);
+  }
 };
 
 /// Code of a form in one variant.
