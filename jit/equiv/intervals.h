@@ -108,6 +108,25 @@ bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
   return reaches_zero(a) && reaches_zero(b) && !(surely_exact(a, i) && surely_exact(b, i));
 }
 
+/// Returns whether a function's error may make a divisor zero, so that an evaluation has an infinity for the quotient.
+template <class N>
+bool may_divide_by_zero(expr::Op op, const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const Lanes<N>& divisor = op == expr::Op::Div ? b : a;
+  const Around x = around(divisor, i);
+  const bool divides = op == expr::Op::Div || op == expr::Op::Recip;
+  return divides && (divisor.unsure[i] & kApproximate) != 0 && !std::isnan(x.v) && std::fabs(x.v) <= x.d;
+}
+
+/// Returns whether a divisor is zero in the source's own evaluation alone, because of an overflow before, and functions
+/// move what it divides, so that this may be zero there, too, or of either sign.
+template <class N>
+bool divides_by_lost_number(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const bool lost = b.s[i] == 0 && approximate(b.c[i]) != 0 && (b.unsure[i] & kOverflows) != 0;
+  if (!lost || (a.unsure[i] & kApproximate) == 0) return false;
+  const Around x = around(a, i);
+  return (a.unsure[i] & kOverflows) != 0 || std::fabs(x.v) <= x.d;
+}
+
 /// Returns whether an operand is an infinity in whose place an evaluation may have a number, as 1/(x - y) where x is y.
 template <class N>
 bool may_be_no_infinity(const Lanes<N>& a, std::size_t i) {
@@ -186,6 +205,7 @@ template <class N>
   const bool multiplies = node.op == expr::Op::Mul || node.op == expr::Op::Fma;
   if (multiplies && may_be_infinity_times_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
   if (node.op == expr::Op::Div && may_be_zero_by_zero(a, b, i)) r.unsure[i] |= kMayBeNan;
+  if (node.op == expr::Op::Div && divides_by_lost_number(a, b, i)) r.unsure[i] |= kMayBeNan | kEitherInfinity;
   if (is_nan_by_unsure_infinity(a, b, c, i, result)) r.unsure[i] |= kMayBeNan;
   const bool may_be_nan = ((a.unsure[i] | b.unsure[i] | c.unsure[i]) & kMayBeNan) != 0;
   if (may_be_nan && hides_nan(op, exponent, a, b, c, i)) r.unsure[i] |= kMayOverflow;
@@ -198,7 +218,7 @@ template <class N>
   const bool leaves = (by_operands || is_approximate(node)) && leaves_the_numbers(x, y, around(c, i), result);
   if (leaves) r.unsure[i] |= kOverflows;
   if (!std::isinf(r.d[i])) return;
-  if (leaves) r.unsure[i] |= kMayOverflow;
+  if (leaves || may_divide_by_zero(node.op, a, b, i)) r.unsure[i] |= kMayOverflow;
   const bool power = node.op == expr::Op::Pow && by_operands;
   if (power || (expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result, by_operands)))
     r.unsure[i] |= kOverflows | kMayOverflow;

@@ -55,7 +55,8 @@ bool set_nan_lane(const expr::Node& node, const Lanes<Tracked<T>>& a, const Lane
 /// reference, for every evaluation, and for rounding (steps.h).
 template <class T>
 [[gnu::always_inline]] inline bool is_clear(T size, T error, long double d, double strict) {
-  return static_cast<long double>(size) > d + static_cast<long double>(4 * error) && std::isfinite(strict);
+  return static_cast<long double>(size) > d + static_cast<long double>(4 * error) && std::isfinite(strict) &&
+         strict != 0;
 }
 
 /// Computes a lane of such an op. Returns false, and the lane means nothing, where an infinity is an operand's value or

@@ -97,7 +97,7 @@ class Optimisation {
   /// Looks for a kernel that is faster in the assumed ranges than the first winner, before small steps.
   void speculate(const judge::Verdict& first);
   /// Ends all: the last winner is known.
-  void end() { speculations_.end(source_, result, passes_.left().work_ns); }
+  void end() { speculations_.end(source_, result, passes_.left_for_speculation_ns()); }
 
   // Proves a bound for the winner, which conclude() has not taken apart yet, or for the source.
   Result<void> prove(const judge::Verdict& verdict);

@@ -102,8 +102,8 @@ void Optimisation::drop_checked() {
 
 // A large expression's clock runs, and nothing but regions may have been found for it: small steps come first.
 void Optimisation::speculate(const judge::Verdict& first) {
-  if (is_large() || passes_.stopped() || passes_.spent()) return;
-  if (speculations_.begin(source_, so_far(first), passes_.left().work_ns)) worth_a_swap_ = kWorthJoining;
+  if (is_large() || passes_.stopped() || passes_.cancelled()) return;
+  if (speculations_.begin(source_, so_far(first), passes_.left_for_speculation_ns())) worth_a_swap_ = kWorthJoining;
 }
 
 Result<void> Optimisation::prove(const judge::Verdict& verdict) {

@@ -30,6 +30,9 @@ inline constexpr double kLargeClockShare = 0.3;
 /// Processor time that it gets beside the usual: each of its checks takes seconds, and those of code that assumes
 /// ranges come last.
 inline constexpr std::uint64_t kLargeMoreNs = 10'000'000'000;
+/// Processor time that code for assumed ranges gets at least, however much the general search has used: most callers'
+/// data lie in the ranges, and there is less to check in them.
+inline constexpr std::uint64_t kSpeculationLeastNs = 4'000'000'000;
 /// A kernel that takes less than this share of the baseline's time is worth a later end: its last checks get
 /// kLargeClockNs more by the clock.
 inline constexpr double kWorthWaiting = 0.5;

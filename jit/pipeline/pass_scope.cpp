@@ -91,6 +91,11 @@ Left PassScope::left() const {
   return os::monotonic_ns() < wall_end_ns_ ? end_.left() : Left{};
 }
 
+std::uint64_t PassScope::left_for_speculation_ns() const {
+  if (options_.budget.cpu_ns != 0 || os::monotonic_ns() >= wall_end_ns_) return left().work_ns;
+  return std::max(left().work_ns, kSpeculationLeastNs);
+}
+
 void PassScope::pause() {
   const std::uint64_t now_ns = os::monotonic_ns();
   paused_ = left();

@@ -48,6 +48,9 @@ class PassScope {
   [[nodiscard]] Left left() const;
   /// Returns the CPU time that is left.
   [[nodiscard]] std::uint64_t left_ns() const { return left().ns(); }
+  /// Returns the CPU time for a search in assumed ranges: what is left, or kSpeculationLeastNs unless a caller has set
+  /// the budget.
+  [[nodiscard]] std::uint64_t left_for_speculation_ns() const;
   [[nodiscard]] bool stopped() const { return stopped_; }
   /// Stops the clocks of the budget until resume(), on this thread or another.
   void pause();
