@@ -167,6 +167,16 @@ class Axes(unittest.TestCase):
         for function, cure in ((lambda x: np.sum(x, axis=0, initial=1), "initial"), (lambda x: np.sum(x, axis=np.sum(x)), "axis"),
                                (lambda x: np.median(x, axis=0), "median"), (lambda x: np.sort(x, axis=0), "sort")):
             self.assertRaisesRegex(trident.TraceError, cure, trident.jit(function), x)
+        for name in NAMES:
+            for keywords in ({"axis": 0}, {"keepdims": True}):
+                along = trident.jit(lambda x: getattr(np, name)(x, **keywords))
+                self.assertRaisesRegex(trident.TraceError, "takes an array, and here it has a number", along, np.array(2.5))
+
+    def test_dimensions_that_are_not_kept(self):
+        x = np.array([0.5, 2.0, -1.0])
+        for name in NAMES:
+            function = getattr(np, name)
+            np.testing.assert_allclose(trident.jit(lambda x: function(x, keepdims=False))(x), function(x), rtol=1e-15, err_msg=name)
 
 
 if __name__ == "__main__":

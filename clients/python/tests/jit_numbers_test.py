@@ -49,6 +49,23 @@ class PythonNumbers(unittest.TestCase):
             else:
                 self.assertTrue(w == g or w != w and g != g, (w, g))
 
+    def test_powers_that_are_roots(self):
+        """x**0.5 is NumPy's sqrt wherever the half comes from: other results at -0 and -inf than those of a power."""
+        def power(x, k):
+            return x**k
+
+        def power_of_greatest(x, y):
+            return x**y.max()
+
+        of_number, of_total = trident.jit(power), trident.jit(power_of_greatest)
+        for x in (np.array([-np.inf, -0.0, 0.0, 4.0, -1.0, np.nan, np.inf]), np.array([-np.inf, -0.0, 4.0], "f4")):
+            for k in (0.5, 1.5, 0.5, 2.0, -0.5):
+                for compiled, plain, other in ((of_number, power, k), (of_total, power_of_greatest, np.array([k, k - 1], x.dtype))):
+                    wanted, got = outcome(plain, x, other), outcome(compiled, x, other)
+                    self.assertEqual(wanted.dtype, got.dtype)
+                    np.testing.assert_allclose(got, wanted, rtol=4e-7 if x.dtype == np.float32 else 1e-15)
+                    np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(wanted[got == 0]))
+
     def test_operators(self):
         for op in BINARY + SMALL:
             def alone(k, c):
@@ -115,6 +132,8 @@ class PythonNumbers(unittest.TestCase):
             np.testing.assert_array_equal(X * 2.0**62, compiled(X, 2**31))
             with self.assertRaises(trident.TraceError):
                 compiled(X, 2**40)
+            with self.assertRaisesRegex(trident.TraceError, "needs more than 64 bits: pass it as a float"):
+                compiled(X, 2**64)
 
     def test_numbers_that_change(self):
         """One kernel serves all numbers of a kind, where the function is proven and where it is recorded each time."""

@@ -170,9 +170,13 @@ def _allclose(trace, a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 def _truth(function, op, test):
     @along_axes(function, "axis", "out", "keepdims")
     def build(trace, a, axis=None, out=None, keepdims=None, where=None):
-        if any(v is not None and v is not np._NoValue for v in (axis, out, keepdims, where)):
-            raise TraceError(_ALL_ELEMENTS)
+        given = {k for k, v in (("axis", axis), ("out", out), ("keepdims", keepdims or None), ("where", where))
+                 if v is not None and v is not np._NoValue}
         node = g.cast(_node(trace, a), g.BOOL)
+        if given and given <= {"axis", "keepdims"}:
+            raise TraceError(_reductions.NO_AXES)
+        if given:
+            raise TraceError(_ALL_ELEMENTS)
         return Tracer(node if not node.mask else
                       g.Node(test, g.BOOL, (g.Node(op, g.I32, (g.cast(node, g.I32),)), g.const(0, g.I32))), trace)
     return build

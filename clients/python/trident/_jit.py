@@ -219,6 +219,8 @@ def _argument(name, value):
     array = np.asarray(value)
     if array.dtype.newbyteorder("=") in DTYPES:
         return array
+    if type(value) is int and array.dtype == object:
+        raise TraceError(f"the argument '{name}' is {value}, which needs more than 64 bits: pass it as a float")
     if array.dtype not in _KIND:
         cure = "pass its real and its imaginary part" if array.dtype.kind == "c" else "convert it with astype"
         raise TraceError(f"the argument '{name}' is {array.dtype}; booleans, integers and floats up to 64 bits can be "

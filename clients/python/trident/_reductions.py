@@ -7,11 +7,16 @@ from ._axes import along_axes
 from ._refusals import IN_PLACE, REDUCED_IN_PART, TraceError, of_dtype
 from ._tracer import COMMON, recorded
 
+NO_AXES = "a reduction along an axis takes an array, and here it has a number"
+
 
 def all_elements(trace, a, axis, dtype, out, rest, name="sum"):
-    if axis is not None or out is not None or any(v is not None and v is not np._NoValue for v in rest.values()):
-        raise TraceError(REDUCED_IN_PART)
+    rest = {k for k, v in rest.items() if v is not None and v is not np._NoValue and (k, v) != ("keepdims", False)}
     node = _tracer._operands(trace, [a])[0]
+    if not node.mask and out is None and rest <= {"keepdims"} and (axis is not None or rest):
+        raise TraceError(NO_AXES)
+    if axis is not None or out is not None or rest:
+        raise TraceError(REDUCED_IN_PART)
     if dtype is not None and np.dtype(dtype) not in _tracer._KIND:
         raise TraceError(of_dtype(name, np.dtype(dtype)))
     return node if dtype is None else _tracer._convert(node, np.dtype(dtype))

@@ -208,6 +208,8 @@ class Tracer(NDArrayOperatorsMixin, metaclass=ByType):
             self._trace.refuse("a power of booleans cannot be recorded; convert them: x.astype(np.int64)")
         if type(other) in (float, np.float64) and other == 0.5 and self._node.kind in g.FLOATS:  # NumPy calls sqrt for these
             return np.sqrt(self)
+        if type(other) is Tracer and self._node.mask and not other._node.mask and {self._node.kind, other._node.kind} <= {*g.FLOATS}:
+            return _raised(self._trace, self, other)
         return super().__pow__(other)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
@@ -403,6 +405,14 @@ def _clip(trace, a, a_min=None, a_max=None, out=None, *, min=None, max=None):  #
     for name, node in zip(bounds, nodes):
         result = _elementwise.built(trace, name, [result, node])
     return result
+
+
+@recorded
+def _raised(trace, a, exponent):
+    """An array to a power that is known at the call: for a half NumPy calls sqrt, whose results at -0 and -inf are others."""
+    power = _elementwise.built(trace, "power", _operands(trace, [a, exponent]))
+    is_half = g.Node("eq", g.BOOL, (exponent._node, g.const(0.5, exponent._node.kind)))
+    return g.where(is_half, g.Node("sqrt", power.kind, (g.cast(a._node, power.kind),)), power, COMMON)
 
 
 @recorded
