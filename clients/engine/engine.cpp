@@ -36,8 +36,6 @@ using trident::engine::hand_over;
 
 /// The job of older callers ends before the ranges of its data.
 constexpr std::size_t kJobBytesMin = offsetof(trident_engine_job, observed);
-/// CPU time that the search for a better kernel may take in a host process.
-constexpr std::uint64_t kOptimiseNs = 5'000'000'000;
 
 Result<expr::Expr> expr_of(const trident_engine_job& job) {
   expr::Expr e;
@@ -75,7 +73,6 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   if (job.isa > UINT8_MAX) return make_error(ErrorCode::kInvalidArgument, "unknown instruction set in the request");
   TRY(options.target.isa, image::isa_of(static_cast<std::uint8_t>(job.isa)));
   options.target.elements = job.elements;
-  options.budget.cpu_ns = kOptimiseNs;
   options.budget.cancelled = static_cast<const std::atomic<bool>*>(job.cancel);
   return options;
 }

@@ -185,7 +185,8 @@ void Pool::Worker::request(const RequestHeader& header, std::span<const std::byt
   running_.push_back({header.ticket, claim});
   may_keep_ = header.may_keep != 0 && kept_.size() < kKeptMax;
   if (lane_ != Lane::baseline)
-    timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
+    timeout_ms_ = kWallPerBudget * (header.budget_ns != 0 ? header.budget_ns : kUsualBudgetNs) / 1'000'000 +
+                  pool_.options_.optimise_grace_ms;
   if (running_.size() == 1) begin_first();
   RequestHeader sent = header;
   sent.may_keep = may_keep_ ? 1 : 0;

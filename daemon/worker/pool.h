@@ -39,6 +39,8 @@ struct Claim {
 
 /// How much longer than its budget of CPU time an optimise job may take by the clock.
 inline constexpr std::uint64_t kWallPerBudget = pipeline::kWallPerBudget;
+/// The most that a search uses without a budget of the request's: large expressions get more than others.
+inline constexpr std::uint64_t kUsualBudgetNs = pipeline::kDefaultBudgetNs + pipeline::kLargeMoreNs;
 
 /// Searches that a worker keeps: some ten megabytes each. What comes when it has so many is searched in one go.
 inline constexpr std::size_t kKeptMax = 16;
