@@ -109,12 +109,16 @@ bool may_be_zero_by_zero(const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
 }
 
 /// Returns whether a function's error may make a divisor zero, so that an evaluation has an infinity for the quotient.
+/// The base of a negative power is a divisor.
 template <class N>
-bool may_divide_by_zero(expr::Op op, const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
-  const Lanes<N>& divisor = op == expr::Op::Div ? b : a;
+bool may_divide_by_zero(const expr::Node& node, const Lanes<N>& a, const Lanes<N>& b, std::size_t i) {
+  const Lanes<N>& divisor = node.op == expr::Op::Div ? b : a;
+  if ((divisor.unsure[i] & kApproximate) == 0) return false;
+  const bool is_negative_power = (node.op == expr::Op::Powi && static_cast<std::int64_t>(node.imm) < 0) ||
+                                 (node.op == expr::Op::Pow && approximate(b.c[i]) < b.d[i]);
+  const bool divides = node.op == expr::Op::Div || node.op == expr::Op::Recip || is_negative_power;
   const Around x = around(divisor, i);
-  const bool divides = op == expr::Op::Div || op == expr::Op::Recip;
-  return divides && (divisor.unsure[i] & kApproximate) != 0 && !std::isnan(x.v) && std::fabs(x.v) <= x.d;
+  return divides && !std::isnan(x.v) && std::fabs(x.v) <= x.d;
 }
 
 /// Returns whether a divisor is zero in the source's own evaluation alone, because of an overflow before, and functions
@@ -218,7 +222,7 @@ template <class N>
   const bool leaves = (by_operands || is_approximate(node)) && leaves_the_numbers(x, y, around(c, i), result);
   if (leaves) r.unsure[i] |= kOverflows;
   if (!std::isinf(r.d[i])) return;
-  if (leaves || may_divide_by_zero(node.op, a, b, i)) r.unsure[i] |= kMayOverflow;
+  if (leaves || may_divide_by_zero(node, a, b, i)) r.unsure[i] |= kMayOverflow;
   const bool power = node.op == expr::Op::Pow && by_operands;
   if (power || (expr::info(node.op).arity == 1 && overflows_at_an_end(op, exponent, x, result, by_operands)))
     r.unsure[i] |= kOverflows | kMayOverflow;

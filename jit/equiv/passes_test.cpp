@@ -162,7 +162,8 @@ TEST(PassesChecker, SourcesKeepTheirOwnPolicy) {
             // Errors of functions make the divisor zero, or not, or what is divided by a zero that follows from an
             // overflow.
             "1/(tanh(x) + tanh(y))", "x/(exp(-y) + y*sinh(y) - y*cosh(y))", "(pow(x, 1.5) - x*sqrt(x))/(x/(y*y))",
-            "(x^3 - pow(x*x, 1.5))/(3*x*(x/sqrt(y/x^3)))",
+            "(x^3 - pow(x*x, 1.5))/(3*x*(x/sqrt(y/x^3)))", "x*(1 - tanh(y))^-1", "x*(1 - tanh(y))^-2",
+            "pow(1 - tanh(y), -1.5) + x",
             // Rounding decides whether a condition compares NaN, or a maximum is of it.
             "if(sqrt(x - y*y) < 2, x, 1)", "if(sqrt(x*x - y*y) != x, x, y)", "p = x*x - y*y; if(x*p/p < y, x, 1)",
             "p = 1/(x*x - y*y); i32(p - 2*p) + i32(sin(p))", kMomentShadow}) {
