@@ -383,9 +383,16 @@ TEST(Embedded, WithoutAThreadAKernelSaysSoAndNobodyWaits) {
             &own, nullptr, [](void*) -> void* { return nullptr; }, nullptr) != 0)
       _exit(kSkipped);
     pthread_join(own, nullptr);
-    trident_wait(kernel, TRIDENT_TIER_BASELINE, 1);
-    note = trident_kernel_note(kernel);
-    if (note != nullptr && std::strstr(note, "no thread") != nullptr) _exit(10);
+    // Other tests start threads of the same user, so one may be refused once more.
+    const auto has_none = [&] {
+      trident_wait(kernel, TRIDENT_TIER_BASELINE, 1);
+      note = trident_kernel_note(kernel);
+      return note != nullptr && std::strstr(note, "no thread") != nullptr;
+    };
+    for (int asked = 1; has_none(); ++asked) {
+      if (asked == 100) _exit(10);
+      ::usleep(20'000);
+    }
     trident_close_kernel(kernel);
     trident_close(ctx);
     _exit(0);
