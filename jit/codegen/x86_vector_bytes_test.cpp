@@ -71,6 +71,12 @@ std::vector<std::uint32_t> known_ids() {
   return ids;
 }
 
+// Both tests below ask about these alone.
+TEST(VectorBytes, KnowArithmeticOfBothTypes) {
+  for (const std::uint32_t id : {Inst::kIdVaddps, Inst::kIdVaddpd, Inst::kIdVsubps, Inst::kIdVmulpd, Inst::kIdVdivps})
+    EXPECT_FALSE(ours({.id = id, .width = 32}).empty()) << Asmjit::name(id);
+}
+
 TEST(VectorBytes, AreAsmjitsWithRegisters) {
   Asmjit asmjit;
   for (const std::uint32_t id : known_ids()) {

@@ -10,7 +10,8 @@
 // winner's form in what is left then but for a reserve, in which the best of the source's own code is found otherwise.
 // When checks run out of time the candidates already checked go on; without a checked baseline there is no answer
 // (budget_spent). The budget of a large expression, whose checks take seconds, ends by the clock (kLargeClockNs):
-// what was offered until then stays. The last checks of a kernel twice as fast may end later (wait_for_checks_of).
+// what was offered until then stays. The last checks of a kernel twice as fast may end later (wait_for_checks_of). Code
+// for assumed ranges has time of its own, however much was used before (kSpeculationLeastNs, kJoinShare).
 #include <algorithm>
 
 #include "jit/pipeline/optimisation.h"
